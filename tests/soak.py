@@ -467,8 +467,8 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
         "ridge": lambda: first.workspace.set_parameters(ridge=10.0 ** -chance.randrange(1, 6)),
         "threshold": lambda: first.workspace.set_parameters(threshold=chance.randrange(3, 8) / 10),
         "pin": lambda: first.workspace.toggle_pin(chance.randrange(first.workspace.dataset.n_features)),
-        "undo": lambda: first.workspace.history.undo() if first.workspace.history.last else None,
-        "redo": lambda: first.workspace.history.redo() if first.workspace.history.next else None,
+        "undo": lambda: first.workspace.undo(),
+        "redo": lambda: first.workspace.redo(),
         "data": lambda: first.workspace.open(Given(chance.choice(sets))),
         "cancel": first.stop,
         "view": turn,
@@ -485,8 +485,7 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
             fresh = [k for k in range(1, workspace.state.parameters.depth + 1) if workspace.layer_is_fresh(k)]
             if fresh:
                 called_fresh.append((workspace.stack, fresh, workspace.dataset, workspace.state.parameters))
-        first.workspace.history.end_gesture()
-        turn()  # undo may have turned to another view
+        first.workspace.end_gesture()
         if first.workspace.model() is None:
             first.workspace.fit_again()
         _until(lambda: first.workspace.model() is not None and not first.session.busy)

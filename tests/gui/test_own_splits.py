@@ -71,20 +71,6 @@ def test_that_a_quarter_is_held_out_and_said(window, flowers):
     assert not window.reading_preview.isVisible()
 
 
-def test_that_a_division_taken_back_is_remembered_no_longer(window, flowers):
-    opened(window, flowers)
-    split, history = window.panel.split, window.workspace.history
-    for percent in (50, 10):
-        split.share.setValue(percent)
-        quiet(window)
-    assert history.last.text == "division of the rows"
-    history.undo()
-    assert counts(window) == (20, 20)
-    quiet(window)
-    opened(window, flowers)
-    assert counts(window) == (20, 20)
-
-
 def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     opened(window, flowers)
     split = window.panel.split
