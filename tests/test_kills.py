@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import Killer, Saves, Tell, Work
+from tests.kills import Killer, Saves, Sweep, Tell, Work
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are forked")
 
@@ -64,8 +64,9 @@ def test_that_work_that_is_done_is_compared_and_counts_as_no_kill(tmp_path: Path
     assert not any(tmp_path.iterdir())
 
 
-def test_that_killed_saves_lose_and_damage_nothing_and_leave_nothing(tmp_path: Path) -> None:
-    killer = Killer(Saves(), tmp_path, 1, {})
+@pytest.mark.parametrize("work", [Saves, Sweep])
+def test_that_killed_work_loses_and_damages_nothing_and_leaves_nothing(tmp_path: Path, work: type[Work]) -> None:
+    killer = Killer(work(), tmp_path, 1, {})
     while killer.counts["kills"] < 4:
         killer.kill()
     killer.finish()
