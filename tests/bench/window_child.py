@@ -17,7 +17,7 @@ _MOUSE_SECONDS = 0.016  # between two moves, as from a mouse
 _folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def _wait(
+def wait(
     app: Any,
     done: Callable[[], bool],
     meanwhile: Callable[[], None] = lambda: None,
@@ -32,7 +32,7 @@ def _wait(
             raise TimeoutError("the window did not get there")
 
 
-def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
+def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
     """Return the application and its window, with temporary settings and a temporary store that is prepared first."""
     from slide_gui.gui.app import collect_in_turn, make_application, prepare_interpreter
 
@@ -55,11 +55,11 @@ def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, 
     return app, window
 
 
-def _fitted(app: Any, window: Any) -> None:
-    _wait(app, lambda: window.workspace.model() is not None and not window.lane.busy)
+def wait_for_fit(app: Any, window: Any) -> None:
+    wait(app, lambda: window.workspace.model() is not None and not window.lane.busy)
 
 
-def _painted(widget: Any) -> list[float]:
+def paint_times(widget: Any) -> list[float]:
     """Return a list that gets the time of every paint event of a widget."""
     from PySide6.QtCore import QEvent, QObject
 
@@ -97,11 +97,11 @@ def _image_seconds(app: Any, widget: Any) -> list[float]:
     picture.resize(widget.size())
     picture.show()
     app.processEvents()
-    paints, times = _painted(picture), []
+    paints, times = paint_times(picture), []
     for _ in range(120):
         before, start = len(paints), time.perf_counter()
         picture.update()
-        _wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
+        wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
         times.append(time.perf_counter() - start)
     picture.close()  # on a display it would take the mouse
     app.processEvents()
@@ -114,11 +114,11 @@ def start() -> dict[str, Any]:
 
     begun = float(os.environ["SLIDE_GUI_BENCH_STARTED"])
     assert (binding_problem() or display_problem()) is None
-    app, window = _open()
-    paints = _painted(window.panel)
-    _wait(app, lambda: bool(paints), pause=0.0)
+    app, window = open_window()
+    paints = paint_times(window.panel)
+    wait(app, lambda: bool(paints), pause=0.0)
     clickable = time.time() - begun
-    _wait(app, lambda: window.workspace.layer_is_fresh(1))
+    wait(app, lambda: window.workspace.layer_is_fresh(1))
     app.processEvents()
     first = time.time() - begun
     tear_down(window)
@@ -130,17 +130,17 @@ def hover(count: int) -> dict[str, Any]:
     from PySide6.QtCore import QPoint, Qt
     from PySide6.QtTest import QTest
 
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     image, tiles = window.weights_page.pointer_and_tiles()
     floors = _image_seconds(app, tiles)
-    paints, times = _painted(tiles), []
+    paints, times = paint_times(tiles), []
     for step in range(count + 20):
         place = QPoint(9 * (step * 5 % 26) + 12, 9 * (step * 11 % 26) + 12)
         before, began = len(paints), time.perf_counter()
         QTest.mouseMove(image, place)
         image.setCursor(Qt.CursorShape.CrossCursor)
-        _wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
+        wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
         app.processEvents()
         times.append(time.perf_counter() - began)
     tear_down(window)
@@ -151,12 +151,12 @@ def drag(sweeps: int) -> dict[str, Any]:
     """Drag the noise slider through its range, then let it rest."""
     from PySide6.QtWidgets import QSlider
 
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     slider = window.panel.noise_slider.findChild(QSlider)
     _, tiles = window.weights_page.pointer_and_tiles()
     floors = _image_seconds(app, tiles)
-    paints, first, rested = _painted(tiles), [], []
+    paints, first, rested = paint_times(tiles), [], []
     workspace = window.workspace
 
     def first_layer_shown() -> bool:
@@ -169,22 +169,22 @@ def drag(sweeps: int) -> dict[str, Any]:
             began = time.perf_counter()
             # It rests where no fit is kept from before.
             slider.setValue(82 + sweep if step == 19 else 5 + 4 * step + sweep % 4)
-            _wait(app, first_layer_shown)
+            wait(app, first_layer_shown)
             app.processEvents()  # paints the update
             assert paints[-1] > began
             first.append(time.perf_counter() - began)
-        _wait(app, lambda: workspace.model() is not None)
+        wait(app, lambda: workspace.model() is not None)
         app.processEvents()
         rested.append(time.perf_counter() - began)
-        _fitted(app, window)
+        wait_for_fit(app, window)
     tear_down(window)
     return {"first": first, "all": rested, "floors": floors}
 
 
 def pages(rounds: int) -> dict[str, Any]:
     """Switch through all pages again and again."""
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     floors = _image_seconds(app, window.centralWidget())
     names = [name for name in window.actions_by_name if name.startswith("page_")]
     times = []
@@ -195,22 +195,22 @@ def pages(rounds: int) -> dict[str, Any]:
             app.processEvents()
             if turn:
                 times.append(time.perf_counter() - began)
-            _wait(app, lambda: not window.lane.busy)
+            wait(app, lambda: not window.lane.busy)
     tear_down(window)
     return {"times": times, "floors": floors}
 
 
 def clicks(count: int) -> dict[str, Any]:
     """Submit jobs on the idle queue, and at random moments of a sweep."""
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     chance = random.Random(0)
 
     def seconds_to_start() -> float:
         started: list[float] = []
         began = time.perf_counter()
         window.lane.submit("", lambda _: started.append(time.perf_counter()), channel="bench")
-        _wait(app, lambda: bool(started))
+        wait(app, lambda: bool(started))
         return started[0] - began
 
     idle = [seconds_to_start() for _ in range(count)]
@@ -219,7 +219,7 @@ def clicks(count: int) -> dict[str, Any]:
     busy = []
     for _ in range(count):
         end = time.perf_counter() + chance.uniform(0.3, 2.0)
-        _wait(app, lambda end=end: time.perf_counter() > end)
+        wait(app, lambda end=end: time.perf_counter() > end)
         assert controller.sweep.running
         busy.append(seconds_to_start())
     tear_down(window)
@@ -233,19 +233,19 @@ def full_store(page: str, n_runs: int) -> dict[str, Any]:
 
     from tests.bench.full_store import fill
 
-    app, window = _open(lambda path: fill(path, n_runs))
-    _fitted(app, window)
+    app, window = open_window(lambda path: fill(path, n_runs))
+    wait_for_fit(app, window)
     floors = _image_seconds(app, window.centralWidget())
     began = time.perf_counter()
     window.actions_by_name[f"page_{page}"].trigger()
     app.processEvents()
     painted = time.perf_counter() - began
     if page == "evaluation":
-        _wait(app, lambda: window.session.evaluation.known)
+        wait(app, lambda: window.session.evaluation.known)
         cells = window.session.evaluation.state().cells
         assert all(cell.complete for cell in cells), "some cells are empty"
     else:
-        _wait(app, lambda: len(window.session.runs.library.runs) == n_runs)
+        wait(app, lambda: len(window.session.runs.library.runs) == n_runs)
     app.processEvents()
     filled = time.perf_counter() - began
     began = time.perf_counter()
@@ -258,8 +258,8 @@ def full_store(page: str, n_runs: int) -> dict[str, Any]:
 
 def lateness_sweep(seconds: float) -> dict[str, Any]:
     """Sweep over Rectangles with the Error curves in view, the mouse moving over them."""
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     window.actions_by_name["page_curves"].trigger()
     controller = window.session.runs
     return _watched(app, window, "ErrorPlot", controller.start_sweep, lambda: not controller.sweep.running, seconds)
@@ -270,14 +270,14 @@ def lateness_training() -> dict[str, Any]:
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.experiments.source import DataSource
 
-    app, window = _open()
-    _fitted(app, window)
+    app, window = open_window()
+    wait_for_fit(app, window)
     small = bool(os.environ.get("SLIDE_GUI_BENCH_SMALL"))
     if not small:
         window.workspace.set_parameters(depth=2)
         window.workspace.open(DataSource(key="convex"))
-        _wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"))
-        _fitted(app, window)
+        wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"))
+        wait_for_fit(app, window)
     window.actions_by_name["page_classifier"].trigger()
     controller = window.session.runs
     svm = SvmParameters(widths="median", C=10.0) if small else SvmParameters()
@@ -299,7 +299,7 @@ def _watched(
 
     target = next(widget for widget in window.findChildren(QWidget) if type(widget).__name__ == plot)
     assert target.isVisible()
-    _wait(app, lambda: not window.lane.busy)
+    wait(app, lambda: not window.lane.busy)
     monitor, moved = LatenessMonitor(window), 0.0
 
     def move() -> None:
@@ -312,7 +312,7 @@ def _watched(
     def samples(done: Callable[[], bool], limit: float) -> list[float]:
         end = time.perf_counter() + limit
         monitor.start()
-        _wait(app, lambda: done() or time.perf_counter() > end, move)
+        wait(app, lambda: done() or time.perf_counter() > end, move)
         return list(monitor.samples)
 
     idle = samples(lambda: False, 3.0)
