@@ -6,7 +6,7 @@ A fault is one small change of one line of `slide_gui/core`, `slide_gui/experime
 an arithmetic or boolean operator exchanged, a condition turned round, a number one off or ten times too large, a bound
 of a slice dropped, a function taken for its opposite, nothing returned, a statement left out. The lines are drawn with
 a seed, evenly over all files. Texts, annotations, assertions, imports and `__repr__` are left alone, and so is
-`report(0.0)`: how soon a job can be cancelled is a matter of time, which `slide-gui bench` measures.
+`report(0.0)`: how soon a job can be cancelled is a matter of time, which `make bench` measures.
 
 The first run measures, test by test, which lines each covers and how long it takes (some minutes; kept until a file
 changes). A fault then meets only the tests that cover its line, fastest first, at most `--seconds` of them. It is

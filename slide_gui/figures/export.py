@@ -322,7 +322,7 @@ from pathlib import Path
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import DataSource, HeldOut, Reading
+from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 {imports}
