@@ -22,7 +22,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators import rectangles_images
-from slide_gui.data.generators.rectangles_images import _pairs
+from slide_gui.data.generators.rectangles_images import _draw_pairs
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import archives, images, tables
 from slide_gui.data.readers.amat import read_amat, read_amat_zip
@@ -224,7 +224,7 @@ def test_that_plain_photographs_are_refused_and_small_ones_left_out(tmp_path: Pa
 def test_that_patches_come_from_every_place_flipped_both_ways() -> None:
     down, across = np.mgrid[:29, :30].astype(np.float32)
     layer = down / 40 + across / 4000  # rises downwards, and a little to the right
-    patches = _pairs(200, [layer], np.random.default_rng(0)).reshape(400, 28, 28)
+    patches = _draw_pairs(200, [layer], np.random.default_rng(0)).reshape(400, 28, 28)
     downwards, rightwards = patches[:, 1, 0] > patches[:, 0, 0], patches[:, 0, 1] > patches[:, 0, 0]
     kinds = {(bool(a), bool(b)) for a, b in zip(downwards, rightwards, strict=True)}
     assert kinds == {(a, b) for a in (False, True) for b in (False, True)}
