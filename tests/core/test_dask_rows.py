@@ -100,14 +100,14 @@ def test_that_chunks_without_rows_change_nothing():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: chunked()[:, 0], ValueError, "X is a 1-D Dask array of float32; it must be 2-D and hold numbers"),
+        (lambda: chunked()[:, 0], ValueError, "X is a 1-D Dask array of float32; it must be a 2-D array of numbers"),
         (lambda: chunked().astype(str), ValueError, "X is a 2-D Dask array of <U"),
         (lambda: chunked()[chunked()[:, 0] > 0.5], ValueError, r"chunks of unknown sizes; call X.compute_chunk_sizes"),
         (lambda: chunked()[:1], ValueError, "at least 2 samples"),
         (
             lambda: chunked().to_dask_dataframe(),
             TypeError,
-            r"X is a DataFrame of Dask; give an array: call its to_dask_array\(lengths=True\)",
+            r"X is a Dask DataFrame, not an array; call its to_dask_array\(lengths=True\)",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_that_a_lost_scheduler_is_said_in_one_sentence():
         client = Client(address, timeout=1)
         try:
             for act in (other.close, None):  # in the middle of a pass, and before the next fit
-                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; see that it runs"):
+                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; check that it is running"):
                     fit_stack(slowly(), StackParameters(), progress=Once(act))
         finally:
             client.close()

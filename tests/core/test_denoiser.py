@@ -112,7 +112,7 @@ def test_that_little_noise_has_a_little_error_and_not_none():
 def test_that_a_clearly_negative_reconstruction_error_is_refused():
     scatter = scatter_of(blobs())
     weights = denoiser_weights(scatter, 0.3)
-    with pytest.raises(ValueError, match=r"below 0: these are not the weights of this scatter at noise 0\.3"):
+    with pytest.raises(ValueError, match=r"below 0: the weights do not belong to this scatter at noise 0\.3"):
         reconstruction_error(scatter, -weights, 0.3)
 
 
@@ -133,7 +133,7 @@ def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
 
 
 def test_that_bad_parameters_are_refused_by_name():
-    dead_feature = r"E\[Q\] is singular, as features that are 0 in every row .* need a ridge above 0"
+    dead_feature = r"E\[Q\] is singular because features that are 0 in every row .* need a ridge above 0"
     scatter = scatter_of(blobs(side=3))
     with pytest.raises(ValueError, match=r"noise is 1\.0; it must be at least 0 and below 1"):
         denoiser_weights(scatter, 1.0)

@@ -21,7 +21,7 @@ def _stated(estimator):
     """The default of each parameter that the docstring states, itself or through another estimator's."""
     stated = {}
     said = inspect.getdoc(estimator)
-    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    As (?:for|in) `(\w+)`", said, re.MULTILINE):
+    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", said, re.MULTILINE):
         theirs = _stated(getattr(slide_gui, other))
         stated |= {name: theirs[name] for name in names.split(", ")}
     for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", said, re.MULTILINE):
@@ -75,12 +75,12 @@ def test_that_what_can_be_no_parameter_is_refused_by_its_name(estimator):
 @pytest.mark.parametrize("seed", [-1, 1.5, "7", [7]])
 def test_that_a_seed_that_is_none_is_refused_with_what_may_be_one(estimator, seed):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
-    with pytest.raises(ValueError, match="must be a whole number, 0 or more, a RandomState of NumPy’s, or None"):
+    with pytest.raises(ValueError, match="must be an integer, 0 or more, a NumPy RandomState, or None"):
         estimator(random_state=seed).fit(rows, labels)
 
 
 def test_that_a_number_of_numpys_is_said_as_it_was_written():
     with pytest.raises(ValueError, match=r"noise is 1\.5; it must be at least 0"):
         slide_gui.SLIDE(noise=np.float64(1.5)).fit(np.eye(3))
-    with pytest.raises(ValueError, match="depth is -1; it must be a whole number, 0 to 8"):
+    with pytest.raises(ValueError, match="depth is -1; it must be an integer, 0 to 8"):
         slide_gui.SLIDE(depth=np.int64(-1)).fit(np.eye(3))

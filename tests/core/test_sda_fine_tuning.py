@@ -148,7 +148,7 @@ def test_that_the_smallest_problems_end_in_probabilities():
 
 def test_that_codes_that_do_not_fit_are_refused(sda):
     X, y = bars(20)
-    with pytest.raises(ValueError, match="codes go from 0 to 1; they must be from 0 to 0"):
+    with pytest.raises(ValueError, match="codes range from 0 to 1; they must be from 0 to 0"):
         fine_tune(sda, X, y, 1)
     with pytest.raises(ValueError, match=r"codes are int64 \(19,\)"):
         fine_tune(sda, X, y[1:], 2)

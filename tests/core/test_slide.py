@@ -58,7 +58,7 @@ def test_that_a_row_count_of_one_and_a_nan_are_refused():
 @pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), SDA(n_units=(2,)), SLIDEClassifier(), MultiWidthSVC()])
 def test_that_numbers_given_as_text_are_refused(estimator, text):
-    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; turn it into a number"):
+    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; convert it to a number"):
         estimator.fit(text, [0, 1])
     slide = SLIDE(depth=1).fit(np.eye(2))
     with pytest.raises(ValueError, match="X contains text"):
@@ -107,13 +107,13 @@ def test_that_a_value_beyond_float32_is_named_and_not_taken_for_an_infinity(as_r
     X = np.random.default_rng(0).random((50, 4))
     fitted = SLIDE(depth=1).fit(X)
     X[3, 2] = 1e200
-    wanted = r"X contains 1e\+200 in row 3, feature 2, more than float32 can hold; scale"
+    wanted = r"X contains 1e\+200 in row 3, feature 2, which is too large for float32; scale"
     for attempt in (lambda: SLIDE().fit(as_rows(X)), lambda: SLIDE().fit_transform(as_rows(X))):
         with pytest.raises(ValueError, match=wanted):
             attempt()
-    with pytest.raises(ValueError, match="more than float32 can hold"):
+    with pytest.raises(ValueError, match="which is too large for float32"):
         fitted.transform(as_rows(X))
-    with pytest.raises(ValueError, match="squares add up to infinity"):
+    with pytest.raises(ValueError, match="sum of their squares is infinite"):
         SLIDE(dtype="float64").fit(as_rows(X))
 
 

@@ -211,8 +211,8 @@ def test_that_a_memmap_is_read_in_blocks(tmp_path):
         ({"noise": float("nan")}, "noise is"),
         ({"depth": -1}, "depth is"),
         ({"depth": 1.5}, "depth is"),
-        ({"depth": 10**8}, "depth is 100000000; it must be a whole number, 0 to 8"),
-        ({"depth": 10**400}, "depth is 10{400}; it must be a whole number, 0 to 8"),
+        ({"depth": 10**8}, "depth is 100000000; it must be an integer, 0 to 8"),
+        ({"depth": 10**400}, "depth is 10{400}; it must be an integer, 0 to 8"),
         ({"noise": 10**400}, "noise is"),
         ({"threshold": float("inf")}, "threshold is"),
         ({"squashing": "relu"}, "squashing is"),
@@ -302,5 +302,5 @@ def test_that_features_beyond_all_memory_are_refused_with_their_size_where_nobod
 ):
     monkeypatch.setattr(memory, "free_memory", lambda: None)
     stack = fit_stack(images(n=10), StackParameters(depth=1))
-    with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than there is; transform fewer rows"):
+    with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than is available; transform fewer rows"):
         stack.transform(np.broadcast_to(np.float32(0.0), (n, 64)))

@@ -250,7 +250,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"loss": "log"}, "loss is"),
         ({"widths": "guess"}, "widths is"),
         ({"widths": (1.0, 2.0)}, "3 positive numbers"),
-        ({"widths": (1.0, 0.0, 2.0)}, "one positive number a layer"),
+        ({"widths": (1.0, 0.0, 2.0)}, "one positive number per layer"),
         ({"criterion": "guess"}, "criterion is"),
         ({"tol": 0.0}, "tol is"),
         ({"max_iter": 0}, "max_iter is"),
@@ -261,7 +261,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
         ({"groups": (4, -1, 9)}, "a size in groups is -1"),
         ({"memory": 0}, "memory is 0"),
-        ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
+        ({"starts": 0}, "starts is 0; it must be an integer, 1 or more"),
     ],
 )
 def test_that_wrong_parameters_are_refused_by_name(changes, words):
@@ -292,7 +292,7 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features(named):
     assert MultiWidthSVC(widths="median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
     assert MultiWidthSVC(3, "median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
     for wrong in (4, (12, 24)):
-        with pytest.raises(ValueError, match="those of 3 layers of 12, 12, 12 columns; leave groups at"):
+        with pytest.raises(ValueError, match="belong to 3 layers of 12, 12, 12 columns; leave groups at"):
             MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
     plain = np.asarray(Z)
     assert MultiWidthSVC(widths="median", C=1.0).fit(plain, y).model_.embedding.sizes == (36,)
@@ -314,8 +314,8 @@ def test_that_layers_are_counted_by_their_columns_names(names, sizes):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["h0_a", "h1_a", "h0_b", "h1_b"], "do not stand layer by layer"),
-        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' is of no layer"),
+        (["h0_a", "h1_a", "h0_b", "h1_b"], "are not ordered by layer"),
+        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' belongs to no layer"),
     ],
 )
 def test_that_columns_whose_layers_cannot_be_told_are_refused_unless_groups_are_given(named, names, words):
@@ -365,7 +365,7 @@ def test_that_a_gap_that_float64_cannot_tell_is_not_claimed():
     rng = np.random.default_rng(0)
     Z, y = rng.standard_normal((200, 3)), np.arange(200) % 2
     Z[::4] += 1e9
-    with pytest.warns(ConvergenceWarning, match="has not converged: its gap is .* scale the features"):
+    with pytest.warns(ConvergenceWarning, match="has not converged: its optimality gap is .* scale the features"):
         MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
 
 
@@ -384,10 +384,10 @@ def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of(m
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
-    with pytest.warns(UserWarning, match=r"3 layers without names.*groups=.*SLIDEClassifier"):
+    with pytest.warns(UserWarning, match=r"3 layers without column names.*groups=.*SLIDEClassifier"):
         make_pipeline(make(), svm).fit(X, y)
     Z = make().fit(X).transform(X)
-    with pytest.warns(UserWarning, match="3 layers without names"):
+    with pytest.warns(UserWarning, match="3 layers without column names"):
         svm.fit(Z, y)
     svm.fit(Z.copy(), y)  # plain arrays, and groups that were chosen, are as good as any
     svm.fit(X, y)

@@ -88,7 +88,7 @@ def test_that_the_pairs_share_the_progress_and_end_at_one():
 
 
 def test_that_one_class_and_a_subset_of_one_row_are_refused():
-    with pytest.raises(ValueError, match="all rows are of one class"):
+    with pytest.raises(ValueError, match="all rows belong to one class"):
         fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))

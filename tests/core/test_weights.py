@@ -80,7 +80,7 @@ def test_that_weights_of_one_change_no_bit(given):
         ([1.0] * 9 + [-1.0], "of row 9 is -1.0"),
         ([1.0, np.nan] + [1.0] * 8, "of row 1 is nan"),
         (np.zeros(10), "are zero"),
-        (["a"] * 10, "no number"),
+        (["a"] * 10, "not numbers"),
     ],
 )
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), MultiWidthSVC(widths="median", C=1.0), SLIDEClassifier(depth=1)])
@@ -150,7 +150,7 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     np.testing.assert_array_equal(svm.support_, used[alone.support_])
     np.testing.assert_array_equal(svm.support_, svm.model_.support)
     assert svm.n_support_.sum() == len(svm.support_)
-    with pytest.raises(ValueError, match="every row of class 1 has a weight of 0"):
+    with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
 
 

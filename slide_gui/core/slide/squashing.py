@@ -25,13 +25,13 @@ class Squashing(Choice):
     Attributes
     ----------
     apply : callable
-        (values, t) → T(values), of the same shape; a bool says 0 or 1.
+        Function (values, t) → T(values) that keeps the shape. A boolean result means 0 or 1.
     uses_threshold : bool
-        Whether t matters.
+        True if the function depends on the threshold t.
     binary : bool
-        Whether T(a) is 0 or 1 whatever a, so that float32 sums of products of it are exact.
+        True if T(a) is always 0 or 1, so that float32 sums of its products are exact.
     linear : bool
-        Whether T(a) = a, so that the scatter of T(a) is that of a.
+        True if T(a) = a, so that T(a) and a have the same scatter.
     """
 
     apply: Callable[[Values, float], Values | NDArray[np.bool_]]
