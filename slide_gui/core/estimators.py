@@ -242,7 +242,7 @@ def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:
     kind : type
         Dataclass with a field `seed`. Fields that the estimator lacks keep their defaults.
     **normalised
-        Values that replace those of the estimator.
+        Fields whose values replace the parameters of the estimator.
     """
     given = estimator.get_params(deep=False)
     seed = seed_of(given["random_state"])

@@ -1,4 +1,4 @@
-"""Scatters add up, and a stack fitted block by block is the one fitted at once."""
+"""Scatters add up, and a stack fitted block by block equals the stack fitted at once."""
 
 from itertools import pairwise
 
@@ -92,7 +92,7 @@ def test_that_the_tree_gives_the_same_bits_whoever_makes_its_parts_in_whatever_o
     level = parts
     while len(level) > 1:
         groups = {}
-        for start in random.permutation(range(0, len(level), GROUP)):  # of workers that finish as they like
+        for start in random.permutation(range(0, len(level), GROUP)):  # workers finish in any order
             one = ScatterSum(4)
             for part in level[start : start + GROUP]:
                 one.add(part)
@@ -173,7 +173,7 @@ def test_that_slide_is_fitted_on_blocks_that_a_function_makes_anew_for_each_laye
         yield from (rows[:120], sparse.csr_array(rows[120:200]), rows[200:].astype("uint8"))
 
     slide = SLIDE(depth=4, dtype="float64").fit(Blocks(blocks, (300, 64)))
-    assert len(calls) == 3  # T(x) with x, T(h¹), T(h²)
+    assert len(calls) == 3  # one pass each for x with T(x), T(h¹) and T(h²)
     expected = SLIDE(depth=4, dtype="float64").fit(rows)
     for a, b in zip(slide.weights_, expected.weights_, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
@@ -242,7 +242,7 @@ def test_that_rows_in_blocks_say_how_they_are_summed():
 
 
 def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(monkeypatch):
-    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 1)  # pieces of 4 rows
+    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 1)  # blocks of 4 rows
     rows = np.random.default_rng(4).standard_normal((4 * (GROUP + 1), 3))
     pieces = [rows[start : start + 4] for start in range(0, len(rows), 4)]
     expected = np.zeros((3, 3))

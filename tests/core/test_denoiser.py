@@ -15,7 +15,7 @@ def scatter_of(rows):
 
 
 def blobs(n=200, side=6, seed=0):
-    """Correlated grey images with a dead pixel and one lit a single time, as MNIST's border."""
+    """Return correlated grey images; one pixel is always 0, another is nonzero once, as at the border of MNIST."""
     random = np.random.default_rng(seed)
     rows = random.random((n, side * side)) * (random.random((n, 1)) > 0.3)
     rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
@@ -67,7 +67,7 @@ def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_squ
         for seed in range(3):
             sampled = CorruptedCopies(rows, 0.4, random_state=seed)
             sampled.add(copies)
-            # The pixel lit once is not seen often enough for a rate; all the others are.
+            # The pixel that is nonzero once is too rare to estimate a rate of convergence.
             runs.append(np.sqrt(np.mean((sampled.weights() - exact)[:-1, :-2] ** 2)))
         deviation[copies] = np.mean(runs)
     rate_1 = np.log10(deviation[10] / deviation[100])

@@ -1,4 +1,4 @@
-"""The estimators' parameters: the defaults that are stated are theirs, and what cannot be one is refused by name."""
+"""Estimators have the documented defaults, and reject invalid parameters by name."""
 
 import ast
 import inspect
@@ -18,7 +18,7 @@ ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, 
 
 
 def _stated(estimator):
-    """The default of each parameter that the docstring states, itself or through another estimator's."""
+    """Return the default of each parameter from the docstring, or from that of another estimator it refers to."""
     stated = {}
     said = inspect.getdoc(estimator)
     for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", said, re.MULTILINE):
@@ -65,7 +65,7 @@ def test_that_what_can_be_no_parameter_is_refused_by_its_name(estimator):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
     for name in inspect.signature(estimator).parameters:
         for wrong in (object(), {1: 2}, np.array([-1.0, np.nan]), "such and such"):
-            if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn's, which warns
+            if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn only warns about this value
                 continue
             with pytest.raises(ValueError, match=rf"\b{name}\b"):
                 estimator(**{name: wrong}).fit(rows, labels)

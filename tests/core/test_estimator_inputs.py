@@ -1,4 +1,4 @@
-"""What the estimators take and give beside arrays: sparse rows, data frames, names, a page of HTML, callbacks."""
+"""Inputs and outputs of the estimators other than arrays: sparse rows, data frames, names, HTML, callbacks."""
 
 import re
 from importlib.util import find_spec
@@ -81,7 +81,7 @@ def test_that_the_page_of_an_estimator_shows_it_and_what_it_was_fitted_to_and_lo
 @pytest.mark.skipif(find_spec("sklearn.callback") is None, reason="scikit-learn before 1.9 has no callbacks")
 class TestCallbacks:
     class Recorder:
-        """Notes the tasks, and wants to stop after some."""
+        """Callback that records the tasks and stops after some."""
 
         max_propagation_depth = None
 

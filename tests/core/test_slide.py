@@ -15,7 +15,7 @@ from tests.core.test_stack import images
 
 
 def _summed_in_float32(estimator):
-    """Why a check fails by rounding: rows with weights are summed in float64, others as `dtype` says."""
+    """Return the reason why a check fails: rows with weights are summed in float64, others in `dtype`."""
     reason = "without weights, products of float32 rows are summed in float32"
     return {"check_sample_weight_equivalence_on_dense_data": reason} if estimator.dtype == "float32" else {}
 
@@ -96,9 +96,9 @@ def test_that_rows_whose_features_are_constant_after_the_threshold_are_warned_of
     with pytest.warns(UserWarning, match=r"100\.00% of the values are above"):
         SLIDE(depth=1).fit_transform(as_rows(X + 1.0))
     for fine in (SLIDE(depth=1), SLIDE(threshold=0.5 * scale), SLIDE(squashing="tanh"), SLIDE(depth=0)):
-        fine.fit(as_rows(X if fine.depth == 1 else scale * X))  # a warning would be an error
+        fine.fit(as_rows(X if fine.depth == 1 else scale * X))  # pytest turns a warning into an error
     lit = np.zeros((300, 300), np.float32)
-    np.fill_diagonal(lit, 1.0)  # few values above the threshold, but no feature constant
+    np.fill_diagonal(lit, 1.0)  # few values are above the threshold, but no feature is constant
     SLIDE(depth=1).fit(as_rows(lit))
 
 

@@ -38,7 +38,7 @@ _checked = partial(parametrize_with_checks, expected_failed_checks=not_equivalen
 
 
 def _is_of_more_than_the_form_of_rows(parameter):
-    """Return whether a check has to see learned widths: rows get one form before any width is learned on them."""
+    """Return True if a check needs learned widths; rows are converted before any width is learned."""
     check = getattr(parameter, "values", parameter)[1]
     forms = ("estimator_sparse_array", "estimator_sparse_matrix", "dtype_object", "estimators_dtypes")
     return check.func.__name__.removeprefix("check_") not in forms and not check.keywords.get("readonly_memmap", False)
@@ -107,7 +107,9 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does():
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300])
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300])
     np.testing.assert_allclose(svm.decision_function(Z[300:]), svc.decision_function(_scaled(Z[300:])), atol=1e-3)
-    assert np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98  # SVC breaks ties by order
+    assert (
+        np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98
+    )  # SVC breaks ties by the order of the classes
     assert svm.dual_coef_.shape == (3, len(svm.support_))
     assert svm.n_support_.sum() == len(svm.support_)
 
@@ -125,7 +127,7 @@ def test_that_margins_are_kernel_values_times_dual_coefficients_plus_the_interce
 
 def test_that_summed_margins_decide_between_equal_votes_only():
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
-    assert scores.argmax(axis=1).tolist() == [0, 2]  # 0 and 1 and 2 with a vote each; then 2 with two votes
+    assert scores.argmax(axis=1).tolist() == [0, 2]  # first one vote for each class, then two votes for class 2
     assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
 
 
@@ -136,7 +138,7 @@ def test_that_summed_margins_decide_between_equal_votes_only():
         ("span", "squared_hinge"),
         ("hold-out", "squared_hinge"),
         ("press", "squared_hinge"),
-        ("span", "hinge"),  # with either loss the widths are learned with the squared hinge
+        ("span", "hinge"),  # widths are always learned with the squared hinge
     ],
 )
 def test_that_learned_widths_beat_the_median(criterion, loss):
@@ -166,24 +168,26 @@ def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkey
     predict = SvmModel.predict
 
     def seen(model, rows, **more):
-        judged.extend(rows[:, 0].tolist())  # tells the rows apart
+        judged.extend(rows[:, 0].tolist())  # identifies each row
         return predict(model, rows, **more)
 
     monkeypatch.setattr(SvmModel, "predict", seen)
     parameters = SvmParameters(SIZES, subset_size=75, starts=1, loss=loss)
     fit_svm(Z, y, parameters)
     learned_on = stratified_subset(y, 75, parameters.seed)
-    assert len(set(judged)) == 150 - len(learned_on)  # for the comparison with median widths; 30 of them for the scale
+    assert len(set(judged)) == 150 - len(
+        learned_on
+    )  # all are used in the comparison with median widths, 30 of them for the scale
     assert not np.isin(Z[learned_on, 0], judged).any()
     judged.clear()
-    fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to judge on
+    fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to evaluate on
     fit_svm(Z, y, replace(parameters, subset_size=150, C=10.0))
     assert not judged
 
 
 def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     Z, y = three_classes(60)
-    Z[:, 0] += 20.0 * y  # no kernel errs, so that the learned widths win
+    Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
     parameters = SvmParameters(SIZES, starts=1)
     listener = StopAfter()
     model = fit_svm(Z, y, parameters, progress=listener)
@@ -192,8 +196,8 @@ def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     assert listener.payloads[kinds.index(ChosenBy)] == model.chosen
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
-        "distances between 60 rows",
-        "learning widths on four fifths to compare them",
+        "computing distances between 60 rows",
+        "learning widths on four fifths of the rows to compare them",
         "comparing with median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
@@ -271,7 +275,7 @@ def test_that_wrong_parameters_are_refused_by_name(changes, words):
 
 
 class Named(np.ndarray):
-    """Rows whose columns have names, as a data frame's."""
+    """Rows with column names, like a data frame."""
 
 
 @pytest.fixture
@@ -389,7 +393,7 @@ def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of(m
     Z = make().fit(X).transform(X)
     with pytest.warns(UserWarning, match="3 layers without column names"):
         svm.fit(Z, y)
-    svm.fit(Z.copy(), y)  # plain arrays, and groups that were chosen, are as good as any
+    svm.fit(Z.copy(), y)  # no warning for arrays without layers or with given groups
     svm.fit(X, y)
     clone(svm).set_params(groups=None).fit(Z, y)
     clone(svm).set_params(groups=[6, Z.shape[1] - 6]).fit(Z, y)
@@ -427,7 +431,7 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
         for fold in range(4):
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
-        assert abs(point.error - wrong / 120) <= 1 / 120  # a row on the boundary
+        assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
     assert found.widths[0] == pytest.approx(found.sigma * np.sqrt(median))
     assert min(found.points, key=lambda p: p.error).C == found.C
 
@@ -442,7 +446,7 @@ def test_that_two_folds_are_enough_and_one_is_refused():
 def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
     Z, y = layers(100)
     search = partial(median_width_search, Z, y, factors=(1.0,), Cs=(1.0,))
-    enough = 2 * least_memory(80)  # four fifths of the rows
+    enough = 2 * least_memory(80)  # for four fifths of the rows
     assert len(search(memory=enough).points) == 3
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         search(memory=enough - 2)

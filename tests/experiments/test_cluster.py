@@ -535,7 +535,9 @@ def test_that_a_lost_scheduler_is_named_and_the_sweep_goes_on_with_another(
                 if getattr(payload, "done", ()):
                     scheduler.kill()
 
-            with pytest.raises(ClusterError, match=r"connection to the scheduler at .* is lost; check that it is running"):
+            with pytest.raises(
+                ClusterError, match=r"connection to the scheduler at .* is lost; check that it is running"
+            ):
                 run_sweep(DATA, SWEEP, store, progress=Listener(kill), cluster=cluster)
         part = len(store.runs())
         assert 0 < part < len(here)

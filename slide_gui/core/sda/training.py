@@ -392,7 +392,7 @@ def fine_tune(
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
         Validation set for early stopping; give both or neither.
     parameters : SdaParameters, optional
-        Rate, epochs, batch size, patience and seed of fine-tuning, by default those of `sda`. `n_units`, `noise` and
+        Rate, epochs, batch size, patience and seed of fine-tuning, by default from `sda`. `n_units`, `noise` and
         `dtype` are not used.
     progress : Progress
         Receives an `SdaHistory` of pre-training and fine-tuning after each epoch.
@@ -408,9 +408,9 @@ def fine_tune(
     rows, targets = _labelled(sda, X, codes, n_classes, steady.pulse)
     if (X_valid is None) != (codes_valid is None):
         raise ValueError("give both X_valid and codes_valid, or neither")
-    judge = None
+    validation_set = None
     if X_valid is not None and codes_valid is not None:
-        judge = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
+        validation_set = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
 
     network = _Network.on(sda, n_classes)
     trainer = BackPropagation(network.weights, network.biases, min(parameters.batch_size, len(rows)))
@@ -425,18 +425,18 @@ def fine_tune(
             raise ValueError(
                 f"fine-tuning diverged in epoch {epoch} because fine_tuning_rate {rate:g} is too large; reduce it"
             )
-        if judge is None:
+        if validation_set is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
         else:
-            judged = _judged(trainer, *judge, steady.pulse)
-            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=judged[0], validation_loss=judged[1])
-            if judged < best:
-                best, best_epoch = judged, epoch
+            scores = _validation_scores(trainer, *validation_set, steady.pulse)
+            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
+            if scores < best:
+                best, best_epoch = scores, epoch
                 best_network = network.copied(best_network if best_network is not network else None)
         history = history.then(record)
         part.report(1.0, history)
-        if judge is not None and epoch - best_epoch >= parameters.patience:
+        if validation_set is not None and epoch - best_epoch >= parameters.patience:
             break
     return best_network.classifier(sda, history, best_epoch)
 
@@ -496,7 +496,7 @@ def back_propagation_epoch(
     return total / len(rows)
 
 
-def _judged(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
+def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
     """Return the fraction of misclassified rows and the mean negative log-likelihood."""
     wrong, loss, step = 0, 0.0, trainer.batch_size
     for start in range(0, len(rows), step):

@@ -236,8 +236,8 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
     def noise_path(self, layer: int) -> NoisePath:
         """Return the weights of a layer, 1 to l, as a function of the noise level.
 
-        The layers below stay as they were fitted. The accuracy is that of the products that the fit summed. On
-        real-valued rows, fit with dtype float64 if you need noise levels much lower than that of the fit.
+        The layers below stay as they were fitted. On real-valued rows a float32 fit limits
+        the accuracy at low noise levels. Fit with dtype float64 if you need noise levels much lower than `noise`.
         """
         check_is_fitted(self)
         return self.stack_.noise_path(layer)

@@ -1,6 +1,6 @@
 """Scatter matrices of the layers' inputs, summed over blocks of rows.
 
-Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11). The scatter of hᵏ follows from that of T(hᵏ⁻¹):
+Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11). The scatter of hᵏ follows from S_T, the scatter of T(hᵏ⁻¹):
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 
@@ -368,7 +368,7 @@ class Part:
     ----------
     parameters : StackParameters
     squashed : bool
-        True to compute the scatter of T(x) in addition to that of x. Both are the same if T is linear.
+        True to compute the scatters of both x and T(x). They are the same if T is linear.
     weights : tuple of ndarray of shape (d, d + 1)
         Weights W¹, …, Wᵏ. If there are any, only the scatter of T(hᵏ) is computed.
     """
@@ -452,7 +452,7 @@ def _sparse_scatters(
     entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
     constant = float(entered[-1])
     other = _sparse_scatter(rows, entered[:-1] - constant, weights, progress.part(0.5, 1.0))
-    if constant:  # compute the scatter of U + c from that of U
+    if constant:  # compute the scatter of U + c from the scatter of U
         np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
         np.add(other.sums, other.n * constant, out=other.sums)
     yield other

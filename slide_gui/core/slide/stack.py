@@ -233,7 +233,7 @@ def _entry(
     else:
         scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
-    while scatters:  # frees each scatter as soon as it is copied
+    while scatters:  # frees each scatter right after copying it
         matrices.append(scatters.pop().matrix)
     return matrices[-1], matrices[0]
 

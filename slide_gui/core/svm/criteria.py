@@ -225,8 +225,8 @@ def span(
     """Return the smoothed leave-one-out error and its gradient G, which is zero outside the active set.
 
     Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, where H is K̃ bordered by ones, and let
-    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). The parameters
-    are those of `radius_margin`. With weights, J is the weighted mean, and a point is left out with its full weight.
+    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). For
+    parameters see `radius_margin`. With weights, J is the weighted mean, and a point is left out with its full weight.
     """
     n = len(y)
     svm = optimum(kernel, y, ridges(ridge, weights), start=start, progress=progress)

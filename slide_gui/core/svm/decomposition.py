@@ -124,7 +124,7 @@ class CachedRows:
         return total
 
     def _compact(self, keep: Indices) -> None:
-        """Remove all rows from the cache except those of the points `keep`."""
+        """Remove all rows from the cache, except for the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
         for target, point in enumerate(stay):  # works in place, because rows only move forwards in rising order
@@ -274,7 +274,7 @@ def solve(
     weights : ndarray of shape (n,), optional
         Positive weights, by which the C of each point is multiplied.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from, such as those of a neighbouring problem. They need not be feasible.
+        Signed dual coefficients to start from, for example from a neighbouring problem. They need not be feasible.
     room : Room, optional
         Memory of an earlier problem to use again.
     progress : Progress

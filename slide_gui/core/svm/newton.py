@@ -47,7 +47,7 @@ class NewtonSolution:
     converged : bool
         True if `beta` solves the system of its active set; otherwise it is the best point reached.
     system : Bordered
-        The last solved system, which is that of `active` after convergence.
+        The last solved system; after convergence it belongs to `active`.
     """
 
     beta: Array

@@ -141,11 +141,11 @@ class CrossValidation:
         source = Gram(self._distances, np.arange(len(self._codes)), factor)
         wrong, converged = np.zeros(len(self._codes), bool), True
         for fold in folds:
-            wrong[self._folds == fold], solved = self._judged(source, C, fold, progress)
+            wrong[self._folds == fold], solved = self._misclassified(source, C, fold, progress)
             converged = converged and solved
         return wrong[np.isin(self._folds, folds)], converged
 
-    def _judged(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
+    def _misclassified(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
         """Return a mask of misclassified rows in one fold, and True if the trainings of all pairs converged."""
         codes, inside = self._codes, self._folds != fold
         n_classes = int(codes.max()) + 1
@@ -231,21 +231,21 @@ def median_width_search(
     distances = vectors.distances(pulse, np.float32)
     del vectors
     options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
-    judged = CrossValidation(distances, codes, folds, options)
+    validation = CrossValidation(distances, codes, folds, options)
     points: list[GridPoint] = []
     total = len(factors) * len(Cs) + len(FINER)
 
-    def judge(sigma: float, Cs: Sequence[float]) -> None:
+    def evaluate(sigma: float, Cs: Sequence[float]) -> None:
         for C in Cs:
-            wrong, converged = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
+            wrong, converged = validation.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
             points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n, converged))
             steady.report(len(points) / total, points[-1])
 
     for factor in factors:
-        judge(float(np.sqrt(factor * len(sizes))), Cs)
+        evaluate(float(np.sqrt(factor * len(sizes))), Cs)
     coarse = min(points, key=_error)
     for factor in FINER:
-        judge(coarse.sigma * factor**0.5, (coarse.C,))
+        evaluate(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
 
@@ -315,7 +315,7 @@ def tune(
     held_out = held_out_mask(codes[rows], parameters.seed, fresh)
     inside, outside = rows[~held_out], rows[held_out]
     steady = MonotonicProgress(progress)
-    fitted, judged = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
+    fitted, held_out_rows = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
     best, fewest = points[0], np.inf
     medians, some = np.ones(len(sizes)), _of(weights, inside)
     for number, (scale, C) in enumerate(points):
@@ -324,7 +324,7 @@ def tune(
         model = train(
             fitted, codes[inside], *at_point, medians=medians, weights=some, exact=False, progress=steady.pulse
         )
-        predicted = model.predict(judged, progress=steady.pulse)
+        predicted = model.predict(held_out_rows, progress=steady.pulse)
         wrong = _total(predicted != codes[outside], _of(weights, outside))
         if wrong < fewest:
             best, fewest = (scale, C), wrong
@@ -457,15 +457,17 @@ class _Comparison:
             for fold in range(n_held_out):
                 part = self._progress.part(0.6 * fold / n_held_out, 0.6 * (fold + 1) / n_held_out)
                 steady = MonotonicProgress(part)
-                steady.report(0.0, Stage("learning widths on four fifths to compare them", fold, n_held_out))
+                steady.report(
+                    0.0, Stage("learning widths on four fifths of the rows to compare them", fold, n_held_out)
+                )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_on(inside, replace(self._learning, near=()), progress=_unheard(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
-                    judge = self._cross_validation(sample, widths, folds, steady.pulse)
-                    wrong, converged = judge.wrong(1.0, best.C, [fold], steady.pulse)
+                    validation = self._cross_validation(sample, widths, folds, steady.pulse)
+                    wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, _of(sample.weights, folds == fold), converged))
         if learned is None:
             return self._uncompared(learn_on(sample, self._learning, progress=self._progress))
@@ -518,7 +520,7 @@ class _Comparison:
         """
         steady = MonotonicProgress(progress)
         folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
-        judge = self._cross_validation(sample, widths, folds, steady.pulse)
+        validation = self._cross_validation(sample, widths, folds, steady.pulse)
         given = self._parameters.C
         points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
         first = min(_FOLDS, -(-_FEW * _FOLDS // len(folds))) if len(points) > _BEST else _FOLDS
@@ -528,7 +530,7 @@ class _Comparison:
             """Evaluate a candidate on some more folds; return it with its errors on all folds so far."""
             steady.report(done + 0.5 * number / len(points))
             point, now = points[number], folds < some.stop
-            errors, converged = judge.wrong(point.scale**-2.0, point.C, some, steady.pulse)
+            errors, converged = validation.wrong(point.scale**-2.0, point.C, some, steady.pulse)
             wrong[number, np.isin(folds, some)] = errors
             return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)
 

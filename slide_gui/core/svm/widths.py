@@ -263,10 +263,10 @@ class _Descent:
     last: float = np.inf
 
     def penalised(self, theta: Array) -> tuple[float, Array]:
-        """Return J + prior and its gradient; if J is infinite, return a value above that of the start."""
+        """Return J + prior and its gradient; if J is infinite, return a value above the one at the start."""
         value, slope, _ = self.evaluated(theta)
         if not np.isfinite(value):
-            # A finite value lets the line search interpolate; above that of the start, it is never accepted.
+            # The line search needs a finite value to interpolate; it never accepts one above the start's.
             return self.evaluated(self.begin)[0] + 1.0, np.zeros(len(theta))
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 
@@ -380,7 +380,7 @@ class WidthsSample:
         progress: Progress = NO_PROGRESS,
         weights: Array | None = None,
     ) -> WidthsSample:
-        """Draw the rows regardless of their weights; arguments and errors are those of `learn_widths`."""
+        """Draw the rows regardless of their weights; see `learn_widths` for arguments and errors."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
         need = 8 * len(rows) ** 2 * max(len(sizes) + 6, len(sizes) + 0.64 * (len(sizes) + 6))
         if need > options.memory:
@@ -389,7 +389,7 @@ class WidthsSample:
                 f"limit of {options.memory / 1e6:.0f} MB; raise the memory or learn on a smaller subset"
             )
         steady = MonotonicProgress(progress)
-        steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
+        steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
@@ -492,7 +492,7 @@ def _descended(
     """
     ends = []
     for number, origin, begin in starts:
-        stage = Stage(f"descending on {len(part.codes)} rows", number, len(starts))
+        stage = Stage(f"learning widths on {len(part.codes)} rows", number, len(starts))
         progress.report(number / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
@@ -519,13 +519,15 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
         return near
     small = _part(objective, _START_ROWS)
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
-    judged = []
+    evaluated = []
     for number, (scale, C) in enumerate(points):
-        progress.report(number / len(points), Stage(f"starts of {objective.criterion}", number, len(points)))
+        progress.report(
+            number / len(points), Stage(f"evaluating starts for {objective.criterion}", number, len(points))
+        )
         log_widths = np.log(widths_from(medians, scale * len(medians)))
         theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
         small.starts.clear()
         value, _ = small(theta)
-        judged.append((value, theta))
-    judged = sorted((entry for entry in judged if np.isfinite(entry[0])), key=lambda entry: entry[0])
-    return [*near, *(theta for _, theta in judged[:n_starts])]
+        evaluated.append((value, theta))
+    evaluated = sorted((entry for entry in evaluated if np.isfinite(entry[0])), key=lambda entry: entry[0])
+    return [*near, *(theta for _, theta in evaluated[:n_starts])]
