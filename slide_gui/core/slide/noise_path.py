@@ -99,10 +99,10 @@ class NoisePath:
         IndexError
             If a feature does not exist.
         """
-        noise, asked = check_noise(noise), np.ravel(features)
-        if asked.size and asked.dtype.kind not in "iu":
+        noise, indices = check_noise(noise), np.ravel(features)
+        if indices.size and indices.dtype.kind not in "iu":
             raise ValueError(f"features is {features!r}; it must hold integers from 0 to {self.n_features - 1}")
-        features = asked.astype(np.intp)
+        features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise IndexError(f"features must be 0 to {self.n_features - 1}")
         p = 1.0 - noise

@@ -209,7 +209,7 @@ def radius_margin(
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η, with which points leave the active set gradually
+_SMOOTHING = 0.1  # η: with it, points leave the active set gradually and not abruptly
 _LEAST = 1e-10
 
 

@@ -235,10 +235,16 @@ def largest_store(n: int, memory: int) -> int:
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Return the division of the memory for n points.
+    """Divide memory for n points between working set and cache.
 
-    Its parts are: True if the entire kernel matrix is computed, the largest working set, and the capacity of the cache
-    in rows.
+    Returns
+    -------
+    entire : bool
+        True if the entire kernel matrix is computed.
+    largest : int
+        Number of points in the largest working set.
+    capacity : int
+        Number of rows in the cache.
     """
     if n <= WHOLE and 2 * n * n <= floats:
         return True, n, 0
