@@ -154,7 +154,7 @@ def test_that_codes_that_do_not_fit_are_refused(sda):
         fine_tune(sda, X, y[1:], 2)
     with pytest.raises(ValueError, match="codes are float64"):
         fine_tune(sda, X, y.astype(float), 2)
-    with pytest.raises(ValueError, match="given together"):
+    with pytest.raises(ValueError, match="give both X_valid and codes_valid"):
         fine_tune(sda, X, y, 2, X)
     with pytest.raises(ValueError, match="X has 35 features"):
         fine_tune(sda, X[:, 1:], y, 2)

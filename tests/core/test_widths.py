@@ -295,5 +295,5 @@ def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):
     Z, codes = layers(60)
     monkeypatch.setattr(widths_objective, "evaluate", never)
     for near in ((), (((1.0, 1.0, 1.0), 1.0),)):
-        with pytest.raises(ValueError, match="did not converge there; give C or the widths"):
+        with pytest.raises(ValueError, match="did not converge; give C or the widths"):
             learn_widths(Z, codes, SIZES, WidthOptions("span", near=near))
