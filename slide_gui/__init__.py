@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # without `typing`, whose import takes as long as that of eve
 
 __version__ = "0.1.0"
 __all__ = [
-    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter", "Squashing",
+    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter",
     "__version__",
 ]  # fmt: skip
 
@@ -22,7 +22,6 @@ _HOMES = {
     "MultiWidthSVC": "slide_gui.core.svm.estimator",
     "NoisePath": "slide_gui.core.slide.noise_path",
     "Scatter": "slide_gui.core.slide.scatter",
-    "Squashing": "slide_gui.core.slide.squashing",
 }
 
 

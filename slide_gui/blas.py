@@ -14,8 +14,6 @@ from pathlib import Path
 
 from slide_gui.text import counted
 
-__all__ = ["PRODUCTS", "Blas", "cores", "limit_threads", "loaded_blas", "set_threads"]
-
 _VARIABLES = (
     "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "FLEXIBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import stdev
 
-__all__ = ["LEVEL", "ErrorRate"]
-
 LEVEL = 0.05
 """What an interval leaves outside, and below which a p-value counts as significant."""
 

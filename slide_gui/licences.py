@@ -11,8 +11,6 @@ from pathlib import Path
 
 from slide_gui.resources import is_bundle, resource
 
-__all__ = ["BILL", "Part", "as_markdown", "licence_of", "parts"]
-
 BILL = "bill.cdx.json"
 """The bill of materials of a bundle, in the folder `licences` of its resources."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["check_free", "free_memory"]
-
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _SMALL = 32 << 20  # bytes that nothing is looked up for
 

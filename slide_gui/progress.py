@@ -6,8 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage", "TimeLeft"]
-
 
 class Cancelled(Exception):
     """Raised by `Progress.report` when the person no longer wants the result."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["how_to_get", "is_bundle", "resource"]
-
 
 def is_bundle() -> bool:
     """Whether this is the desktop bundle: a program without Python, pip or Dask."""

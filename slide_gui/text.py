@@ -13,34 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "NONE",
-    "THIN",
-    "TextColumn",
-    "about",
-    "clean_name",
-    "count",
-    "counted",
-    "csv_text",
-    "dataset_title",
-    "duration",
-    "fixed",
-    "label_names",
-    "layer_name",
-    "number",
-    "per_cent",
-    "pixel_name",
-    "place_name",
-    "plain",
-    "plural",
-    "power",
-    "printable",
-    "significant",
-    "spreadsheet_text",
-    "time_left",
-    "told_apart",
-]
-
 THIN = "\u202f"
 NONE = "–"
 """Stands where there is no number."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["deal_groups", "held_out_mask", "stratified_subset"]
+__all__ = ["deal_folds", "deal_groups", "held_out_mask", "stratified_subset"]
 
 
 Indices = NDArray[np.intp]
@@ -74,7 +74,23 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     return np.asarray(parts[groups])
 
 
-def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+def deal_folds(codes: Indices, groups: Indices, n_folds: int, seed: int) -> Indices:
+    """Return the fold of each row, or −1 for rows that belong to the training rows of every fold.
+
+    Rows of one group stay together. Groups of a class are in no fold if the class would otherwise be missing from the
+    training rows of a fold.
+    """
+    folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+    for code in np.unique(codes):
+        members = codes == code
+        if len(np.unique(folds[members])) == 1:
+            folds[np.isin(groups, groups[members])] = -1
+    return folds
+
+
+def held_out_mask(
+    codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None, row_groups: Indices | None = None
+) -> NDArray[np.bool_]:
     """Return a mask of held-out rows: a fifth of each class, and at least one row of a class with two or more.
 
     Parameters
@@ -85,12 +101,18 @@ def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None =
         Seed of the random choice.
     allowed : ndarray of bool, shape (n,), optional
         True for rows that may be held out. If a class has too few of them, all of them are held out.
+    row_groups : ndarray of int, shape (n,), optional
+        Group of each row. Whole groups with about a fifth of the rows are held out, or none if every class needs its
+        groups for training.
 
     Raises
     ------
     ValueError
         If no class has two rows, or if no row of such a class may be held out.
     """
+    if row_groups is not None:
+        refused = np.zeros(len(codes), bool) if allowed is None else np.isin(row_groups, row_groups[~allowed])
+        return np.asarray((deal_folds(codes, row_groups, round(1.0 / _HELD_OUT), seed) == 0) & ~refused)
     rng = np.random.default_rng(seed)
     mask = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):

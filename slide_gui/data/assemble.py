@@ -14,13 +14,11 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import Part, looks_like_quantity, quantile_ranges, whole_labels
+from slide_gui.data.readers.parts import DataPart, looks_like_quantity, quantile_ranges, whole_labels
 from slide_gui.data.readers.tables import fits_float32
-from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
+from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
-
-__all__ = ["assemble"]
 
 _BLOCK = 1 << 20  # numbers
 _COMPARED = 2_000_000  # numbers whose rounding to float32 is looked at
@@ -30,22 +28,26 @@ Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # of each feature, its 
 
 
 def assemble(
-    parts: Sequence[Part], paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress: Progress = NO_PROGRESS
+    parts: Sequence[DataPart],
+    paths: Sequence[Path],
+    reading: ParseOptions = AS_GUESSED,
+    *,
+    progress: Progress = NO_PROGRESS,
 ) -> Dataset:
     """Make a data set of a training part and, if there is one, a test part.
 
     A test part alone becomes the training part. Where both name their columns, these are matched by name, else by
     position. Images of whole numbers are scaled to [0, 1] by the smallest of 1, 16 and 255 that holds both parts (16
     are the levels of scikit-learn's digits). Features that are no picture are brought to [0, 1] one by one, as
-    `Reading.scaled` says; all other numbers stay as they are, except that those smaller than 1e-30 become 0.
+    `ParseOptions.scaled` says; all other numbers stay as they are, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------
-    parts : sequence of Part
+    parts : sequence of DataPart
         At most one of each role.
     paths : sequence of Path
         What was opened, for the name and the source.
-    reading : Reading
+    reading : ParseOptions
         Whether the features are images, of what shape, and how they are stored.
     progress : Progress
         Reports the share of the numbers converted.
@@ -126,7 +128,7 @@ def assemble(
     )
 
 
-def _with_columns_of(train: Part, test: Part) -> Part:
+def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     """Return a test set with its columns in the order of the training set, by their names.
 
     Raises
@@ -164,13 +166,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
 
 
-def _of_test_set(test: Part, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
+def _of_test_set(test: DataPart, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
     """Return what was guessed of the test set alone."""
     others = (guess for guess in test.opened.guesses if guess not in known)
     return tuple(replace(guess, what=f"{Path(test.place).name}: {guess.what}") for guess in others)
 
 
-def _unseen_classes(train: Part, test: Part, names: tuple[str, ...]) -> tuple[Guess, ...]:
+def _unseen_classes(train: DataPart, test: DataPart, names: tuple[str, ...]) -> tuple[Guess, ...]:
     """Return a warning if test rows are of classes that no training row has.
 
     Raises
@@ -198,7 +200,7 @@ def _unseen_classes(train: Part, test: Part, names: tuple[str, ...]) -> tuple[Gu
     return (Guess(what, f"{said}{', …' if len(lacking) > 6 else ''}; a classifier errs on each of them"),)
 
 
-def _shared_groups(train: Part, test: Part) -> tuple[Guess, ...]:
+def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     """Return a warning if groups have rows in both sets."""
     shared = sorted(set(train.group_names) & set(test.group_names))
     if not shared:
@@ -207,7 +209,7 @@ def _shared_groups(train: Part, test: Part) -> tuple[Guess, ...]:
     return (Guess(what, f"{_listed(shared)}; the test error may be too low"),)
 
 
-def _is_scaled(train: Part, reading: Reading) -> bool:
+def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
@@ -220,7 +222,7 @@ def _is_scaled(train: Part, reading: Reading) -> bool:
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
-def _ranges(train: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _ranges(train: DataPart) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the smallest value of each feature and the size of its range; 1 for a feature that does not vary."""
     low, high = (each(train.rows, axis=0).astype(np.float64) for each in (np.min, np.max))
     with np.errstate(invalid="ignore"):  # a value that is not finite is refused when its row is converted
@@ -236,7 +238,7 @@ def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]
         return ((values - scale[0]) / scale[1]).astype(np.float32)
 
 
-def _merged(train: Part, scale: Scale | int) -> tuple[Guess, ...]:
+def _merged(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
     """Return a warning if different values of a feature become equal in float32.
 
     Among many values of fifteen digits a few always do, and nothing is lost. A feature counts if more than one in a
@@ -283,14 +285,14 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
     return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 
-def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
+def _said(opened: ParseReport, scaled: bool, reading: ParseOptions) -> ParseReport:
     """Return how a file was read, with what became of the scale of its features."""
     guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it, or all are tiny", sure=True)
     guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
     return replace(opened, guesses=guesses, scaled=scaled)
 
 
-def _refuse_columns(reading: Reading, place: str) -> None:
+def _refuse_columns(reading: ParseOptions, place: str) -> None:
     if reading.label_column is not None:
         raise DataError("is no table of text, which alone has a label column; leave that out", place)
     if reading.group is not None:
@@ -299,7 +301,7 @@ def _refuse_columns(reading: Reading, place: str) -> None:
         raise DataError("is no table of text, which alone has a line of column names; leave that out", place)
 
 
-def _shaped(part: Part, reading: Reading) -> Part:
+def _shaped(part: DataPart, reading: ParseOptions) -> DataPart:
     """Return a part with the shape that its images are said to have, their pixels row by row."""
     d, shape, opened = part.rows.shape[1], part.image_shape, part.opened
     if reading.shape is not None:
@@ -320,12 +322,12 @@ def _shaped(part: Part, reading: Reading) -> Part:
     return replace(part, rows=rows, image_shape=shape, opened=opened)
 
 
-def _sure(opened: Opened) -> Opened:
+def _sure(opened: ParseReport) -> ParseReport:
     """Return how known data were read: there is nothing to ask."""
     return replace(opened, guesses=tuple(replace(guess, sure=True) for guess in opened.guesses))
 
 
-def _with_classes(train: Part, test: Part | None, reading: Reading) -> tuple[Part, Part | None]:
+def _with_classes(train: DataPart, test: DataPart | None, reading: ParseOptions) -> tuple[DataPart, DataPart | None]:
     """Return parts whose labels are numbers of classes: cut into ranges as requested, and none if it is a quantity."""
     parts = [train] if test is None else [train, test]
     numbers = None if train.label_names else train.labels
@@ -350,7 +352,7 @@ def _with_classes(train: Part, test: Part | None, reading: Reading) -> tuple[Par
     return parts[0], parts[1] if len(parts) > 1 else None
 
 
-def _ranged(part: Part, limits: NDArray[Any]) -> NDArray[np.intp]:
+def _ranged(part: DataPart, limits: NDArray[Any]) -> NDArray[np.intp]:
     """Return the number of the range that each label is in."""
     assert part.labels is not None
     wrong = np.flatnonzero(~np.isfinite(part.labels))
@@ -359,7 +361,7 @@ def _ranged(part: Part, limits: NDArray[Any]) -> NDArray[np.intp]:
     return np.searchsorted(limits, part.labels)
 
 
-def _quantity(train: Part, n_numbers: int) -> str:
+def _quantity(train: DataPart, n_numbers: int) -> str:
     """Return why labels that look like a quantity are no classes, with the remedies."""
     column, names = train.opened.label_column, train.opened.columns
     where = "The label" if column is None else f"The column '{names[column]}'"
@@ -369,7 +371,7 @@ def _quantity(train: Part, n_numbers: int) -> str:
     )
 
 
-def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
+def _label_names(train: DataPart, test: DataPart | None) -> tuple[str, ...]:
     """Return the names of the classes of both parts, those of the training part first."""
     others = () if test is None else test.label_names
     if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
@@ -377,7 +379,7 @@ def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
     return (*train.label_names, *(name for name in others if name not in train.label_names))
 
 
-def _renamed(part: Part, names: tuple[str, ...]) -> Part:
+def _renamed(part: DataPart, names: tuple[str, ...]) -> DataPart:
     """Return a part whose labels are numbers of these names."""
     if part.labels is None or not part.label_names:
         return part
@@ -385,13 +387,13 @@ def _renamed(part: Part, names: tuple[str, ...]) -> Part:
     return replace(part, labels=place[part.labels])
 
 
-def _test_labels(train: Part, test: Part | None) -> NDArray[Any] | None:
+def _test_labels(train: DataPart, test: DataPart | None) -> NDArray[Any] | None:
     if test is not None:
         return test.labels
     return None if train.labels is None else np.empty(0, np.int64)
 
 
-def _shape(part: Part) -> str:
+def _shape(part: DataPart) -> str:
     if part.image_shape:
         return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
     return f"{part.rows.shape[1]} features"
@@ -402,7 +404,7 @@ def _name(paths: Sequence[Path]) -> str:
     return name if paths[0].is_dir() else name.split(".")[0] or name
 
 
-def _full_scale(parts: Sequence[Part]) -> int:
+def _full_scale(parts: Sequence[DataPart]) -> int:
     """Return what the brightest value is to become 1: 1, 16 or 255, and 1 for what is no picture of counts."""
     if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
         return 1
@@ -419,7 +421,7 @@ def _full_scale(parts: Sequence[Part]) -> int:
     return 16 if high <= 16 else 255
 
 
-def _float32(part: Part, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
+def _float32(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
     """Check, scale and convert by blocks; rows that are float32 already are changed in place."""
     found: NDArray[Any] = part.rows
     n, d = found.shape

@@ -9,24 +9,10 @@ from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import Entry, RemoteFile, added_dataset, entries, entry, recognise
+from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.plugins import Plugin
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
-
-__all__ = [
-    "Entry",
-    "RemoteFile",
-    "data_folders",
-    "download",
-    "entries",
-    "entry",
-    "find",
-    "generate",
-    "load",
-    "recognise",
-]
+from slide_gui.progress import NO_PROGRESS, Progress
 
 _DEPTH = 2
 _MOST_ENTRIES = 20_000
@@ -63,8 +49,6 @@ def find(key: str) -> list[Path] | None:
 def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
     """Return a data set: its real files where they are, else the generated stand-in. Nothing is downloaded.
 
-    One of another package is as that makes it.
-
     Parameters
     ----------
     key : str
@@ -79,16 +63,14 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     KeyError
         If there is no such data set.
     DataError
-        If its files are there but damaged, or the package cannot make it.
+        If its files are there but damaged.
     """
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     files = find(key)
     return open_data(files, progress=progress) if files else generate(key, progress=progress, seed=seed)
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Return the generated stand-in of a data set, whether or not its files are there; another package's as `load`.
+    """Return the generated stand-in of a data set, whether or not its files are there.
 
     Raises
     ------
@@ -103,23 +85,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
         "convex": generators.convex,
         "digits": generators.digits,
     }
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
-
-
-def _from_plugin(added: Plugin, seed: int, progress: Progress) -> Dataset:
-    """Return what a package's ``function(seed, progress)`` makes, without a key: it is none of the catalogue's."""
-    make = added.load()
-    try:
-        dataset = make(seed=seed, progress=progress)
-    except (Cancelled, DataError, MemoryError):
-        raise
-    except Exception as error:
-        raise added.failed(f"{type(error).__name__}: {error}") from error
-    if not isinstance(dataset, Dataset):
-        raise added.failed(f"it gives a {type(dataset).__name__}, expected a Dataset")
-    return replace(dataset, key="", source=dataset.source or f"{added.package} {added.version}, seed {seed}")
 
 
 def download(

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.data.reading import NOT_SAID, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
-
-__all__ = ["Dataset", "HeldOut"]
 
 _MOST = 0.9  # of the rows: the rest has to be learned from
 
@@ -109,7 +107,7 @@ class Dataset:
         Of features that are no picture, where the source names them; else empty.
     held_out : HeldOut or None
         How the test part was taken from rows that had none; None where it came with the data, or there is none.
-    opened : Opened
+    opened : ParseReport
         How its files were read.
     order : ndarray of shape (n + m,), int64, or None
         Of each row of the training part, then of the test part, its place among all rows; where some were held out.
@@ -134,7 +132,7 @@ class Dataset:
     citation: str = ""
     key: str = ""
     feature_names: tuple[str, ...] = ()
-    opened: Opened = NOT_SAID
+    opened: ParseReport = NOT_SAID
     held_out: HeldOut | None = None
     order: NDArray[np.int64] | None = None
     whole: str = ""

@@ -14,8 +14,6 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["fetch", "matches"]
-
 _CHUNK = 1 << 16
 _LARGEST = 1 << 28  # bytes; the largest benchmark file has a tenth of it
 _TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two pieces

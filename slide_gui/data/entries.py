@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from slide_gui import plugins
 from slide_gui.resources import resource
-
-__all__ = ["Entry", "RemoteFile", "added_dataset", "added_datasets", "entries", "entry", "is_known", "recognise"]
 
 
 @dataclass(frozen=True)
@@ -106,25 +103,9 @@ def entry(key: str) -> Entry:
     raise KeyError(f"no data set {key!r}; there are {', '.join(e.key for e in entries())}")
 
 
-def added_datasets() -> list[plugins.Plugin]:
-    """Return the data sets of other packages; none is imported."""
-    return plugins.plugins(plugins.DATASETS, [each.key for each in entries()])
-
-
-def added_dataset(key: str) -> plugins.Plugin | None:
-    """Return the data set of another package by its name; None if there is none, or the catalogue has that name.
-
-    Raises
-    ------
-    PluginError
-        If several packages have one of this name.
-    """
-    return plugins.plugin(plugins.DATASETS, key, [each.key for each in entries()])
-
-
 def is_known(key: str) -> bool:
-    """Tell whether there is a data set of this name, in the catalogue or of another package."""
-    return any(each.key == key for each in entries()) or any(each.name == key for each in added_datasets())
+    """Return whether the catalogue has a data set of this name."""
+    return any(each.key == key for each in entries())
 
 
 def recognise(places: Iterable[str], n_train: int, n_test: int, n_features: int) -> Entry | None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from slide_gui.text import printable
 
-__all__ = ["DataError"]
-
 _LONGEST = 1500  # letters of a sentence, its place not counted
 
 

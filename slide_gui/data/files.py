@@ -24,8 +24,6 @@ from slide_gui.data.errors import DataError
 with suppress(ImportError):
     import fcntl
 
-__all__ = ["RECORD", "check_folder", "check_outputs", "folder_files", "write_whole"]
-
 RECORD = "slide-gui.sha256"
 """Name of the record of a folder: the SHA-256 of each file that the program wrote there, as `sha256sum -c` reads it."""
 

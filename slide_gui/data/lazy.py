@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
+from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions
 from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
 from slide_gui.text import clean_name
-
-__all__ = ["LazyRows", "is_lazy", "open_lazy", "reading_errors"]
 
 _SCHEMES = ("zarr://", "parquet://")
 _CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
@@ -62,7 +60,7 @@ def is_lazy(text: str) -> bool:
     return text.startswith(_SCHEMES)
 
 
-def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
+def open_lazy(text: str, reading: ParseOptions = AS_GUESSED) -> LazyRows:
     """Open a Zarr array, (n, d) or images (n, rows, columns), or the numbers of a Parquet table.
 
     Parameters
@@ -70,7 +68,7 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
     text : str
         ``zarr://`` or ``parquet://`` and a path: of an array (in a group, its path within it, too), or of a file or a
         folder of files.
-    reading : Reading
+    reading : ParseOptions
         The shape of images; of a table the label column, else taken to be one named label, labels, class, y or target,
         and the columns left out. Columns of text are left out.
 
@@ -102,7 +100,7 @@ def _check_scatter(d: int, text: str) -> None:
         raise DataError(str(error), text) from None
 
 
-def _refuse_unknown(reading: Reading, text: str) -> None:
+def _refuse_unknown(reading: ParseOptions, text: str) -> None:
     if reading.header is not None:
         raise DataError("is read as it stands, without a line of column names; leave that option out", text)
     if reading.scaled is not None:
@@ -148,7 +146,7 @@ def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
         raise DataError(f"cannot be read ({reason}); check what it is", text) from None
 
 
-def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_zarr(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     import dask.array as da
     import zarr
 
@@ -193,7 +191,7 @@ def _listed(value: Any) -> list[dict[str, Any]]:
     return [each for each in values if isinstance(each, dict)]
 
 
-def _open_parquet(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     import dask.dataframe as dd
 
     table = dd.read_parquet(str(path), split_row_groups="adaptive", blocksize=_CHUNK)
@@ -231,7 +229,7 @@ def _column(asked: str, columns: Sequence[str], text: str) -> str:
     raise DataError(f"has no column {asked!r}; it has {there}: give a name, or a number from 1", text)
 
 
-def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -> tuple[int, int] | None:
+def _image_shape(d: int, stored: tuple[int, ...], reading: ParseOptions, text: str) -> tuple[int, int] | None:
     shape = stored if reading.shape is None else reading.shape
     if not shape:
         return None

@@ -9,8 +9,6 @@ from pathlib import Path
 from slide_gui.data.errors import DataError
 from slide_gui.memory import check_free
 
-__all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
-
 GIB = 1 << 30
 _BLOCK = 1 << 20
 

@@ -21,11 +21,9 @@ from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
-from slide_gui.data.readers.parts import Part, role_of
-from slide_gui.data.reading import AS_GUESSED, Reading
+from slide_gui.data.readers.parts import DataPart, role_of
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["DATA_SUFFIXES", "open_data"]
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
 """How the names of readable files end, for file dialogs and folders; what a file is, its content decides."""
@@ -35,7 +33,9 @@ _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress: Progress = NO_PROGRESS) -> Dataset:
+def open_data(
+    paths: Sequence[Path], reading: ParseOptions = AS_GUESSED, *, progress: Progress = NO_PROGRESS
+) -> Dataset:
     """Read one or several files, or a folder, as a data set.
 
     Parameters
@@ -43,7 +43,7 @@ def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress:
     paths : sequence of Path
         One file; several files that belong together (a training and a test file by their names, IDX images
         with their labels); or a folder of such files or of pictures by class.
-    reading : Reading
+    reading : ParseOptions
         What is known of the files that they do not say.
     progress : Progress
         Reports the share of the bytes read; cancelling it returns nothing.
@@ -78,18 +78,18 @@ def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress:
         ) from error
 
 
-def _read_folder(folder: Path, reading: Reading, progress: Progress) -> list[Part]:
+def _read_folder(folder: Path, reading: ParseOptions, progress: Progress) -> list[DataPart]:
     with os.scandir(folder) as entries:
         files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
     files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
     return _read_files(files, reading, progress) if files else read_image_folder(folder, progress=progress)
 
 
-def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> list[Part]:
+def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress) -> list[DataPart]:
     """Read each file on its own, then join IDX images with their labels."""
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")  # a test set is read like its training set
     sizes = [path.stat().st_size for path in paths]
-    parts: list[Part] = []
+    parts: list[DataPart] = []
     arrays: list[tuple[Path, NDArray[np.generic]]] = []
     done = 0
     for path, size in zip(paths, sizes, strict=True):
@@ -108,7 +108,9 @@ def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> 
     return parts + _join_idx(arrays)
 
 
-def _reader(path: Path, start: bytes, reading: Reading, like: Part | None) -> Callable[[Path, Progress], list[Part]]:
+def _reader(
+    path: Path, start: bytes, reading: ParseOptions, like: DataPart | None
+) -> Callable[[Path, Progress], list[DataPart]]:
     """Choose by the first bytes, and only among texts by the name."""
     if start.startswith(_ZIP):
         if any(member.filename.endswith(".npy") for member in zip_members(path)):
@@ -146,7 +148,7 @@ def _is_text(start: bytes) -> bool:
     return bool(start) and not any(code < 9 or 13 < code < 32 or code == 127 for code in start)
 
 
-def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[Part]:
+def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPart]:
     """Pair rows and labels by the part that the files' names say."""
     parts = []
     for role in ("train", "test"):
@@ -169,7 +171,7 @@ def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[Part]:
 
 def _idx_part(
     path: Path, array: NDArray[np.generic], labels: tuple[Path, NDArray[np.generic]] | None, role: str
-) -> Part:
+) -> DataPart:
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[:, :, :, 0]
     if array.ndim > 3:
@@ -183,4 +185,4 @@ def _idx_part(
                 str(labels[0]),
             )
     shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
-    return Part(array.reshape(array.shape[0], -1), found, shape, str(path), role)
+    return DataPart(array.reshape(array.shape[0], -1), found, shape, str(path), role)

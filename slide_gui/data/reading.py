@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["AS_GUESSED", "LABEL_NAMES", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
-
 NO_COLUMN = "none"
 """In place of a label column: all columns are features."""
 
@@ -19,7 +17,7 @@ _MOST_BINS = 30
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParseOptions:
     """What a person says of a file; what is None is guessed.
 
     Attributes
@@ -55,7 +53,7 @@ class Reading:
     bins: int | None = None
     group: str | None = None
 
-    def checked(self) -> Reading:
+    def checked(self) -> ParseOptions:
         """Return itself.
 
         Raises
@@ -86,7 +84,7 @@ class Reading:
         return self
 
 
-AS_GUESSED = Reading()
+AS_GUESSED = ParseOptions()
 """Nothing is known but what the files say."""
 
 
@@ -111,7 +109,7 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Opened:
+class ParseReport:
     """How a file was read.
 
     Attributes
@@ -149,7 +147,7 @@ class Opened:
         return all(guess.sure for guess in self.guesses)
 
 
-NOT_SAID = Opened()
+NOT_SAID = ParseReport()
 """Of files that leave nothing to guess."""
 
 
@@ -160,12 +158,12 @@ class UndecidedColumnsError(DataError):
     ----------
     message, place : str
         As of every `DataError`.
-    reading : Reading
+    reading : ParseOptions
         A guess with which the table can be read.
     guesses : sequence of Guess
         What it takes the columns for.
     """
 
-    def __init__(self, message: str, place: str, reading: Reading, guesses: Sequence[Guess]) -> None:
+    def __init__(self, message: str, place: str, reading: ParseOptions, guesses: Sequence[Guess]) -> None:
         super().__init__(message, place)
         self.reading, self.guesses = reading, tuple(guesses)

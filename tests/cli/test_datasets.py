@@ -12,11 +12,12 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.data import catalogue
+from slide_gui.data.entries import entries
 from slide_gui.experiments.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Capture = pytest.CaptureFixture[str]
-KEYS = {entry.key for entry in catalogue.entries()}
+KEYS = {entry.key for entry in entries()}
 
 
 @pytest.fixture(autouse=True)

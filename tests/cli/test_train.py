@@ -18,7 +18,7 @@ from slide_gui.data.open import open_data
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
 from slide_gui.experiments.session import read_session
-from slide_gui.experiments.source import DataSource, HeldOut, Reading
+from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
 from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
@@ -403,15 +403,15 @@ def test_that_splits_and_readings_that_cannot_be_are_refused(
 
 def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
     for source in (
-        DataSource(paths=("x.csv",), reading=Reading("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
-        DataSource(paths=("x.csv",), reading=Reading(header=False, shape=()), held_out=HeldOut(0.125, 7)),
-        DataSource(paths=("x.csv",), reading=Reading(scaled=True)),
-        DataSource(paths=("x.csv",), reading=Reading(shape=(), scaled=False)),
+        DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
         DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),
     ):
         arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
         assert data_source(arguments) == source
-        names = {"DataSource": DataSource, "Reading": Reading, "HeldOut": HeldOut}
+        names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
         assert eval(repr(source), names) == source
         assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source

@@ -1,4 +1,3 @@
-import inspect
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,7 +22,7 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.pairs import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
-from slide_gui.core.svm.selection import grid_bytes, median_width_search, stratified_folds
+from slide_gui.core.svm.selection import median_width_search, stratified_folds
 from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import fit_svm, svm_bytes
 from slide_gui.core.svm.widths import WidthsStep
@@ -450,12 +449,6 @@ def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings(
     assert len(search(memory=enough).points) == 3
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         search(memory=enough - 2)
-
-
-def test_that_the_bytes_of_a_grid_are_those_of_its_usual_folds():
-    usual = inspect.signature(median_width_search).parameters["n_folds"].default
-    assert grid_bytes(2500, 784, 2 << 30) == grid_bytes(2500, 784, 2 << 30, usual)
-    assert grid_bytes(2500, 784, 2 << 30, 2) < grid_bytes(2500, 784, 2 << 30, 10)
 
 
 def test_that_trying_C_on_a_part_of_many_rows_takes_no_more_bytes_than_training_on_all():

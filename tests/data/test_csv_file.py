@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.reading import Reading, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions, UndecidedColumnsError
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -231,17 +231,17 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
     path = write(tmp_path / "x.csv", text)
     assert read_csv(path).labels is None
     for asked in ("d", "D", "4"):
-        part = read_csv(path, Reading(label_column=asked))
+        part = read_csv(path, ParseOptions(label_column=asked))
         assert part.labels.tolist() == [0, 1, 2, 0, 1, 2]
         assert part.feature_names == ("a", "b", "c", "e")
     counted = write(tmp_path / "counted.csv", "0,1,2,3,4\n" + text.partition("\n")[2])
     assert len(read_csv(counted).rows) == 7
     assert not read_csv(counted).opened.sure
-    assert len(read_csv(counted, Reading(header=True)).rows) == 6
+    assert len(read_csv(counted, ParseOptions(header=True)).rows) == 6
     last = write(tmp_path / "last.csv", ".1,2,3,4,0\n.5,6,7,8,1\n")
     assert not read_csv(last).opened.sure
-    assert read_csv(last, Reading(label_column="5")).opened.sure
-    none = read_csv(last, Reading(label_column="none"))
+    assert read_csv(last, ParseOptions(label_column="5")).opened.sure
+    none = read_csv(last, ParseOptions(label_column="none"))
     assert none.labels is None
     assert none.rows.shape == (2, 5)
 
@@ -249,20 +249,22 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "reading", "said"),
     [
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading(), "columns “n”, “k” hold text, expected numbers"),
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading("k"), "column “n” holds text beside the labels"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", Reading(), "line 3, column 5: the class is missing"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", Reading(), "line 3 has 4 numbers, expected 5"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions(), "columns “n”, “k” hold text, expected numbers"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions("k"), "column “n” holds text beside the labels"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", ParseOptions(), "line 3, column 5: the class is missing"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", ParseOptions(), "line 3 has 4 numbers, expected 5"),
         (
             "a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n",
-            Reading(),
+            ParseOptions(),
             "line 3, column 3: the value is missing .found '\\?'",
         ),
-        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no column 'e'; it has columns a, b, c, d, k"),
-        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no column '6'; it has 5 columns"),
+        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", ParseOptions("e"), "no column 'e'; it has columns a, b, c, d, k"),
+        ("1,2,3,4,0\n1,2,3,4,1\n", ParseOptions("6"), "no column '6'; it has 5 columns"),
     ],
 )
-def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, reading: Reading, said: str) -> None:
+def test_that_columns_that_cannot_be_read_are_named(
+    tmp_path: Path, text: str, reading: ParseOptions, said: str
+) -> None:
     with pytest.raises(DataError, match=said):
         read_csv(write(tmp_path / "x.csv", text), reading)
 
@@ -307,7 +309,7 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
         read_csv(path)
     assert "columns “name”, “town” hold text" in str(refused.value)
     assert str(refused.value).endswith("take the others out, or say so: --label-column town --leave-out name")
-    assert refused.value.reading == Reading("town", left_out=("name",))
+    assert refused.value.reading == ParseOptions("town", left_out=("name",))
     assert [guess.what for guess in refused.value.guesses] == ["labels in column “town”", "column “name” left out"]
     part = read_csv(path, refused.value.reading)
     assert [part.label_names[code] for code in part.labels] == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
@@ -328,27 +330,27 @@ def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -
 
 def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", PEOPLE.replace("n3,", '"one, two",').replace("n4", ""))
-    part = read_csv(path, Reading("d", left_out=("name", "2")))
+    part = read_csv(path, ParseOptions("d", left_out=("name", "2")))
     assert part.labels.tolist() == [0, 1, 2, 0, 1]
     assert part.feature_names == ("a", "b", "c", "e")
     broken = write(tmp_path / "y.csv", PEOPLE.replace("3,1.5", "3,x"))
     with pytest.raises(DataError, match="line 5, column 4: found 'x'"):
-        read_csv(broken, Reading("town", left_out=("name",)))
+        read_csv(broken, ParseOptions("town", left_out=("name",)))
 
 
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading("town", left_out=("street",)), "no column 'street'"),
-        (Reading("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
-        (Reading("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
+        (ParseOptions("town", left_out=("street",)), "no column 'street'"),
+        (ParseOptions("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
+        (ParseOptions("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
         (
-            Reading("town", left_out=("name", *"abcde")),
+            ParseOptions("town", left_out=("name", *"abcde")),
             "has no feature beside the labels and the columns",
         ),
     ],
 )
-def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: Reading, said: str) -> None:
+def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: ParseOptions, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_csv(write(tmp_path / "x.csv", PEOPLE), reading)
 
@@ -378,7 +380,7 @@ def test_that_a_guess_reads_every_table_of_several_columns_of_text(
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "x.csv", "\n".join([*([mark.join(order)] if has_header else []), *lines]))
         with pytest.raises(UndecidedColumnsError) as refused:
-            read_csv(path, Reading(header=has_header))
+            read_csv(path, ParseOptions(header=has_header))
         part = read_csv(path, refused.value.reading)
     assert part.rows.shape == (n, d)
     assert part.opened.label_column == classes
@@ -436,7 +438,7 @@ def test_that_names_in_the_last_comment_as_savetxt_writes_them_are_names_of_colu
     assert part.feature_names == ("b", "a")
     assert part.labels.tolist() == [1, 0]
     assert [guess.what for guess in part.opened.guesses] == ["names of columns in the last comment line"]
-    assert read_csv(tmp_path / "x.csv", Reading(header=False)).feature_names == ()
+    assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
@@ -523,7 +525,7 @@ def test_that_a_table_may_begin_with_a_long_comment(tmp_path: Path) -> None:
     ],
 )
 def test_that_a_column_of_groups_is_no_feature(tmp_path: Path, text: str, group: str) -> None:
-    data = open_data([write(tmp_path / "x.csv", text)], Reading(group=group, scaled=False))
+    data = open_data([write(tmp_path / "x.csv", text)], ParseOptions(group=group, scaled=False))
     assert data.groups.tolist() == [0, 1, 0]
     assert data.train.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert data.train_labels.tolist() == [0, 1, 1]
@@ -532,10 +534,12 @@ def test_that_a_column_of_groups_is_no_feature(tmp_path: Path, text: str, group:
 def test_that_groups_of_two_tables_may_differ_and_those_in_both_are_reported(tmp_path: Path) -> None:
     train = write(tmp_path / "x_train.csv", "id,a,kind\nP1,1,x\nP2,3,y\nP2,0,y\n")
     test = write(tmp_path / "x_test.csv", "a,kind,id\n1,x,P2\n1,y,P3\n")
-    (guess,) = (each for each in open_data([train, test], Reading(group="id")).opened.guesses if "group" in each.what)
+    (guess,) = (
+        each for each in open_data([train, test], ParseOptions(group="id")).opened.guesses if "group" in each.what
+    )
     assert (guess.what, guess.why[:4]) == ("1 group in both the training set and the test set", "“P2”")
     write(test, "a,kind\n1,x\n1,y\n")
-    assert open_data([train, test], Reading(group="1")).groups.tolist() == [0, 1, 1]
+    assert open_data([train, test], ParseOptions(group="1")).groups.tolist() == [0, 1, 1]
 
 
 def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
@@ -546,9 +550,9 @@ def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         ("who", "has no column 'who'; it has columns id, a, kind"),
     ):
         with pytest.raises(DataError, match=said):
-            open_data([path], Reading("kind", group=group))
+            open_data([path], ParseOptions("kind", group=group))
     np.savez(tmp_path / "x.npz", X=np.eye(3))
     with pytest.raises(DataError, match="is not a table of text, so it has no column of groups"):
-        open_data([tmp_path / "x.npz"], Reading(group="id"))
+        open_data([tmp_path / "x.npz"], ParseOptions(group="id"))
     with pytest.raises(ValueError, match="column 'a' cannot hold the groups"):
-        Reading("a", group="a").checked()
+        ParseOptions("a", group="a").checked()

@@ -12,7 +12,7 @@ import zarr
 from slide_gui.data import lazy as lazy_module
 from slide_gui.data.errors import DataError
 from slide_gui.data.lazy import is_lazy, open_lazy
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
 
@@ -72,8 +72,8 @@ def test_that_images_in_a_zarr_array_become_rows_of_pixels(stored):
     rows = open_lazy(f"zarr://{stored / 'images.zarr'}")
     assert (rows.name, rows.image_shape, rows.train.shape) == ("images", (4, 5), (300, 20))
     np.testing.assert_array_equal(computed(rows), IMAGES.reshape(300, 20))
-    assert open_lazy(f"zarr://{stored / 'images.zarr'}", Reading(shape=())).image_shape is None
-    assert open_lazy(f"zarr://{stored / 'flat.zarr'}", Reading(shape=(5, 4))).image_shape == (5, 4)
+    assert open_lazy(f"zarr://{stored / 'images.zarr'}", ParseOptions(shape=())).image_shape is None
+    assert open_lazy(f"zarr://{stored / 'flat.zarr'}", ParseOptions(shape=(5, 4))).image_shape == (5, 4)
 
 
 @pytest.mark.parametrize("name", ["one.parquet", "many.parquet"])
@@ -91,8 +91,13 @@ def test_that_the_numbers_of_a_parquet_table_are_read_without_its_labels_and_tex
 
 def test_that_label_and_other_columns_are_left_out_as_asked(stored):
     name = f"parquet://{stored / 'one.parquet'}"
-    assert open_lazy(name, Reading(label_column="x1", left_out=("1",))).feature_names == ("x2", "x3", "class", "lit")
-    assert "class" in open_lazy(name, Reading(label_column="none")).feature_names
+    assert open_lazy(name, ParseOptions(label_column="x1", left_out=("1",))).feature_names == (
+        "x2",
+        "x3",
+        "class",
+        "lit",
+    )
+    assert "class" in open_lazy(name, ParseOptions(label_column="none")).feature_names
 
 
 def test_that_a_missing_number_of_a_table_is_no_number(stored):
@@ -126,7 +131,7 @@ def test_that_a_missing_number_of_a_table_is_no_number(stored):
 def test_that_what_cannot_be_read_is_refused_in_one_line_with_its_place(monkeypatch, stored, name, reading, words):
     monkeypatch.chdir(stored)
     with pytest.raises(DataError, match=words) as refused:
-        open_lazy(name, Reading(**reading))
+        open_lazy(name, ParseOptions(**reading))
     assert str(refused.value).startswith(name)
     assert "\n" not in str(refused.value)
 

@@ -74,6 +74,8 @@ class Objective:
         Can cancel the computation.
     weights : ndarray of shape (n,), optional
         Weights of the points.
+    row_groups : ndarray of int, shape (n,), optional
+        Group of each point. A criterion that holds points out holds out whole groups.
     """
 
     def __init__(
@@ -83,13 +85,19 @@ class Objective:
         options: WidthOptions,
         progress: Progress,
         weights: Array | None = None,
+        row_groups: Indices | None = None,
     ) -> None:
         self.distances, self.codes, self.options, self.weights = distances, codes, options, weights
         self.progress = progress
         self.criterion = resolved(options.criterion, int(codes.max()) + 1)
-        self.held_out = (
-            held_out_mask(codes, options.seed) if CRITERIA[self.criterion].holds_out else np.zeros(len(codes), bool)
-        )
+        self.held_out = np.zeros(len(codes), bool)
+        if CRITERIA[self.criterion].holds_out:
+            self.held_out = held_out_mask(codes, options.seed, None, row_groups)
+            if not self.held_out.any():
+                raise ValueError(
+                    f"the criterion {self.criterion} cannot hold out whole groups, because some class would be lost; "
+                    "choose another criterion"
+                )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
@@ -362,6 +370,8 @@ class WidthsSample:
         Squared distances D_t in each layer.
     weights : ndarray of shape (n,) or None
         Weights of the rows.
+    row_groups : ndarray of int, shape (n,), or None
+        Group of each row. No split separates rows of one group.
     """
 
     rows: Indices
@@ -369,6 +379,7 @@ class WidthsSample:
     medians: Array
     distances: Array
     weights: Array | None = None
+    row_groups: Indices | None = None
 
     @classmethod
     def of(
@@ -379,6 +390,7 @@ class WidthsSample:
         options: WidthOptions,
         progress: Progress = NO_PROGRESS,
         weights: Array | None = None,
+        row_groups: Indices | None = None,
     ) -> WidthsSample:
         """Draw the rows regardless of their weights; see `learn_widths` for arguments and errors."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
@@ -393,15 +405,15 @@ class WidthsSample:
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
-        return cls(rows, codes[rows], medians, distances, None if weights is None else weights[rows])
+        return cls(rows, codes[rows], medians, distances, _rows_or_none(weights, rows), _rows_or_none(row_groups, rows))
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
         """Return the sample of the rows at some positions, with unchanged medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
-        weights = None if self.weights is None else self.weights[some]
-        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights)
+        weights, groups = _rows_or_none(self.weights, some), _rows_or_none(self.row_groups, some)
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², of shape (n, n)."""
@@ -411,6 +423,10 @@ class WidthsSample:
             exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
             progress.report(0.0)
         return exponents
+
+
+def _rows_or_none(values: Any, rows: Indices) -> Any:
+    return None if values is None else values[rows]
 
 
 def learn_widths(
@@ -449,7 +465,7 @@ def learn_widths(
 def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
     """Learn the widths σ_t, and C unless it is given, on the rows of a sample; see `learn_widths`."""
     steady = MonotonicProgress(progress)
-    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights)
+    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights, sample.row_groups)
     origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15

@@ -13,8 +13,6 @@ from slide_gui.data.generators.frames import SIDE
 from slide_gui.data.generators.parts import generated
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
-__all__ = ["convex"]
-
 Bits = NDArray[np.uint32]
 
 _CONVEX_RATE, _CONVEX_LEAST = 0.195, 20

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["intersections", "is_convex", "pixels"]
-
 Bits = NDArray[np.uint32]
 
 _FULL = np.uint32((1 << SIDE) - 1)

@@ -9,8 +9,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["digits"]
-
 _SMALL, _LEVELS = 8, 16
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LABEL_NAMES", "SIDE", "Frames", "draw_frames"]
-
 SIDE = 28
 """Rows and columns of an image."""
 

@@ -11,8 +11,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.progress import Progress
 
-__all__ = ["Draw", "generated"]
-
 Draw = Callable[[int, np.random.Generator, Progress], tuple[NDArray[np.float32], NDArray[np.int64]]]
 """From a number of images, a generator and a progress to the images (n, 784) and their labels (n,)."""
 

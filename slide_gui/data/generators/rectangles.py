@@ -10,8 +10,6 @@ from slide_gui.data.generators.frames import LABEL_NAMES, SIDE, draw_frames
 from slide_gui.data.generators.parts import generated
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["rectangles"]
-
 _SHORTEST, _LEAST_DIFFERENCE = 4, 3
 _BLOCK = 1024  # images, at once in the processor's cache
 

@@ -14,8 +14,6 @@ from slide_gui.data.generators.parts import generated
 from slide_gui.data.readers.images import image_files, read_image
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["rectangles_images"]
-
 _SHORTEST, _LEAST_DIFFERENCE = 10, 5
 _AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
 _LEAST_DEVIATION = 0.05  # grey levels in [0, 1]; plainer patches show no rectangle

@@ -10,15 +10,13 @@ from typing import BinaryIO, cast
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.archives import member_stream, zip_members
 from slide_gui.data.readers.encoding import unmarked_stream
-from slide_gui.data.readers.parts import Part, role_of, skipped_guess, square_guess, square_shape
+from slide_gui.data.readers.parts import DataPart, role_of, skipped_guess, square_guess, square_shape
 from slide_gui.data.readers.tables import read_table
-from slide_gui.data.reading import Opened
+from slide_gui.data.reading import ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["read_amat", "read_amat_zip"]
 
-
-def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> Part:
+def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
     """Read an .amat file: d numbers and a whole-numbered label in each line, separated by blanks.
 
     A d that is a perfect square makes square images. Numbers of sixteen characters (``%16.7e``, as in the
@@ -35,7 +33,7 @@ def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> Part:
         return _read(stream, path.stat().st_size, str(path), path.name, progress)
 
 
-def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read every .amat member of a zip file, streamed; nothing is unpacked to disk.
 
     Raises
@@ -55,7 +53,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]
     return parts
 
 
-def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> Part:
+def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> DataPart:
     place = f"{path}, {member.filename}"
     with member_stream(path, member) as stream:
         part = _read(cast(BinaryIO, stream), member.file_size, place, Path(member.filename).name, progress)
@@ -67,11 +65,11 @@ def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> Par
     return part
 
 
-def _read(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> Part:
+def _read(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> DataPart:
     stream, size = unmarked_stream(stream, size, place)
     table = read_table(stream, size, place, progress=progress)
     shape = square_shape(table.rows.shape[1])
     # The format is of images: there is nothing to ask.
     square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
-    opened = Opened(guesses=(*skipped_guess(table.comments, table.blanks), *square))
-    return Part(table.rows, table.column, shape, place, role_of(name), finite=True, opened=opened)
+    opened = ParseReport(guesses=(*skipped_guess(table.comments, table.blanks), *square))
+    return DataPart(table.rows, table.column, shape, place, role_of(name), finite=True, opened=opened)

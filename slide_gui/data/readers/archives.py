@@ -12,8 +12,6 @@ from typing import IO
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim
 
-__all__ = ["BROKEN", "member_stream", "zip_members"]
-
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
 """What Python's zip and gzip readers raise on damaged streams."""
 

@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape
-from slide_gui.data.reading import Opened
+from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
+from slide_gui.data.reading import ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["NPY_MAGIC", "is_label_name", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
-
 
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
@@ -83,7 +80,7 @@ def is_label_name(name: str) -> bool:
     return match is not None and match[3] is not None
 
 
-def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[Part]:
+def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[DataPart]:
     """Make parts of arrays whose names `known_names` understands.
 
     Rows are (n, d) features or (n, h, w) images, also with one channel (n, h, w, 1) or (n, 1, h, w); labels
@@ -112,8 +109,8 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
                 place,
             )
         guessed = square_guess(shape) if arrays[name].ndim == 2 else ()
-        role, opened = part or role_of(file_name), Opened(guesses=guessed)
-        parts.append(Part(rows, labels, shape, f"{place}, {name}", role, names, opened=opened))
+        role, opened = part or role_of(file_name), ParseReport(guesses=guessed)
+        parts.append(DataPart(rows, labels, shape, f"{place}, {name}", role, names, opened=opened))
     return parts
 
 
@@ -160,7 +157,7 @@ _LONGEST_HEADER = 10_000
 _MOST_ROWS = 1 << 63  # along any axis
 
 
-def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read one array as rows without labels: (n, d) features or (n, h, w) images.
 
     A d that is a perfect square of at least 64 is taken for square images.
@@ -177,7 +174,7 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     return parts_from_named({"x": array}, str(path), path.name)
 
 
-def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read an archive of arrays, by their names.
 
     Rows are named X, data, images or features, labels, numbers or texts, y, labels or targets (upper or lower case,

@@ -20,7 +20,7 @@ from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import (
     LABEL_BOUND,
     MOST_CLASSES,
-    Part,
+    DataPart,
     is_missing,
     role_of,
     skipped_guess,
@@ -28,11 +28,17 @@ from slide_gui.data.readers.parts import (
     square_shape,
 )
 from slide_gui.data.readers.tables import LATE_COMMENT, Table, fits_float32, read_table
-from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
+from slide_gui.data.reading import (
+    AS_GUESSED,
+    LABEL_NAMES,
+    NO_COLUMN,
+    Guess,
+    ParseOptions,
+    ParseReport,
+    UndecidedColumnsError,
+)
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, counted, plural
-
-__all__ = ["DELIMITERS", "read_csv"]
 
 DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
@@ -43,8 +49,8 @@ _COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d*),(\d+)([eE][+-]?\d+)
 
 
 def read_csv(
-    path: Path, reading: Reading = AS_GUESSED, *, like: Part | None = None, progress: Progress = NO_PROGRESS
-) -> Part:
+    path: Path, reading: ParseOptions = AS_GUESSED, *, like: DataPart | None = None, progress: Progress = NO_PROGRESS
+) -> DataPart:
     """Read a table of numbers, one sample a line, with or without a line of column names.
 
     The first line names the columns if some column holds numbers below it and no number in it.
@@ -62,9 +68,9 @@ def read_csv(
     Parameters
     ----------
     path : Path
-    reading : Reading
+    reading : ParseOptions
         What is known of the file.
-    like : Part, optional
+    like : DataPart, optional
         The training set to which this test set belongs. The label column is the one of the same name, or without names
         in the same place; a table that lacks it has no labels.
     progress : Progress
@@ -118,7 +124,7 @@ def _part(
     guesses: tuple[Guess, ...],
     path: Path,
     unlabelled: str = "",
-) -> Part:
+) -> DataPart:
     features = [k for k in range(layout.columns) if k != label]
     groups = None if layout.group is None else rows[:, features.index(layout.group)].astype(np.int64)
     if layout.left_out:
@@ -129,9 +135,9 @@ def _part(
     shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
     shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
     guesses = (*guesses, *square_guess(shape))
-    opened = Opened(shown, label, bool(layout.names), guesses, unlabelled, tuple(sorted(layout.text)))
+    opened = ParseReport(shown, label, bool(layout.names), guesses, unlabelled, tuple(sorted(layout.text)))
     names = tuple(layout.names[k] for k in features) if layout.names else ()
-    return Part(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened, groups)
+    return DataPart(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened, groups)
 
 
 @dataclass(frozen=True)
@@ -140,7 +146,7 @@ class _Layout:
 
     Attributes
     ----------
-    reading : Reading
+    reading : ParseOptions
         What is known of the table, also by its training set.
     names : tuple of str
         Of the columns; empty without a line of names.
@@ -160,7 +166,7 @@ class _Layout:
         The column of the groups, which is among those left out.
     """
 
-    reading: Reading
+    reading: ParseOptions
     delimiter: bytes
     names: tuple[str, ...]
     columns: int
@@ -176,7 +182,7 @@ class _Layout:
     guesses: tuple[Guess, ...] = ()
 
 
-def _layout(stream: BinaryIO, reading: Reading, like: Part | None, place: str) -> _Layout:
+def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, place: str) -> _Layout:
     """Look at the first lines."""
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
@@ -310,7 +316,7 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _has_header(first: list[str], below: list[list[str]], reading: Reading) -> tuple[bool, bool]:
+def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions) -> tuple[bool, bool]:
     """Return whether the first line names the columns, and whether that is sure."""
     if reading.header is not None:
         return reading.header, True
@@ -362,7 +368,7 @@ def _said(column: int, names: tuple[str, ...]) -> str:
 
 
 def _label_of(
-    names: tuple[str, ...], columns: int, text: frozenset[int], reading: Reading, place: str
+    names: tuple[str, ...], columns: int, text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, str]:
     """Return the column of the labels as far as it is asked for or its name or its text tells, and why it was taken."""
     label, why = None, ""
@@ -378,7 +384,9 @@ def _label_of(
     return label, why
 
 
-def _reading_like(reading: Reading, like: Part | None, names: tuple[str, ...], columns: int, place: str) -> Reading:
+def _reading_like(
+    reading: ParseOptions, like: DataPart | None, names: tuple[str, ...], columns: int, place: str
+) -> ParseOptions:
     """Return how a test set is read, with the label column and the columns left out of its training set."""
     if like is None or not like.opened.columns or like.opened.header != bool(names):
         return reading
@@ -400,7 +408,7 @@ def _undecided(
     rows: list[list[str]],
     text: frozenset[int],
     label: int | None,
-    reading: Reading,
+    reading: ParseOptions,
     line: int,
     place: str,
 ) -> UndecidedColumnsError:
@@ -578,7 +586,7 @@ class _CodedLabels(io.RawIOBase):
 
 
 def _split(
-    table: Table, layout: _Layout, reading: Reading
+    table: Table, layout: _Layout, reading: ParseOptions
 ) -> tuple[NDArray[np.floating], NDArray[np.generic] | None, int | None, Sequence[Guess], str]:
     """Decide which column holds the labels; return it with rows, labels, what was guessed, and why there are none."""
     rows, last = table.rows, table.column

@@ -11,8 +11,6 @@ from slide_gui.data.limits import check_memory
 from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["unmarked_stream", "utf8_start", "utf8_stream"]
-
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 20  # bytes
 

@@ -15,8 +15,6 @@ from slide_gui.data.limits import DEFLATE_RATIO, check_claim
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["GZIP_MAGIC", "is_idx_start", "read_idx", "read_start"]
-
 GZIP_MAGIC = b"\x1f\x8b"
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}

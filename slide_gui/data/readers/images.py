@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["image_files", "read_image", "read_image_folder"]
 
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -24,7 +22,7 @@ _MOST_BYTES = 64 << 20
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 
 
-def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
     Each sub-folder is a class; the classes are numbered in the order of their names. If the sub-folders are
@@ -105,7 +103,7 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
 
 def _read_part(
     folder: Path, role: str, names: tuple[str, ...], shape: tuple[int, int] | None, progress: Progress
-) -> Part:
+) -> DataPart:
     if names:
         found = [
             (file, k) for k, name in enumerate(names) if (folder / name).is_dir() for file in image_files(folder / name)
@@ -134,4 +132,4 @@ def _read_part(
         progress.report((index + 1) / len(found))
     assert rows is not None
     labels = np.array([label for _, label in found], np.int64) if names else None
-    return Part(rows, labels, shape, str(folder), role, names)
+    return DataPart(rows, labels, shape, str(folder), role, names)

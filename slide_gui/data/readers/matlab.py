@@ -19,10 +19,8 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
 from slide_gui.data.readers.arrays import is_label_name, known_names, parts_from_named
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["MATLAB_73", "MATLAB_MAGIC", "read_mat"]
 
 MATLAB_MAGIC = b"MATLAB 5.0 MAT-file"
 MATLAB_73 = (b"MATLAB 7.3 MAT-file", b"\x89HDF\r\n\x1a\n")
@@ -53,7 +51,7 @@ class _Array:
     cells: bool = False
 
 
-def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read the numeric arrays of a MATLAB file by their names, as `read_npz` does.
 
     Labels may stand in a row or in a column, as numbers, as the rows of a matrix of letters or in cells of text.

@@ -13,23 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.data.reading import NOT_SAID, Guess, ParseReport
 from slide_gui.text import counted
-
-__all__ = [
-    "LABEL_BOUND",
-    "MOST_CLASSES",
-    "Part",
-    "is_missing",
-    "looks_like_quantity",
-    "named_labels",
-    "quantile_ranges",
-    "role_of",
-    "skipped_guess",
-    "square_guess",
-    "square_shape",
-    "whole_labels",
-]
 
 _MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
 
@@ -38,7 +23,7 @@ LABEL_BOUND = 2**31
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class DataPart:
     """Rows of one file, as found.
 
     Attributes
@@ -59,7 +44,7 @@ class Part:
         True if the reader has seen to it that all rows are finite.
     feature_names : tuple of str
         Names of the features where the source has them.
-    opened : Opened
+    opened : ParseReport
         How it was read.
     groups : ndarray of shape (n,), int64, or None
         Which of the `group_names` each row belongs to.
@@ -73,7 +58,7 @@ class Part:
     label_names: tuple[str, ...] = ()
     finite: bool = False
     feature_names: tuple[str, ...] = ()
-    opened: Opened = NOT_SAID
+    opened: ParseReport = NOT_SAID
     groups: NDArray[np.int64] | None = None
     group_names: tuple[str, ...] = ()
 

@@ -16,9 +16,6 @@ from slide_gui.data.readers.parts import is_missing
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-__all__ = ["LATE_COMMENT", "Table", "decode", "fits_float32", "read_table"]
-
-
 LATE_COMMENT = "begins with #, but comments may stand only before the first row; leave the line out"
 
 CELL = 16

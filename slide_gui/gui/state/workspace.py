@@ -16,7 +16,7 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import Reading, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions, UndecidedColumnsError
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import Selection
@@ -205,7 +205,7 @@ class Workspace(QObject):
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
 
-    def read_as(self, reading: Reading) -> None:
+    def read_as(self, reading: ParseOptions) -> None:
         """Read the files that are open in another way, or confirm how they were read; it is remembered."""
         source, dataset, choices = self.source, self.dataset, self.choices
         if source is None or dataset is None or not source.paths:
