@@ -42,7 +42,7 @@ class StackParameters:
     threshold : float
         Threshold t of the threshold function (0.5 in the paper).
     squashing : str
-        The function T between two layers, a key of `SQUASHINGS`.
+        Key in `SQUASHINGS` of the function T between two layers.
     fit_on : {"values", "thresholded"}
         Input of the fit of a layer: the real-valued h (as in the paper), or T(h).
     ridge : float

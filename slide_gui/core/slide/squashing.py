@@ -1,4 +1,4 @@
-"""The functions between two layers (§4 of the paper), one entry each."""
+"""The squashing functions between two layers (§4 of the paper)."""
 
 from __future__ import annotations
 
@@ -69,33 +69,33 @@ SQUASHINGS = table_of(
 
 
 def squashing_of(name: object) -> Squashing:
-    """Return the function of a name, a key of `SQUASHINGS`.
+    """Return the squashing function with the given key of `SQUASHINGS`.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If no function has this key.
     """
     return check_choice("squashing", name, SQUASHINGS)
 
 
 def squash(name: str, values: Values, threshold: float, out: Values | None = None) -> Values:
-    """Return T(values), of the same shape and dtype.
+    """Return T(values), with the shape and data type of the values.
 
     Parameters
     ----------
     name : str
-        As `squashing_of` takes it.
+        Key of `SQUASHINGS`.
     values : ndarray
     threshold : float
-        t, for those that use it.
+        Threshold t, for functions that use it.
     out : ndarray, optional
-        Filled and returned in place of a new array, in its own dtype.
+        Array to fill and return. Its data type may differ from that of the values.
 
     Raises
     ------
     ValueError
-        If the name is none.
+        If no function has this name.
     """
     squashed = squashing_of(name).apply(values, threshold)
     if out is None:

@@ -80,7 +80,8 @@ class GridResult:
 def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indices | None = None) -> Indices:
     """Return the fold of each row; every class is spread evenly over the folds.
 
-    Rows of one group are in the same fold, or in fold −1, which every fold trains on, if a class has no other group.
+    Rows of one group are in the same fold. If a class has no other group, they are in fold −1, which belongs to the
+    training rows of every fold.
 
     Raises
     ------
@@ -226,7 +227,7 @@ def median_width_search(
             f"a grid search on {n} rows needs {4 * n * n / 1e6:.0f} MB for distances, more than half of its limit of "
             f"{memory / 1e6:.0f} MB; raise the memory or search on fewer rows"
         )
-    check_free(4 * n * n, f"a grid on {n} rows", "search on fewer rows")
+    check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
     folds = stratified_folds(codes, n_folds, seed, row_groups)
@@ -390,8 +391,8 @@ def choose_widths(
     other rows. Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows.
     Both are fitted to the other rows and evaluated on the held-out fifth. The better ones are then fitted again to the
     entire sample. Cross-validation on the rows of the fit selects C and the scale of the median widths. The better
-    widths have fewer errors on all held-out rows together. The learned widths win ties. If the rows of the sample have
-    groups, whole groups are held out.
+    widths have fewer errors on all held-out rows together. The learned widths win ties. If the rows have groups, whole
+    groups of the sample are always held out.
 
     Parameters
     ----------
