@@ -1,1 +1,1 @@
-"""The mathematics of SLIDE in NumPy: no files, no threads, no Qt."""
+"""The mathematics of SLIDE in NumPy, without files, threads or Qt."""

@@ -77,7 +77,7 @@ None of these parameters opens a file, unpickles one or starts a process.
 
 @dataclass(frozen=True)
 class Estimator:
-    """A class of scikit-learn and its parameters.
+    """A scikit-learn class and its parameters.
 
     It may be one that is not in `ESTIMATORS`: earlier versions made runs with others, which are still shown.
 
@@ -86,7 +86,7 @@ class Estimator:
     name : str
         Path within ``sklearn``, such as ``"neighbors.KNeighborsClassifier"``.
     parameters : tuple of (name, value)
-        By name; numbers, texts, truth values, None, or tuples of them.
+        Parameters sorted by name. Values are numbers, strings, booleans, None, or tuples of these.
     """
 
     name: str
@@ -94,12 +94,12 @@ class Estimator:
 
     @classmethod
     def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Estimator:
-        """Return an estimator in its normal form: parameters by name, lists as tuples, no leading ``sklearn``."""
+        """Return an estimator in normal form: sorted parameters, lists as tuples, no leading ``sklearn``."""
         plain = sorted((parameters or {}).items())
         return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
 
     def document(self) -> dict[str, Any]:
-        """Return it as what JSON can hold."""
+        """Return the estimator as a JSON object."""
         return {"name": self.name, "parameters": dict(self.parameters)}
 
     @classmethod
@@ -133,12 +133,12 @@ class Estimator:
         ----------
         kind : {"classifier", "transformer"}
         seed : int
-            Its random_state, where it has one that is not given.
+            Value of `random_state`, if the class has this parameter and it is not given.
 
         Raises
         ------
         ValueError
-            If the class is not one of `ESTIMATORS` of this kind, or a parameter not one of its table.
+            If the class is not in `ESTIMATORS` for this kind, or a parameter is not in its table.
         """
         from importlib import import_module
 
@@ -190,16 +190,16 @@ def _tuples(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Projection:
-    """One linear map fitted without labels, told by what it keeps.
+    """A linear projection that is fitted without labels.
 
     Attributes
     ----------
     name : str
-        Of the class of scikit-learn, as in `Estimator`.
+        Path of the scikit-learn class, as in `Estimator`.
     keeps : {"variance", "directions"}
-        A fraction of the variance, or a number of directions.
+        Meaning of the amount: a fraction of the variance, or a number of directions.
     parameters : tuple of (name, value)
-        What else the class is given.
+        Further parameters of the class.
     """
 
     name: str
@@ -207,21 +207,23 @@ class Projection:
     parameters: tuple[tuple[str, Any], ...] = ()
 
     def checked(self, amount: float | None, method: str) -> float:
-        """Return what is kept as a float.
+        """Return the amount as a float.
 
         Parameters
         ----------
+        amount : float or None
+            Fraction of the variance, or number of directions.
         method : str
-            Which asks, for the refusal.
+            Name of the method in the error.
 
         Raises
         ------
         ValueError
-            If it is missing or out of range.
+            If the amount is missing or out of range.
         """
         value = number_or_nan(amount)
         if self.keeps == "directions":
-            fits, needed = value >= 1 and value.is_integer(), "a whole number of directions, 1 or more"
+            fits, needed = value >= 1 and value.is_integer(), "an integer number of directions, 1 or more"
         else:
             fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
         if not fits:
@@ -231,7 +233,7 @@ class Projection:
         return value
 
     def estimator(self, amount: float) -> Estimator:
-        """Return the transformer that keeps so much."""
+        """Return the transformer for an amount."""
         components = int(amount) if self.keeps == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
@@ -243,29 +245,31 @@ RANDOM_PROJECTION = Projection("random_projection.GaussianRandomProjection", "di
 
 @dataclass(frozen=True, eq=False)
 class Transformer:
-    """A fitted transformer of scikit-learn as a representation.
+    """A fitted scikit-learn transformer that computes a representation.
 
     Attributes
     ----------
     estimator : object
-        Fitted; treated as frozen.
+        Fitted transformer, which must not be changed.
     n_features : int
-        d of the rows it was fitted on.
+        Number of features in the training set.
     """
 
     estimator: Any
     n_features: int
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return the representation of rows (n, d) as (n, k) float32, made block by block.
+        """Return the representation of rows, of shape (n, k) in float32, computed in blocks.
 
         Raises
         ------
         ValueError
-            If the rows have another number of features, or a value is not finite.
+            If the rows have another number of features, or if the result is not a table of finite numbers.
         """
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(f"rows of shape {rows.shape}; this was fitted on {self.n_features} features")
+            raise ValueError(
+                f"the rows have shape {rows.shape}, but the transformer was fitted on {self.n_features} features"
+            )
         blocks = []
         for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
             transformed = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
@@ -279,18 +283,21 @@ class Transformer:
 def fit_transformer(
     rows: NDArray[Any], estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
 ) -> Transformer:
-    """Fit a transformer of scikit-learn to rows, without labels.
+    """Fit a scikit-learn transformer to rows without labels.
 
-    The fit is one call of scikit-learn: it is cancelled before or after, not within.
+    The fit can be cancelled only before and after the call of scikit-learn.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
+    estimator : Estimator
+    seed : int
+        Value of `random_state`, if the class has this parameter and it is not given.
 
     Raises
     ------
     ValueError
-        If it is not a transformer of `ESTIMATORS`, or refuses the rows or its parameters.
+            If the estimator is not a transformer of `ESTIMATORS`, or rejects the rows or its parameters.
     """
     transformer = estimator.make("transformer", seed)
     progress.report(0.0)
@@ -301,25 +308,25 @@ def fit_transformer(
 
 @dataclass(frozen=True, eq=False)
 class OtherClassifier:
-    """A fitted classifier of scikit-learn in the SVM's place.
+    """A fitted scikit-learn classifier that replaces the SVM.
 
     Attributes
     ----------
     estimator : object
-        Fitted to the codes 0 … n_classes − 1; treated as frozen.
+        Classifier fitted to class codes 0 … n_classes − 1, which must not be changed.
     """
 
     estimator: Any
     n_classes: int
 
     def answer(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the predicted class of each row, and what it decided by.
+        """Return the predicted class of each row and the decision values.
 
         Returns
         -------
         codes : ndarray of int, shape (n,)
         decisions : ndarray of shape (n, 1) for two classes, else (n, n_classes)
-            Decision values; else probabilities, less ½ for two classes.
+            Decision values if the classifier has them. Otherwise its probabilities, minus ½ for two classes.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
         if hasattr(self.estimator, "decision_function"):
@@ -331,18 +338,23 @@ class OtherClassifier:
 def fit_classifier(
     Z: NDArray[Any], codes: Indices, estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
 ) -> OtherClassifier:
-    """Fit a classifier of scikit-learn to a representation; one call, cancelled before or after.
+    """Fit a scikit-learn classifier to a representation.
+
+    The fit can be cancelled only before and after the call of scikit-learn.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
     codes : ndarray of int, shape (n,)
-        Classes 0 … n_classes − 1.
+        Class codes 0 … n_classes − 1.
+    estimator : Estimator
+    seed : int
+        Value of `random_state`, if the class has this parameter and it is not given.
 
     Raises
     ------
     ValueError
-        If it is not a classifier of `ESTIMATORS`, or refuses the rows or its parameters.
+            If the estimator is not a classifier of `ESTIMATORS`, or rejects the rows or its parameters.
     """
     classifier = estimator.make("classifier", seed)
     progress.report(0.0)
@@ -352,12 +364,12 @@ def fit_classifier(
 
 
 def _fit(estimator: Any, *arguments: Any) -> None:
-    """Fit; whatever goes wrong is a ValueError that names the class."""
+    """Fit the estimator; convert any error to a ValueError that names its class."""
     try:
         estimator.fit(*arguments)
     except MemoryError:
         raise
-    except Exception as error:  # each of its classes fails in its own way
+    except Exception as error:  # scikit-learn classes raise many types of errors
         raise ValueError(_refusal(estimator, arguments, error)) from None
 
 
@@ -366,7 +378,7 @@ def _refusal(estimator: Any, arguments: tuple[Any, ...], error: Exception) -> st
     wanted, most = getattr(estimator, "n_components", None), min(rows.shape)
     if isinstance(wanted, int) and wanted > most:
         return (
-            f"{name} cannot make {wanted} components of {rows.shape[0]} rows with {rows.shape[1]} features; "
+            f"{name} cannot compute {wanted} components from {rows.shape[0]} rows with {rows.shape[1]} features; "
             f"set n_components to {most} or less"
         )
     return f"{name} cannot be fitted to these rows ({error})"

@@ -1,4 +1,4 @@
-"""One entry a choice, in the one table of its kind: checks, command line, panel and help are all made from it."""
+"""Tables of choices; checks, command line, panel and help all use the same table."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["Choice", "check_choice", "stating", "table_of"]
 
 @dataclass(frozen=True)
 class Choice:
-    """What can be chosen, in the words of program and person.
+    """One entry of a table of choices.
 
     Attributes
     ----------
     key : str
-        In specs, in files and on the command line.
+        Name in specs, in files and on the command line.
     text : str
-        On screen.
+        Name on screen.
     tip : str
-        What it does, in a line without colon, semicolon or full stop, for it stands in lists.
+        One-line description without colon, semicolon or full stop, so that it can be part of a list.
     """
 
     key: str
@@ -31,7 +31,7 @@ class Choice:
 
     @property
     def short(self) -> str:
-        """The text without what stands in brackets at its end."""
+        """The text without the parenthesis at its end."""
         return self.text.partition(" (")[0]
 
 
@@ -40,22 +40,22 @@ Documented = TypeVar("Documented", bound=type)
 
 
 def table_of(*entries: C) -> Mapping[str, C]:
-    """Return a table that cannot be changed: key → entry, in this order."""
+    """Return a read-only mapping from key to entry, in the given order."""
     return MappingProxyType({entry.key: entry for entry in entries})
 
 
 def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
-    """Return the entry of a key.
+    """Return the entry with the given key.
 
     Parameters
     ----------
     name : str
-        Of the parameter, for the refusal.
+        Name of the parameter in the error.
 
     Raises
     ------
     ValueError
-        If it is the key of none; lists all of them.
+        If no entry has this key. The message lists all keys.
     """
     if not isinstance(value, str) or value not in table:
         raise ValueError(
@@ -67,7 +67,7 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
 def stating(**tables: Mapping[str, Choice]) -> Callable[[Documented], Documented]:
     """Return a decorator that writes the keys of tables into the docstring of a class.
 
-    They stand in braces for the ``{…}`` in the line of the parameter of a table's name.
+    The keys replace ``{…}`` in the line of the parameter that has the name of the table.
 
     >>> @stating(loss=table_of(Choice("hinge", "hinge", "the ordinary SVM")))
     ... class Model:
@@ -79,7 +79,7 @@ def stating(**tables: Mapping[str, Choice]) -> Callable[[Documented], Documented
     def state(documented: Documented) -> Documented:
         for name, table in tables.items():
             keys = ", ".join(f'"{key}"' for key in table)
-            text = documented.__doc__ or ""  # none where Python runs without them
+            text = documented.__doc__ or ""  # None if Python runs with -OO
             documented.__doc__ = re.sub(rf"^(\s*{name} : ){{…}}", rf"\1{{{keys}}}", text, flags=re.MULTILINE)
         return documented
 

@@ -1,4 +1,4 @@
-"""SLIDE and the multi-width SVM on its layers as one scikit-learn classifier."""
+"""SLIDE and a multi-width SVM on its layers, combined into one scikit-learn classifier."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ _DTYPES = (np.float32, np.float64)
 
 
 class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The paper's SLIDE-SVM: stacked linear denoisers, then an SVM with one kernel width a layer.
+    """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
-    The kernel always has as many widths as there are layers, h⁰ included, so that a grid search over `depth` compares
-    what it should; in a pipeline of `SLIDE` and `MultiWidthSVC` the number of blocks would have to follow by hand.
+    The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
+    is therefore possible. In a pipeline of `SLIDE` and `MultiWidthSVC` you would have to set `groups` for each depth.
 
     Parameters
     ----------
     noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size
-        As in `SLIDE`.
+        Same as in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
-        As in `MultiWidthSVC`; `widths` that are given are depth + 1 numbers.
+        Same as in `MultiWidthSVC`. If `widths` are numbers, there must be depth + 1 of them.
 
     Attributes
     ----------
     slide_ : SLIDE
         The fitted stack.
     svm_ : MultiWidthSVC
-        The fitted classifier: its widths_, shares_, C_, support_, history_.
+        The fitted classifier, with the attributes widths_, shares_, C_, support_ and history_.
     classes_ : ndarray of shape (n_classes,)
     n_iter_ : int
-        Pair steps of the solver.
+        Number of pair steps that the solver took.
     n_features_in_ : int
-        d.
+        Number of features d.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         progress: Progress = NO_PROGRESS,
     ) -> Self:
-        """Fit the stack, which takes no labels, then choose widths and C, and train.
+        """Fit the stack without labels, select the kernel widths and C, and train the SVM.
 
         Parameters
         ----------
@@ -98,16 +98,16 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like of shape (n,)
             At least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more, in the stack as in the SVM.
+            Weights of the rows, 0 or more. Both the stack and the SVM use them.
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the fit.
 
         Raises
         ------
         ValueError
-            For rows, labels, weights or parameters that cannot be trained on.
+            If the rows, labels, weights or parameters are invalid.
         MemoryError
-            If `memory` is too small, or the features need more than there is.
+            If `memory` is too small, or if the representations need more memory than is available.
         """
         rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2, sparse=True)
         given = self.get_params(deep=False)
@@ -122,7 +122,11 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
+        """Return a decision value for each row, positive for the second of two classes.
+
+        The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
+        of a class plus its summed margins, scaled to within ±1/3.
+        """
         features = self._features(X)
         return self.svm_.decision_function(features)
 

@@ -1,6 +1,6 @@
-"""What the scikit-learn estimators share: checked rows, coded classes, their parameters, and names of features.
+"""Shared helpers of the scikit-learn estimators: checked rows, class codes, parameters and feature names.
 
-Columns of layer k are named ``h{k}_…``, by which a multi-width SVM knows the layers again.
+Columns of layer k are named ``h{k}_…``. A multi-width SVM recognises the layers by these names.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ P = TypeVar("P")
 _LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union
 
 
-_SIZES: dict[int, tuple[int, ...]] = {}  # columns of each layer of the arrays that transformers returned, by id
+_SIZES: dict[int, tuple[int, ...]] = {}  # id of an array that a transformer returned → columns of each layer
 
 
 def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
-    """Return an array and remember, while it exists, how many columns each of its layers has."""
+    """Return the array, and remember the number of columns of each layer as long as the array exists."""
     if len(sizes) > 1:
         _SIZES[id(features)] = sizes
         weakref.finalize(features, _SIZES.pop, id(features), None).atexit = False
@@ -53,41 +53,41 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 
 
 def remembered_layers(rows: Any) -> tuple[int, ...]:
-    """Return the layers' sizes of an array that a transformer returned; empty if it is not one, or a copy."""
+    """Return the layer sizes of an array that a transformer returned; empty for any other array and for copies."""
     return _SIZES.get(id(rows), ())
 
 
 class LayeredTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of rows to [h⁰ | h¹ | … | hˡ], whose parameter `dtype` decides the dtype of all of it."""
+    """A transformer of rows to representations [h⁰ | h¹ | … | hˡ] of the data type `dtype`."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the parameter `dtype` decides
+        tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
         return tags
 
     def _input_names(self, given: Any) -> Sequence[str]:
-        """Return the names of the features: those given, else those of the fit, else ``x0, …``."""
+        """Return the given feature names, or the names of the fit, or ``x0, x1, …``."""
         check_is_fitted(self)
         if given is None:
             given = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         if len(given) != self.n_features_in_:
-            raise ValueError(f"input_features has {len(given)} names; {self.n_features_in_} are needed")
+            raise ValueError(f"input_features has {len(given)} names; it must have {self.n_features_in_}")
         names: Sequence[str] = given
         return names
 
 
 def layer_names(layer: int, names: Iterable[object]) -> list[str]:
-    """Return the names of the columns of a layer."""
+    """Return the column names of a layer."""
     return [f"h{layer}_{name}" for name in names]
 
 
 def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
-    """Return how many columns each layer has, by their names; None where none is named as a layer's.
+    """Return the number of columns of each layer from their names, or None if no name belongs to a layer.
 
     Raises
     ------
     ValueError
-        If only some are, or the columns of a layer do not stand side by side.
+        If only some names belong to a layer, or if the columns are not ordered by layer.
     """
     matches = [_LAYER.match(name) for name in names]
     layers = [int(match[1]) for match in matches if match]
@@ -96,44 +96,44 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
-                f"column {name!r} is of no layer, though others are (h0_…, h1_…); give the blocks' sizes in groups"
+                f"column {name!r} belongs to no layer, but others do (h0_…, h1_…); give the block sizes in groups"
             )
     if layers != sorted(layers):
-        raise ValueError("the columns do not stand layer by layer, h0_… before h1_…; sort them so")
+        raise ValueError("the columns are not ordered by layer; sort them, h0_… before h1_…")
     return tuple(np.unique(layers, return_counts=True)[1].tolist())
 
 
 def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
-    """Return what scikit-learn's `validate_data` does, but refuse numbers given as text.
+    """Return the result of scikit-learn's `validate_data`, but reject numbers given as text.
 
     Raises
     ------
     ValueError
-        For rows that no estimator can take.
+        If the rows contain text or fail scikit-learn's checks.
     """
     try:
         values = np.asarray(X)
-    except (TypeError, ValueError):  # not to be read as an array: refused below, in scikit-learn's words
+    except (TypeError, ValueError):  # not convertible to an array: `validate_data` raises the error
         values = np.empty(0)
     if values.dtype.kind in "OSTU":
         for place, value in np.ndenumerate(values):
             if isinstance(value, (str, bytes)):
                 where = ", ".join(f"{word} {i}" for word, i in zip(("row", "feature"), place, strict=False))
-                raise ValueError(f"X contains text: {where} is {str(value)!r}; turn it into a number, or leave it out")
+                raise ValueError(f"X contains text: {where} is {str(value)!r}; convert it to a number, or leave it out")
     return validate_data(estimator, X, y, **how)
 
 
 def labelled_rows(
     estimator: Any, X: Any, y: Any, dtypes: Sequence[type], least_classes: int = 1, sparse: bool = False
 ) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
-    """Return the rows to fit, the classes (sorted), and the code 0 … n_classes − 1 of each row.
+    """Return checked rows, the sorted classes, and the class code 0 … n_classes − 1 of each row.
 
-    Rows of another dtype become the first of `dtypes`; sparse ones become CSR where they are taken.
+    Rows of any other data type are converted to the first of `dtypes`. With `sparse`, sparse rows are converted to CSR.
 
     Raises
     ------
     ValueError
-        For rows or labels that no classifier can be trained on.
+        If a classifier cannot be trained on the rows or labels.
     """
     how = {"dtype": list(dtypes), "ensure_min_samples": 2, "accept_sparse": "csr" if sparse else False}
     rows, labels = checked_rows(estimator, X, y, **how)
@@ -145,61 +145,66 @@ def labelled_rows(
 
 
 def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
-    """Return the weights of n rows, a copy; None where all are 1 or none are given.
+    """Return a copy of the weights of n rows, or None if there are no weights or all are 1.
 
     Raises
     ------
     ValueError
-        If they are not n numbers, one is negative, NaN or infinite, or all are zero.
+        If there are not n numbers, if a weight is negative, NaN or infinite, or if all weights are 0.
     """
     if sample_weight is None:
         return None
     try:
         weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError("sample_weight holds what is no number; give one number of 0 or more a row") from None
+        raise ValueError(
+            "sample_weight contains values that are not numbers; give one number per row, 0 or more"
+        ) from None
     if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; it must be ({n},), one weight a row")
+        raise ValueError(f"sample_weight has shape {weights.shape}; it must be ({n},), one weight per row")
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
     if bad.size:
         raise ValueError(f"sample_weight of row {bad[0]} is {weights[bad[0]]}; it must be a finite number, 0 or more")
     if not weights.any():
-        raise ValueError("all weights in sample_weight are zero; at least one row needs one above 0")
+        raise ValueError("all weights in sample_weight are zero; at least one must be above 0")
     return None if (weights == 1.0).all() else weights
 
 
 def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type], sparse: bool = False) -> Any:
-    """Return rows for a fitted estimator, of one of `dtypes`, the first where X is of another; sparse ones as CSR.
+    """Return checked rows for a fitted estimator.
+
+    Rows of any other data type are converted to the first of `dtypes`. With `sparse`, sparse rows are converted to CSR.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
+        If the estimator is not fitted.
     ValueError
-        If X does not have the features of the fit, or has a NaN or infinity.
+        If X does not have the features of the fit, or contains NaN or infinity.
     """
     check_is_fitted(estimator)
     return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr" if sparse else False)
 
 
 def written_out(rows: Any) -> NDArray[Any]:
-    """Return rows as an array; of a sparse matrix with its zeros.
+    """Return rows as an array; a sparse matrix is converted.
 
     Raises
     ------
     MemoryError
-        If there is no room for those.
+        If the array needs more memory than is available.
     """
     if not hasattr(rows, "tocsr"):
         return rows  # type: ignore[no-any-return]
-    needs = f"writing out {rows.shape[0]} sparse rows of {rows.shape[1]} columns"
+    needs = f"converting {rows.shape[0]} sparse rows of {rows.shape[1]} columns to an array"
     out: NDArray[Any] = rows.toarray(out=empty(rows.shape, rows.dtype, needs, "give fewer rows at a time"))
     return out
 
 
 def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
-    """Store the parameters of an estimator as they are, each under its name: ``store_parameters(self, locals())``.
+    """Store the parameters of an estimator unchanged, each under its name: ``store_parameters(self, locals())``.
 
-    It is all that an ``__init__`` does, by the conventions of scikit-learn.
+    By the conventions of scikit-learn an ``__init__`` does nothing else.
     """
     for name, value in given.items():
         if value is not estimator:
@@ -207,37 +212,37 @@ def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
 
 
 def listed(values: Any) -> Any:
-    """Return values in any kind of sequence or array as a tuple; anything else as it is, to be refused or taken."""
+    """Return a sequence or array as a tuple, and any other value unchanged."""
     if isinstance(values, Sequence) and not isinstance(values, str):
         return tuple(values)
     return tuple(np.ravel(values).tolist()) if np.ndim(values) else values
 
 
 def seed_of(random_state: Any) -> int:
-    """Return a whole number as it is, 0 for None, and for a RandomState the next number it draws.
+    """Return an integer seed: the given integer, 0 for None, or the next integer drawn from a RandomState.
 
     Raises
     ------
     ValueError
-        For anything else, or a number below 0.
+        If `random_state` is anything else, or is below 0.
     """
     if random_state is None:
         return 0
     if isinstance(random_state, np.random.RandomState) or random_state is np.random:
         return int(random_state.randint(2**31 - 1))
-    return check_whole("random_state", random_state, 0, otherwise=", a RandomState of NumPy’s, or None")
+    return check_whole("random_state", random_state, 0, otherwise=", a NumPy RandomState, or None")
 
 
 def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:
-    """Return a dataclass of parameters: the estimator's of the same names, `random_state` as its `seed`.
+    """Return a dataclass with the parameters of an estimator; its `seed` is computed from `random_state`.
 
     Parameters
     ----------
     estimator : estimator with a parameter `random_state`
     kind : type
-        A dataclass with a field `seed`; a field the estimator does not have keeps its default.
+        Dataclass with a field `seed`. Fields that the estimator lacks keep their defaults.
     **normalised
-        Fields to take in place of the estimator's.
+        Fields whose values replace the parameters of the estimator.
     """
     given = estimator.get_params(deep=False)
     seed = seed_of(given["random_state"])

@@ -1,4 +1,4 @@
-"""Products, inverses, solves and copies of large matrices in pieces, so that they can be watched and cancelled."""
+"""Products, inverses, solves and copies of large matrices, computed in pieces that report progress and can cancel."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-WHOLE = 1024  # features up to which a solve takes less than 0.1 s
+WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s
 _PIECE = 512
-_LEAF = 64  # rows of a triangle inverted as a whole
-_ROWS = 1024  # rows a product: a block of 784 float32 columns stays in the cache
+_LEAF = 64  # largest triangle that is inverted without splitting
+_ROWS = 1024  # rows per product: a block of 784 float32 columns fits in the cache
 
 
 def rows_per_block(d: int) -> int:
-    """Return how many rows of d features to multiply between two reports of progress."""
+    """Return the number of rows of d features to multiply between two progress reports."""
     return max(32, min(_ROWS, int(_ROWS * (WHOLE / d) ** 2)))
 
 
 def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a @ b."""
+    """Return the product a @ b, computed in blocks of rows if it is large."""
     step = max(1, _PIECE * WHOLE**2 // max(b.shape[0] * b.shape[1], 1))
     if len(a) <= step:
         return np.asarray(a @ b, dtype=np.float64)
@@ -54,7 +54,7 @@ def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
 
 
 def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return x with a x = b for a symmetric positive definite a, which is overwritten when large.
+    """Return the solution x of a x = b for a symmetric positive definite a, which is overwritten if it is large.
 
     Raises
     ------
@@ -65,14 +65,14 @@ def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Arr
 
 
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
-    """Return a function that takes b to x with a x = b, for a symmetric positive definite a, overwritten when large.
+    """Return a function that solves a x = b for any b, for a symmetric positive definite a.
 
-    A large a is factorised once, whatever the number of right-hand sides to come.
+    A large a is overwritten, and factorised only once for all right-hand sides.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        If a is singular; for a small a, when the function is called.
+        If a is singular. For a small a the returned function raises it.
     """
     if len(a) <= WHOLE + 1:
         return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
@@ -96,9 +96,9 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 
 
 def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the inverse of a symmetric positive definite matrix, which is overwritten, by its Cholesky factor.
+    """Return the inverse of a symmetric positive definite matrix from its Cholesky factor; the matrix is overwritten.
 
-    As accurate as a solve, a third of its time with as many right-hand sides.
+    The result is as accurate as solving for the identity matrix and takes a third of the time.
 
     Raises
     ------
@@ -109,10 +109,11 @@ def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
 
 
 def inverse_factor(a: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the lower triangular M with M a Mᵀ = I, the inverse of Cholesky's factor, by halves.
+    """Return the lower triangular M with M a Mᵀ = I, the inverse of the Cholesky factor.
 
-    With a = [[A, ·], [B, C]] and M₁ of A, M₂ is that of the Schur complement C − (B M₁ᵀ)(B M₁ᵀ)ᵀ, and what stands
-    below M₁ is −M₂ (B M₁ᵀ) M₁: nearly all the work is matrix products. Of a the lower triangle is read.
+    The matrix a = [[A, ·], [B, C]] is halved recursively, so that nearly all the work is matrix products. M₁ is the
+    result for A, and M₂ for the Schur complement C − (B M₁ᵀ)(B M₁ᵀ)ᵀ. The block below M₁ is −M₂ (B M₁ᵀ) M₁. Only the
+    lower triangle of a is read.
 
     Raises
     ------
@@ -142,7 +143,7 @@ def _fill_inverse_factor(a: Array, out: Array, progress: Progress) -> None:
 
 
 def factor_square(factor: Array, out: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return MᵀM of a lower triangular M, filled into `out`, exactly symmetric, by halves."""
+    """Fill `out` with MᵀM for a lower triangular M by recursive halving, exactly symmetric, and return it."""
     n = len(factor)
     if n <= _LEAF:
         return np.matmul(factor.T, factor, out=out)
@@ -158,7 +159,7 @@ def factor_square(factor: Array, out: Array, progress: Progress = NO_PROGRESS) -
 
 
 def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
-    """Add ± b bᵀ to a symmetric matrix, which stays exactly symmetric."""
+    """Add ± b bᵀ to a symmetric matrix in place, and keep it exactly symmetric."""
     add = np.add if sign > 0 else np.subtract
     for top in range(0, len(b), _PIECE):
         piece, before = slice(top, top + _PIECE), slice(0, top)
@@ -170,11 +171,11 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a diag(weights) a of a symmetric a, for weights not negative: half of it is computed."""
+    """Return a diag(weights) a for a symmetric a and nonnegative weights; only half of the result is computed."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
     for top in range(0, len(a), WHOLE):
         rows, before = slice(top, top + WHOLE), slice(0, top)
-        result[rows, rows] = scaled[rows] @ scaled[rows].T  # of one matrix and itself: NumPy makes one triangle
+        result[rows, rows] = scaled[rows] @ scaled[rows].T  # NumPy computes only one triangle of this product
         progress.report(0.0)
         if top:
             result[rows, before] = product(scaled[rows], scaled[before].T, progress)
@@ -184,10 +185,10 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
 
 
 def leading_digits(a: Array, length: int) -> Array:
-    """Return a rounded to so few bits, relative to the largest entry of each row, that its products are exact.
+    """Return the leading bits of each entry of a, relative to the largest entry of its row.
 
-    With such an a and a b whose columns are rounded likewise, a @ b of inner dimension `length` is free of rounding:
-    all partial sums are whole numbers of at most 53 bits, times a power of 2.
+    If the columns of b are rounded in the same way, the product a @ b with the inner dimension `length` has no
+    rounding error: all partial sums are integers of at most 53 bits times a power of 2.
     """
     bits = (53 - int(np.ceil(np.log2(length)))) // 2
     unit = np.ldexp(1.0, np.frexp(np.abs(a).max(axis=1, keepdims=True))[1] - bits)
@@ -195,7 +196,7 @@ def leading_digits(a: Array, length: int) -> Array:
 
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
-    """Put Cholesky's factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
+    """Write the Cholesky factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
     pieces = [slice(start, min(start + _PIECE, len(a))) for start in range(0, len(a), _PIECE)]
     inverses = []
     for k, piece in enumerate(pieces):
@@ -212,7 +213,7 @@ def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
 
 
 def _inverse_lower(lower: Array) -> Array:
-    """Return the inverse of a lower triangle, by halves."""
+    """Return the inverse of a lower triangular matrix, by recursive halving."""
     n = len(lower)
     if n <= _LEAF:
         return np.asarray(np.linalg.inv(lower), dtype=np.float64)
@@ -228,15 +229,15 @@ _PIECE_BYTES = 8 << 20
 
 
 def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS) -> NDArray[Any]:
-    """Return a copy of some rows.
+    """Return a copy of some rows of a matrix.
 
     Parameters
     ----------
     matrix : ndarray or memmap of shape (n, d)
     rows : ndarray of int
-        Each from 0 to n − 1.
+        Row indices from 0 to n − 1.
     progress : Progress
-        The cancel point.
+        Can cancel the copy.
     """
     out = np.empty((len(rows), *matrix.shape[1:]), matrix.dtype)
     step = max(1, _PIECE_BYTES // max(matrix.itemsize * int(np.prod(matrix.shape[1:])), 1))
@@ -248,14 +249,14 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
 
 
 def at(values: Array | float, points: NDArray[np.intp]) -> Array | float:
-    """Return the values of some points; one that all of them share as it is."""
+    """Return the values at some points; a single number shared by all points is returned unchanged."""
     return values if isinstance(values, float) else values[points]
 
 
 def take_submatrix(
     matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
-    """Return a copy, in float64, of some rows and the same columns of a square matrix; parameters as in `take_rows`."""
+    """Return a float64 copy of some rows and the same columns of a square matrix; see `take_rows` for parameters."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))
@@ -267,10 +268,10 @@ def take_submatrix(
 
 
 def float32_scatter_is_exact() -> bool:
-    """Whether the float32 scatter A Aᵀ of 0/1 data equals the one computed with whole numbers.
+    """Return True if the float32 scatter A Aᵀ of 0/1 data equals the one computed with integers.
 
-    Sums of 0/1 products stay far below 2²⁴, so float32 must be exact; a BLAS that is not has a broken
-    symmetric product, and every fit on it would be wrong.
+    Sums of 0/1 products stay far below 2²⁴, so float32 must be exact. If it is not, the symmetric product of the BLAS
+    library is broken and every fit would be wrong.
     """
     random = np.random.default_rng(0)
     bits = random.integers(0, 2, size=(300, 672))

@@ -1,4 +1,4 @@
-"""Seeded subsets that keep the classes in proportion."""
+"""Seeded, stratified random subsets of rows."""
 
 from __future__ import annotations
 
@@ -16,12 +16,19 @@ _HELD_OUT = 0.2
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
-    """Return at most about `size` rows, sorted, with the classes in proportion and at least two of each if it has two.
+    """Return about `size` rows, sorted, with the classes in proportion.
+
+    The subset has at least two rows of each class that has two. If there are no more than `size` rows, all are
+    returned.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
-        The class of each row.
+        Class of each row.
+    size : int
+        Number of rows; rounding and small classes can change it slightly.
+    seed : int
+        Seed of the random choice.
     """
     if len(codes) <= size:
         return np.arange(len(codes))
@@ -35,16 +42,23 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
 
 
 def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
-    """Return the part that each row is dealt to: whole groups, with classes and sizes as near to the shares as they go.
+    """Assign each row to a part of the data; rows of one group stay together.
+
+    Sizes and class proportions of the parts match the given fractions as closely as the groups allow.
 
     Parameters
     ----------
     codes, groups : ndarray of int, shape (n,)
-        The class and the group of each row.
+        Class and group of each row.
     shares : sequence of float
-        Of the parts, above 0, with the sum 1.
+        Fraction of the rows in each part, above 0, with the sum 1.
     seed : int
-        Of the order in which groups are dealt.
+        Seed of the order in which groups are assigned.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Index of the part of each row.
     """
     _, codes = np.unique(codes, return_inverse=True)
     _, groups = np.unique(groups, return_inverse=True)
@@ -53,7 +67,7 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     wanted = np.outer(shares, counts.sum(axis=0))
     missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
     for group in np.random.default_rng(seed).permutation(len(counts)):
-        # the largest decrease of the sum of missing² / wanted
+        # The best part gives the largest decrease of the sum of missing² / wanted.
         part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
         missing[part] -= counts[group]
         parts[group] = part
@@ -61,9 +75,10 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
 
 
 def deal_folds(codes: Indices, groups: Indices, n_folds: int, seed: int) -> Indices:
-    """Return the fold of each row: whole groups; −1 for rows that every fold trains on.
+    """Return the fold of each row, or −1 for rows that belong to the training rows of every fold.
 
-    These are the groups of a class that would otherwise be missing from the training rows of a fold.
+    Rows of one group stay together. Groups of a class are in no fold if the class would otherwise be missing from the
+    training rows of a fold.
     """
     folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
     for code in np.unique(codes):
@@ -76,21 +91,24 @@ def deal_folds(codes: Indices, groups: Indices, n_folds: int, seed: int) -> Indi
 def held_out_mask(
     codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None, row_groups: Indices | None = None
 ) -> NDArray[np.bool_]:
-    """Return which rows are held out: a fifth of each class, at least one where the class has two.
+    """Return a mask of held-out rows: a fifth of each class, and at least one row of a class with two or more.
 
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
+        Class of each row.
+    seed : int
+        Seed of the random choice.
     allowed : ndarray of bool, shape (n,), optional
-        Which rows may be held out; where a class has too few of them, all of those are.
+        True for rows that may be held out. If a class has too few of them, all of them are held out.
     row_groups : ndarray of int, shape (n,), optional
-        The group of each row. About a fifth of the rows are held out, as whole groups; none if no class could spare
-        them.
+        Group of each row. Whole groups with about a fifth of the rows are held out, or none if every class needs its
+        groups for training.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or none of them may be held out.
+        If no class has two rows, or if no row of such a class may be held out.
     """
     if row_groups is not None:
         refused = np.zeros(len(codes), bool) if allowed is None else np.isin(row_groups, row_groups[~allowed])
@@ -104,5 +122,5 @@ def held_out_mask(
         if len(members) > 1 and wanted:
             mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():
-        raise ValueError("no row can be held out; that needs a class of at least two rows, one of them free")
+        raise ValueError("no row can be held out; a class needs at least two rows, one of which may be held out")
     return mask

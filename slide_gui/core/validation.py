@@ -1,4 +1,4 @@
-"""Checks of the parameters that every part of the core shares, each refusal one clear sentence."""
+"""Checks of parameters that are used throughout the core; each error is one sentence."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _DTYPES = ("float32", "float64")
 
 
 def check_number(name: str, value: object, *, positive: bool = False, needed: str = "") -> float:
-    """Return a float, or raise ValueError unless it is a finite number, no text and no truth value.
+    """Return the value as a float, or raise ValueError if it is not a finite number; text and booleans are rejected.
 
     Parameters
     ----------
     name : str
-        Of the parameter, for the refusal.
+        Name of the parameter in the error.
     positive : bool
-        Whether it must be above 0.
+        True if the number must be above 0.
     needed : str
-        What it must be, for the refusal, where that is more than this.
+        Description of the allowed values in the error, if the default one is too general.
     """
     number = number_or_nan(value)
     if not math.isfinite(number) or (positive and number <= 0.0):
@@ -46,26 +46,28 @@ def check_number(name: str, value: object, *, positive: bool = False, needed: st
 
 
 def check_whole(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:
-    """Return an int, or raise ValueError unless it is a whole number in this range, no text and no truth value.
+    """Return the value as an int, or raise ValueError if it is not an integer in the range.
+
+    Text and booleans are rejected.
 
     Parameters
     ----------
     name : str
-        Of the parameter, for the refusal.
+        Name of the parameter in the error.
     least, most : int
-        Both included; None: no upper bound.
+        Limits of the range, both included. None sets no upper limit.
     otherwise : str
-        What else is allowed, for the refusal.
+        Other allowed values, appended to the error.
     """
     number = number_or_nan(value)
     if not (number.is_integer() and least <= number and (most is None or number <= most)):
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name} is {_plain(value)!r}; it must be a whole number, {allowed}{otherwise}")
-    return int(value)  # type: ignore[call-overload,no-any-return]  # exact above 2⁵³, too
+        raise ValueError(f"{name} is {_plain(value)!r}; it must be an integer, {allowed}{otherwise}")
+    return int(value)  # type: ignore[call-overload,no-any-return]  # exact above 2⁵³ as well
 
 
 def number_or_nan(value: object) -> float:
-    """Return a number as a float; NaN for text, truth values, and whatever else is none, or too large for one."""
+    """Return a number as a float, or NaN for text, booleans, other objects and numbers too large for a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
     try:
@@ -75,21 +77,21 @@ def number_or_nan(value: object) -> float:
 
 
 def _plain(value: object) -> object:
-    """Return a number of NumPy's as one of Python's, whose repr is what a person wrote."""
+    """Return a NumPy number as a Python number, whose repr has no type name."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 def check_flag(name: str, value: object) -> bool:
-    """Return a bool, or raise ValueError unless it is one."""
+    """Return the value as a bool, or raise ValueError if it is not True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} is {value!r}; it must be True or False")
     return bool(value)
 
 
 def check_dtype(value: Any) -> str:
-    """Return the name of a dtype, given by it or as NumPy's type; raise ValueError unless it is float32 or float64."""
+    """Return the name of a data type given by name or as a type; raise ValueError unless it is float32 or float64."""
     name = value
-    if not isinstance(value, str) and value is not None:  # None is NumPy's word for float64
+    if not isinstance(value, str) and value is not None:  # NumPy reads None as float64
         with suppress(TypeError):
             name = np.dtype(value).name
     if not isinstance(name, str) or name not in _DTYPES:
@@ -98,7 +100,7 @@ def check_dtype(value: Any) -> str:
 
 
 def check_noise(noise: float) -> float:
-    """Return the noise 1 − p as a float, or raise ValueError unless the survival probability p is in (0, 1]."""
+    """Return the noise level 1 − p as a float, or raise ValueError unless the keep probability p is in (0, 1]."""
     needed = "at least 0 and below 1, so that p = 1 − noise is in (0, 1]"
     value = check_number("noise", noise, needed=needed)
     if not 0.0 <= value < 1.0:
@@ -107,7 +109,7 @@ def check_noise(noise: float) -> float:
 
 
 def check_ridge(ridge: float) -> float:
-    """Return the ridge as a float, or raise ValueError unless it is finite and not negative."""
+    """Return the ridge as a float, or raise ValueError if it is negative or not finite."""
     needed = "a finite number, 0 or above"
     value = check_number("ridge", ridge, needed=needed)
     if value < 0.0:
@@ -116,10 +118,10 @@ def check_ridge(ridge: float) -> float:
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
-    """Return a new array with no values, or raise MemoryError with what needs it and what to do instead."""
+    """Return a new uninitialised array, or raise MemoryError with its purpose and the remedy."""
     check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:
         return np.empty(shape, dtype)
-    except (MemoryError, ValueError):  # ValueError where the size is beyond any machine's
+    except (MemoryError, ValueError):  # NumPy raises ValueError if the size exceeds the address space
         size = math.prod(shape) * dtype.itemsize / 1e9
-        raise MemoryError(f"{needs} needs {size:.3g} GB of memory, more than there is; {remedy}") from None
+        raise MemoryError(f"{needs} needs {size:.3g} GB of memory, more than is available; {remedy}") from None

@@ -1,4 +1,4 @@
-"""Tasks on the workers of a Dask cluster: waited for with progress, cancelled there too, never lost without a word."""
+"""Run tasks on the workers of a Dask cluster, with progress, cancellation and errors for lost connections."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["ClusterError", "TaskProgress", "check_alive", "results_of", "sent"]
 
 T = TypeVar("T")
 
-_LOOK = 0.05  # seconds between two looks at what came back
+_LOOK = 0.05  # seconds between two checks for completed tasks
 
 
 class ClusterError(OSError):
-    """A cluster that cannot be reached or used, said in one sentence with the remedy."""
+    """A cluster cannot be reached or used."""
 
 
 def dask_setup(_worker: object) -> None:
-    """Leave Ctrl+C to the client: Dask calls this where a worker preloads this module."""
+    """Ignore Ctrl+C on a worker, so that the client handles it; Dask calls this when a worker preloads this module."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class TaskProgress(Progress):
-    """The progress of a task on its worker: it ends the task once nobody wants it any more.
+    """Progress of a task on its worker; it ends the task when the client has cancelled it.
 
-    Made in the thread of the task.
+    Create it in the thread of the task.
     """
 
     def __init__(self) -> None:
@@ -41,14 +41,14 @@ class TaskProgress(Progress):
         self._key = self.worker.get_current_task()
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Raise `Cancelled` where the client cancelled the task, or is gone."""
+        """Raise `Cancelled` if the client has cancelled the task or is disconnected."""
         task = self.worker.state.tasks.get(self._key)
         if task is None or task.state == "cancelled":
             raise Cancelled
 
 
 def sent(client: Client, value: object, key: str) -> Future:
-    """Send a value to the workers once: as a task, which the scheduler repeats where it is lost with a worker."""
+    """Send a value to the workers once, as a task that the scheduler repeats if its worker is lost."""
     import dask
 
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
@@ -60,31 +60,31 @@ def _as_sent(value: T) -> T:
 
 
 def check_alive(client: Client) -> None:
-    """Refuse to wait for a scheduler that is gone.
+    """Check that the client is connected to its scheduler.
 
     Raises
     ------
     ClusterError
-        If it is.
+        If the connection is lost.
     """
     if client.status != "running":
         if client.scheduler is None:
-            raise ClusterError("the connection to the scheduler is lost; see that it runs, and repeat what was asked")
+            raise ClusterError("the connection to the scheduler is lost; check that it is running, then try again")
         raise ClusterError(
-            f"the connection to the scheduler at {client.scheduler.address} is lost; see that it runs, and repeat "
-            "what was asked"
+            f"the connection to the scheduler at {client.scheduler.address} is lost; check that it is running, "
+            "then try again"
         )
 
 
 def results_of(client: Client, futures: Sequence[Future], progress: Progress = NO_PROGRESS) -> list[Any]:
-    """Wait for tasks and return their results, in their order; on the way out cancel those that are left.
+    """Wait for tasks and return their results in order; cancel the remaining tasks if an error occurs.
 
     Raises
     ------
     ClusterError
-        If the scheduler is lost.
+        If the connection to the scheduler is lost.
     Cancelled
-        By the progress.
+        If the progress cancels.
     """
     try:
         while True:

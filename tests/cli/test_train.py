@@ -170,7 +170,7 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     [
         (["pca-svm"], "--kept is missing; pca-svm needs a fraction of the variance, between 0 and 1"),
         (["white-svm", "--kept", "2"], "--kept is 2.0; white-svm needs a fraction of the variance, between 0 and 1"),
-        (["randproj-svm"], "--kept is missing; randproj-svm needs a whole number of directions, 1 or more"),
+        (["randproj-svm"], "--kept is missing; randproj-svm needs an integer number of directions, 1 or more"),
     ],
 )
 def test_that_a_projection_names_the_option_it_needs(

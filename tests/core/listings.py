@@ -1,10 +1,10 @@
-"""The paper's two MATLAB listings, ported line by line: the reference that the fast code is compared with."""
+"""The paper's two MATLAB listings, ported line by line as a reference for the fast code."""
 
 import numpy as np
 
 
 def lide(X, p):
-    """Algorithm 1; X is d × n, one column a sample. Returns W (d × d+1) and h (d × n)."""
+    """Return W (d × d+1) and h (d × n) of Algorithm 1; X is d × n, with one column per sample."""
     X = np.vstack([X, np.ones((1, X.shape[1]))])
     d = X.shape[0]
     q = np.ones((d, 1)) * p
@@ -18,7 +18,7 @@ def lide(X, p):
 
 
 def slide(X, p, t, l):
-    """Algorithm 2; returns the l matrices W and the l + 1 representations, each d × n."""
+    """Return the l matrices W and the l + 1 representations of Algorithm 2, each d × n."""
     Ws, hs = [], [X]
     for _ in range(l):
         W, _ = lide(hs[-1], p)
@@ -28,9 +28,9 @@ def slide(X, p, t, l):
 
 
 def missing(W, rows, S, p):
-    """What the given rows of a solution of W (E[Q] + 1e-5 I) = E[P] miss to the exact one, of float64 E[Q] and E[P].
+    """Return the error of some rows of a solution of W (E[Q] + 1e-5 I) = E[P], for float64 E[Q] and E[P].
 
-    The residual is summed in long double precision, so that the solution itself may be as inexact as it likes.
+    The residual is summed in long double precision, so the error of an inexact solution is accurate as well.
     """
     d = len(S)
     q = np.append(np.full(d - 1, p), 1.0)

@@ -1,4 +1,4 @@
-"""What tests of Dask let workers do; it imports next to nothing, for each worker imports it."""
+"""Functions that tests run on Dask workers; few imports, because each worker imports this module."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ["once_there", "slow", "tasks"]
 
 
 def slow(block: Any) -> Any:
-    """Return a block after a while."""
+    """Return a block after a delay."""
     time.sleep(0.05)
     return block
 
 
 def once_there(block: Any, file: Path) -> Any:
-    """Return a block once a file exists; give up after some seconds."""
+    """Wait until a file exists, then return the block; give up after some seconds."""
     for _ in range(600):
         if file.exists():
             return block
@@ -25,5 +25,5 @@ def once_there(block: Any, file: Path) -> Any:
 
 
 def tasks(dask_scheduler: Any = None) -> int:
-    """Return how many tasks a scheduler knows."""
+    """Return the number of tasks of a scheduler."""
     return len(dask_scheduler.tasks)

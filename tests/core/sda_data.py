@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def bars(n: int, seed: int = 0, side: int = 6) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
-    """Images of one or two full rows (class 0) or columns (class 1), with a little salt."""
+    """Return images of one or two full rows (class 0) or columns (class 1), with a few random white pixels."""
     random = np.random.default_rng(seed)
     images = np.zeros((n, side, side), np.float32)
     codes = random.integers(2, size=n)
@@ -21,7 +21,7 @@ def bars(n: int, seed: int = 0, side: int = 6) -> tuple[NDArray[np.float32], NDA
 
 
 def central_difference(loss: Callable[[], float], values: NDArray[np.float64], step: float = 1e-5) -> NDArray:
-    """The derivative of `loss()` by each entry of `values`, which is moved and put back (five-point formula)."""
+    """Return the derivative of `loss()` by each entry of `values`, from a five-point formula."""
     slopes = np.empty_like(values)
     for index in np.ndindex(values.shape):
         kept, found = values[index], []

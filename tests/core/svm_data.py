@@ -10,14 +10,14 @@ from slide_gui.progress import Cancelled, Progress
 
 
 def layers(n: int, seed: int = 0, noise: float = 0.3, widths: tuple[int, ...] = (4, 3, 5)) -> tuple[NDArray, NDArray]:
-    """Rows of three layers and two classes that a linear rule cannot part."""
+    """Return rows of three layers and two classes that are not linearly separable."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, sum(widths)))
     return Z, (Z[:, 0] * Z[:, 4] + 0.5 * Z[:, 8] + noise * rng.standard_normal(n) > 0).astype(int)
 
 
 def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
-    """Rows of three layers and three classes."""
+    """Return rows of three layers and three classes."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     Z = rng.standard_normal((n, 12))
@@ -26,13 +26,13 @@ def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
 
 
 def not_equivalent_by_weight(_estimator: object) -> dict[str, str]:
-    """Return scikit-learn's checks of weights that cannot pass to 1e-7, with the reason."""
+    """Return the scikit-learn checks of weights that cannot pass with a tolerance of 1e-7, and the reason."""
     reason = "folds and median widths are of rows, whatever their weights, and support vectors are kept in float32"
     return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in ("dense", "sparse")}
 
 
 class StopAfter(Progress):
-    """Cancels at the k-th report and keeps all payloads and fractions."""
+    """Progress that cancels at the k-th report and records all payloads and fractions."""
 
     def __init__(self, reports: int = 10**9) -> None:
         self.left, self.payloads, self.fractions = reports, [], []
@@ -47,9 +47,11 @@ class StopAfter(Progress):
 
 
 def leave_one_out_outputs(kernel: NDArray, y: NDArray, solution: NewtonSolution) -> NDArray:
-    """Return y_p f^(−p)(x_p) for every support vector, exact while the others remain the support vectors.
+    """Return the leave-one-out output y_p f^(−p)(x_p) for every support vector.
 
-    It is 1 − y_p β_p / [H⁻¹]_pp, H the bordered matrix of the active set.
+    It is exact if the other support vectors stay the same.
+
+    The output is 1 − y_p β_p / [H⁻¹]_pp, where H is the bordered matrix of the active set.
     """
     active = solution.active
     inverse = bordered_inverse(kernel, active, solution.ridge)

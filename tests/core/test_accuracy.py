@@ -1,4 +1,4 @@
-"""W against the exact solution, for every number of features, noise and kind of rows: pytest -s prints the table."""
+"""Accuracy of W for many numbers of features, noise levels and kinds of rows; pytest -s prints the table."""
 
 import numpy as np
 import pytest
@@ -18,12 +18,12 @@ def grey(kind, n, d):
     random = np.random.default_rng(0)
     if kind == "rank-deficient":
         return random.random((n, 20)) @ random.random((20, d)) / 20
-    if kind == "smooth":  # a sum of waves, the long ones strong
+    if kind == "smooth":  # a sum of waves whose amplitude grows with the wavelength
         waves = np.arange(1, 31)[:, None]
         rows = random.standard_normal((n, 30)) @ (np.cos(np.pi * waves * np.linspace(0, 1, d)) / waves)
         return (rows - rows.min()) / np.ptp(rows)
     rows = random.random((n, d))
-    for _ in range(4):  # each pixel like its neighbours
+    for _ in range(4):  # make each pixel similar to its neighbours
         rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
     return rows
 
@@ -71,6 +71,6 @@ def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_state
 
 def test_that_float32_sums_are_settled_into_float64_after_4096_rows():
     rows = np.ones((12_288, 3), "float32")
-    rows[:4096] = 4096.0  # whose squares add up to so much that float32 would lose the other rows' whole
+    rows[:4096] = 4096.0  # the sum of their squares is so large that float32 would lose all other rows
     scatter = input_scatter(rows, StackParameters()).values
     np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)

@@ -1,4 +1,4 @@
-"""Classes of scikit-learn by name: only its own, only plain parameters, and the numbers that it gives itself."""
+"""Scikit-learn classes by name: only its own, only plain parameters, and the same results as direct use."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_that_parameters_are_plain_values_only() -> None:
 
 
 def test_that_too_many_components_are_refused_with_the_most_there_can_be() -> None:
-    message = "^PCA cannot make 50 components of 300 rows with 12 features; set n_components to 12 or less$"
+    message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
     with pytest.raises(ValueError, match=message):
         fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 50}), 0)
     fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 12}), 0)
@@ -156,7 +156,7 @@ def test_that_the_mathematics_starts_without_scikit_learn() -> None:
 
 
 class Predicts:
-    """A classifier that says the first column, and decides by whatever it is given."""
+    """A classifier that predicts the first column and has the given decision values."""
 
     def __init__(self, **decides: object) -> None:
         for name, values in decides.items():
@@ -189,7 +189,7 @@ def test_that_decisions_are_values_else_probabilities(
 
 
 class Gives:
-    """A transformer that gives whatever it is made with."""
+    """A transformer that returns the values given to it."""
 
     def __init__(self, values: object) -> None:
         self.values = values
@@ -204,7 +204,7 @@ def test_that_a_representation_is_a_finite_table() -> None:
         with pytest.raises(ValueError, match="Gives gave values that are not finite"), np.errstate(over="ignore"):
             Transformer(Gives(values), 12).transform(X[:2])
     for rows in (X[:, :11], X[0]):
-        with pytest.raises(ValueError, match="this was fitted on 12 features"):
+        with pytest.raises(ValueError, match="the transformer was fitted on 12 features"):
             Transformer(Gives(table), 12).transform(rows)
 
 

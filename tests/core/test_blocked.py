@@ -100,7 +100,7 @@ def test_that_a_product_of_leading_digits_is_exact():
     random = np.random.default_rng(0)
     a, b = random.standard_normal((5, 300)), random.standard_normal((300, 4)) * 10.0 ** random.integers(-9, 9, 4)
     a, b = blocked.leading_digits(a, 300), blocked.leading_digits(b.T, 300).T
-    exact = [[math.fsum(left * right) for right in b.T] for left in a]  # each product of 26 bits is exact
+    exact = [[math.fsum(left * right) for right in b.T] for left in a]  # products of 26-bit numbers are exact
     np.testing.assert_array_equal(a @ b, exact)
     rest = random.standard_normal((5, 300))
     assert np.abs(rest - blocked.leading_digits(rest, 300)).max() <= 2.0**-21 * np.abs(rest).max()

@@ -1,4 +1,4 @@
-"""Scatters add up, and a stack fitted block by block is the one fitted at once."""
+"""Scatters add up, and a stack fitted block by block equals the stack fitted at once."""
 
 from itertools import pairwise
 
@@ -92,7 +92,7 @@ def test_that_the_tree_gives_the_same_bits_whoever_makes_its_parts_in_whatever_o
     level = parts
     while len(level) > 1:
         groups = {}
-        for start in random.permutation(range(0, len(level), GROUP)):  # of workers that finish as they like
+        for start in random.permutation(range(0, len(level), GROUP)):  # workers finish in any order
             one = ScatterSum(4)
             for part in level[start : start + GROUP]:
                 one.add(part)
@@ -120,7 +120,7 @@ def test_that_what_was_added_is_not_changed():
 
 
 def test_that_scatters_of_other_features_do_not_add_up():
-    with pytest.raises(ValueError, match="a scatter of 3 features and one of 2 do not add up"):
+    with pytest.raises(ValueError, match="a scatter of 3 features cannot be added to one of 2"):
         Scatter.of(np.ones((2, 3))) + Scatter.of(np.ones((2, 2)))
     with pytest.raises(TypeError):
         Scatter.of(np.ones((2, 3))) + 1
@@ -129,10 +129,13 @@ def test_that_scatters_of_other_features_do_not_add_up():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Scatter.of([1.0, 2.0]), "X is 1-D float64; it must hold rows of numbers, 2-D"),
-        (lambda: Scatter.squashed([["a"]]), "X is 2-D <U1"),
+        (lambda: Scatter.of([1.0, 2.0]), "X is a 1-D array of float64; it must be a 2-D array of numbers"),
+        (lambda: Scatter.squashed([["a"]]), "X is a 2-D array of <U1"),
         (lambda: Scatter.of(np.eye(2), StackParameters(noise=2.0)), "noise is 2.0"),
-        (lambda: Scatter.squashed(np.eye(2), weights=[np.eye(2)]), r"layer 1 are \(2, 2\); of 2 features .* \(2, 3\)"),
+        (
+            lambda: Scatter.squashed(np.eye(2), weights=[np.eye(2)]),
+            r"layer 1 have shape \(2, 2\); for 2 features .* \(2, 3\)",
+        ),
     ],
 )
 def test_that_what_has_no_scatter_is_refused_in_one_sentence(make, words):
@@ -142,7 +145,7 @@ def test_that_what_has_no_scatter_is_refused_in_one_sentence(make, words):
 
 def test_that_a_scatter_whose_squares_add_up_to_infinity_is_refused_when_used():
     huge = Scatter.of(np.full((3, 2), 1e200), DOUBLE)
-    with pytest.raises(ValueError, match="their squares add up to infinity"):
+    with pytest.raises(ValueError, match="the sum of their squares is infinite"):
         (huge + huge).matrix  # noqa: B018
 
 
@@ -170,7 +173,7 @@ def test_that_slide_is_fitted_on_blocks_that_a_function_makes_anew_for_each_laye
         yield from (rows[:120], sparse.csr_array(rows[120:200]), rows[200:].astype("uint8"))
 
     slide = SLIDE(depth=4, dtype="float64").fit(Blocks(blocks, (300, 64)))
-    assert len(calls) == 3  # T(x) with x, T(h¹), T(h²)
+    assert len(calls) == 3  # one pass each for x with T(x), T(h¹) and T(h²)
     expected = SLIDE(depth=4, dtype="float64").fit(rows)
     for a, b in zip(slide.weights_, expected.weights_, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
@@ -180,20 +183,20 @@ def test_that_slide_is_fitted_on_blocks_that_a_function_makes_anew_for_each_laye
 
 def test_that_rows_that_come_once_only_are_refused_with_the_remedy():
     with pytest.raises(
-        TypeError, match=r"a generator can be gone over only once.*; give a list of blocks, or a function"
+        TypeError, match=r"a generator can be iterated only once.*; give a list of blocks, or a function"
     ):
         Blocks(block for block in [np.ones((2, 2))])
     once = iter([np.ones((5, 2))])
-    with pytest.raises(ValueError, match="the blocks hold 0 rows this time, but 5 are expected; give a list"):
+    with pytest.raises(ValueError, match="the blocks have 0 rows this time, but 5 are expected; give a list"):
         SLIDE().fit(Blocks(lambda: once))
 
 
 @pytest.mark.parametrize(
     ("blocks", "words"),
     [
-        ([np.ones((3, 2)), np.ones((3, 4))], "block 1 has 4 features; it must have 2 like the others"),
-        ([np.ones((3, 2)), np.ones(3)], "block 1 is 1-D float64; it must hold rows of numbers, 2-D"),
-        ([np.array([["a", "b"]])], "block 0 is 2-D <U1"),
+        ([np.ones((3, 2)), np.ones((3, 4))], "block 1 has 4 features; it must have 2 like the other blocks"),
+        ([np.ones((3, 2)), np.ones(3)], "block 1 is a 1-D array of float64; it must be a 2-D array of numbers"),
+        ([np.array([["a", "b"]])], "block 0 is a 2-D array of <U1"),
         ([], r"X has shape \(0, 0\); at least 2 samples"),
         ([np.ones((1, 2)), np.ones((0, 2))], r"X has shape \(1, 2\); at least 2 samples"),
     ],
@@ -214,9 +217,9 @@ def test_that_a_value_that_is_not_finite_is_named_with_its_row_among_all_blocks(
 
 def test_that_blocks_are_neither_transformed_nor_held_together():
     rows = Blocks([images(n=10)])
-    with pytest.raises(TypeError, match="call fit, and transform with each block"):
+    with pytest.raises(TypeError, match="call fit, then transform each block"):
         SLIDE().fit_transform(rows)
-    with pytest.raises(TypeError, match="transformed one by one"):
+    with pytest.raises(TypeError, match="transform does not accept Blocks"):
         SLIDE(depth=1).fit(rows).transform(rows)
 
 
@@ -239,7 +242,7 @@ def test_that_rows_in_blocks_say_how_they_are_summed():
 
 
 def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(monkeypatch):
-    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 1)  # pieces of 4 rows
+    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 1)  # blocks of 4 rows
     rows = np.random.default_rng(4).standard_normal((4 * (GROUP + 1), 3))
     pieces = [rows[start : start + 4] for start in range(0, len(rows), 4)]
     expected = np.zeros((3, 3))
@@ -254,9 +257,9 @@ def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(mon
     [
         (lambda: Blocks(None), TypeError, "blocks is None; give a list of blocks, or a function"),
         (lambda: Blocks(5), TypeError, "blocks is 5; give a list"),
-        (lambda: Blocks([np.eye(3)], "ab"), ValueError, "shape is 'ab'; it must be two whole numbers"),
-        (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two whole numbers"),
-        (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be a whole"),
+        (lambda: Blocks([np.eye(3)], "ab"), ValueError, "shape is 'ab'; it must be two integers"),
+        (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two integers"),
+        (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be an integer"),
     ],
 )
 def test_that_what_can_be_no_blocks_is_refused(make, error, words):

@@ -1,4 +1,4 @@
-"""The criteria against their definitions, with the constants of the method written out."""
+"""The criteria agree with their definitions; the constants of the method are written out."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def _bordered(matrix):
 
 
 def _trained(kernel, y):
-    """The active set, and β and b that solve its system."""
+    """Return the active set, and the solution β and b of its system."""
     active = newton(kernel, y, RIDGE).active
     system = _bordered(kernel[np.ix_(active, active)] + RIDGE * np.eye(len(active)))
     solution = np.linalg.solve(system, np.append(y[active], 0.0))
@@ -66,7 +66,7 @@ def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(
     held_out = held_out_mask(codes, 0)
     direction = np.random.default_rng(0).standard_normal(kernel.shape)
     direction = (direction + direction.T) / 40
-    np.fill_diagonal(direction, 0.0)  # a kernel has ones there; the ridge tells the rest
+    np.fill_diagonal(direction, 0.0)  # the diagonal of a kernel is 1; the ridge covers its derivative
 
     def value(step, ridge=RIDGE):
         return evaluate(criterion, kernel + step * direction, codes, ridge, held_out).value

@@ -1,4 +1,4 @@
-"""Dask arrays are fitted chunk by chunk: here, and on a cluster of two processes, with the same bits."""
+"""Dask arrays are fitted chunk by chunk, in this process and on a cluster of two, with bit-identical results."""
 
 import logging
 import multiprocessing
@@ -100,14 +100,14 @@ def test_that_chunks_without_rows_change_nothing():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: chunked()[:, 0], ValueError, "X is a 1-D Dask array of float32; it must be 2-D and hold numbers"),
+        (lambda: chunked()[:, 0], ValueError, "X is a 1-D Dask array of float32; it must be a 2-D array of numbers"),
         (lambda: chunked().astype(str), ValueError, "X is a 2-D Dask array of <U"),
         (lambda: chunked()[chunked()[:, 0] > 0.5], ValueError, r"chunks of unknown sizes; call X.compute_chunk_sizes"),
         (lambda: chunked()[:1], ValueError, "at least 2 samples"),
         (
             lambda: chunked().to_dask_dataframe(),
             TypeError,
-            r"X is a DataFrame of Dask; give an array: call its to_dask_array\(lengths=True\)",
+            r"X is a Dask DataFrame, not an array; call its to_dask_array\(lengths=True\)",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_
 
 def test_that_rows_are_refused_for_their_values_and_not_for_those_that_a_layer_makes_of_them():
     slide = SLIDE(depth=1, squashing="identity").fit(np.outer(GREY[0], [1.0, 10.0]))
-    rows = np.array([[3e38, 0.0], [1.0, 10.0]], "float32")  # ten times 3e38 is no float32
+    rows = np.array([[3e38, 0.0], [1.0, 10.0]], "float32")  # ten times 3e38 exceeds float32
     with np.errstate(over="ignore"):
         expected = slide.transform(rows)
         found = slide.transform(da.from_array(rows)).compute(scheduler="synchronous")
@@ -200,7 +200,7 @@ def slowly():
 
 
 class Once(Progress):
-    """Do something at the first report of work that is done."""
+    """Progress that calls a function at the first report of completed work."""
 
     def __init__(self, act):
         self.act = act
@@ -246,9 +246,9 @@ def test_that_a_lost_scheduler_is_said_in_one_sentence():
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:
-            for act in (other.close, None):  # in the middle of a pass, and before the next fit
-                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; see that it runs"):
+            for act in (other.close, None):  # close the client during a pass, then before the next fit
+                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; check that it is running"):
                     fit_stack(slowly(), StackParameters(), progress=Once(act))
         finally:
             client.close()
-    assert SLIDE(depth=1).fit(chunked()).stack_.n_samples == 1500  # a client that is closed is none
+    assert SLIDE(depth=1).fit(chunked()).stack_.n_samples == 1500  # a closed client is ignored

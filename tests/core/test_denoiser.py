@@ -15,7 +15,7 @@ def scatter_of(rows):
 
 
 def blobs(n=200, side=6, seed=0):
-    """Correlated grey images with a dead pixel and one lit a single time, as MNIST's border."""
+    """Return correlated grey images; one pixel is always 0, another is nonzero once, as at the border of MNIST."""
     random = np.random.default_rng(seed)
     rows = random.random((n, side * side)) * (random.random((n, 1)) > 0.3)
     rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
@@ -67,7 +67,7 @@ def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_squ
         for seed in range(3):
             sampled = CorruptedCopies(rows, 0.4, random_state=seed)
             sampled.add(copies)
-            # The pixel lit once is not seen often enough for a rate; all the others are.
+            # The pixel that is nonzero once is too rare to estimate a rate of convergence.
             runs.append(np.sqrt(np.mean((sampled.weights() - exact)[:-1, :-2] ** 2)))
         deviation[copies] = np.mean(runs)
     rate_1 = np.log10(deviation[10] / deviation[100])
@@ -112,7 +112,7 @@ def test_that_little_noise_has_a_little_error_and_not_none():
 def test_that_a_clearly_negative_reconstruction_error_is_refused():
     scatter = scatter_of(blobs())
     weights = denoiser_weights(scatter, 0.3)
-    with pytest.raises(ValueError, match=r"below 0: these are not the weights of this scatter at noise 0\.3"):
+    with pytest.raises(ValueError, match=r"below 0: the weights do not belong to this scatter at noise 0\.3"):
         reconstruction_error(scatter, -weights, 0.3)
 
 
@@ -133,7 +133,7 @@ def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
 
 
 def test_that_bad_parameters_are_refused_by_name():
-    dead_feature = r"E\[Q\] is singular, as features that are 0 in every row .* need a ridge above 0"
+    dead_feature = r"E\[Q\] is singular because features that are 0 in every row .* need a ridge above 0"
     scatter = scatter_of(blobs(side=3))
     with pytest.raises(ValueError, match=r"noise is 1\.0; it must be at least 0 and below 1"):
         denoiser_weights(scatter, 1.0)

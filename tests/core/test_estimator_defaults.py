@@ -1,4 +1,4 @@
-"""The estimators' parameters: the defaults that are stated are theirs, and what cannot be one is refused by name."""
+"""Estimators have the documented defaults, and reject invalid parameters by name."""
 
 import ast
 import inspect
@@ -18,10 +18,10 @@ ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, 
 
 
 def _stated(estimator):
-    """The default of each parameter that the docstring states, itself or through another estimator's."""
+    """Return the default of each parameter from the docstring, or from that of another estimator it refers to."""
     stated = {}
     said = inspect.getdoc(estimator)
-    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    As (?:for|in) `(\w+)`", said, re.MULTILINE):
+    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", said, re.MULTILINE):
         theirs = _stated(getattr(slide_gui, other))
         stated |= {name: theirs[name] for name in names.split(", ")}
     for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", said, re.MULTILINE):
@@ -63,7 +63,7 @@ def test_that_what_can_be_no_parameter_is_refused_by_its_name(estimator):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
     for name in inspect.signature(estimator).parameters:
         for wrong in (object(), {1: 2}, np.array([-1.0, np.nan]), "such and such"):
-            if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn's, which warns
+            if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn only warns about this value
                 continue
             with pytest.raises(ValueError, match=rf"\b{name}\b"):
                 estimator(**{name: wrong}).fit(rows, labels)
@@ -73,12 +73,12 @@ def test_that_what_can_be_no_parameter_is_refused_by_its_name(estimator):
 @pytest.mark.parametrize("seed", [-1, 1.5, "7", [7]])
 def test_that_a_seed_that_is_none_is_refused_with_what_may_be_one(estimator, seed):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
-    with pytest.raises(ValueError, match="must be a whole number, 0 or more, a RandomState of NumPy’s, or None"):
+    with pytest.raises(ValueError, match="must be an integer, 0 or more, a NumPy RandomState, or None"):
         estimator(random_state=seed).fit(rows, labels)
 
 
 def test_that_a_number_of_numpys_is_said_as_it_was_written():
     with pytest.raises(ValueError, match=r"noise is 1\.5; it must be at least 0"):
         slide_gui.SLIDE(noise=np.float64(1.5)).fit(np.eye(3))
-    with pytest.raises(ValueError, match="depth is -1; it must be a whole number, 0 to 8"):
+    with pytest.raises(ValueError, match="depth is -1; it must be an integer, 0 to 8"):
         slide_gui.SLIDE(depth=np.int64(-1)).fit(np.eye(3))

@@ -1,4 +1,4 @@
-"""What the estimators take and give beside arrays: sparse rows, data frames, names, a page of HTML, callbacks."""
+"""Inputs and outputs of the estimators other than arrays: sparse rows, data frames, names, HTML."""
 
 import re
 

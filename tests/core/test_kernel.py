@@ -76,7 +76,7 @@ def test_that_every_tile_is_a_cancel_point():
     source = Vectors(np.zeros((1200, 4), dtype=np.float32))
     listener = StopAfter()
     source.kernel(np.arange(1200), progress=listener)
-    assert len(listener.fractions) == 1 + 3  # the rows are gathered in one piece
+    assert len(listener.fractions) == 1 + 3  # the rows are copied in one piece
 
 
 def test_that_a_memory_map_is_embedded_like_an_array(tmp_path):

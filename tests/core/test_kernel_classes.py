@@ -5,7 +5,7 @@ from slide_gui.core.svm.kernel import Embedding, Vectors, varying_columns
 from slide_gui.core.svm.pairs import ClassRows
 from slide_gui.progress import NO_PROGRESS
 
-_COUNTS = (40, 700, 30)  # more than a tile in the middle
+_COUNTS = (40, 700, 30)  # the middle class has more than one tile
 
 
 def _rows():
@@ -83,7 +83,7 @@ def test_that_columns_in_which_all_rows_are_equal_are_left_out_of_the_products()
     Z = np.random.default_rng(0).random((5000, 6)).astype(np.float32)
     Z[:, 1] = 0.3
     Z[:, 4] = 0.0
-    Z[4999, 4] = 1.0  # in the last block only
+    Z[4999, 4] = 1.0  # column 4 varies only in the last block
     assert varying_columns(Z).tolist() == [0, 2, 3, 4, 5]
     embedded = Embedding.of(Z, (6,), [0.7])(Z)
     assert not embedded[:, 1].any()

@@ -94,7 +94,7 @@ def test_that_a_scatter_in_lists_is_taken():
 def test_that_features_and_noise_out_of_range_are_refused():
     path = NoisePath(scatter_of(blobs()))
     for wrong in ([0.5], "a", None):
-        with pytest.raises(ValueError, match="it must hold numbers of features, 0 to 35"):
+        with pytest.raises(ValueError, match="it must hold integers from 0 to 35"):
             path.rows(wrong, 0.3)
     assert path.rows([], 0.3).shape == (0, 37)
     with pytest.raises(IndexError, match="0 to 35"):

@@ -14,7 +14,7 @@ SIZES = (3, 2)
 
 
 def repeated_rows(n_groups: int = 24, copies: int = 5):
-    """Return groups of nearly equal rows whose class is random, so that only rows of the same group tell it."""
+    """Return groups of nearly equal rows with a random class, so that only rows of the same group predict it."""
     random = np.random.default_rng(5)
     centres = random.normal(size=(n_groups, sum(SIZES)))
     groups = np.repeat(np.arange(n_groups), copies)

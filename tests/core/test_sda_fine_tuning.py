@@ -148,13 +148,13 @@ def test_that_the_smallest_problems_end_in_probabilities():
 
 def test_that_codes_that_do_not_fit_are_refused(sda):
     X, y = bars(20)
-    with pytest.raises(ValueError, match="codes go from 0 to 1; they must be from 0 to 0"):
+    with pytest.raises(ValueError, match="codes range from 0 to 1; they must be from 0 to 0"):
         fine_tune(sda, X, y, 1)
     with pytest.raises(ValueError, match=r"codes are int64 \(19,\)"):
         fine_tune(sda, X, y[1:], 2)
     with pytest.raises(ValueError, match="codes are float64"):
         fine_tune(sda, X, y.astype(float), 2)
-    with pytest.raises(ValueError, match="given together"):
+    with pytest.raises(ValueError, match="give both X_valid and codes_valid"):
         fine_tune(sda, X, y, 2, X)
     with pytest.raises(ValueError, match="X has 35 features"):
         fine_tune(sda, X[:, 1:], y, 2)

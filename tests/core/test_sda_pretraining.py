@@ -199,14 +199,16 @@ def test_that_no_rows_and_no_features_are_refused(shape):
 
 
 def test_that_a_rate_that_blows_up_is_named():
-    with pytest.raises(ValueError, match="pre-training of layer 1 diverged in epoch 1: the rate 1e\\+38"):
+    with pytest.raises(
+        ValueError, match="pre-training of layer 1 diverged in epoch 1 because pretraining_rate 1e\\+38"
+    ):
         pretrain(bars(100)[0], replace(SMALL, pretraining_rate=1e38))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_units": (5, 0)}, "n_units is 0; it must be a whole number, 1 or more"),
+        ({"n_units": (5, 0)}, "n_units is 0; it must be an integer, 1 or more"),
         ({"noise": 1.0}, "noise is 1.0; it must be at least 0 and below 1"),
         ({"noise": (0.1,)}, "noise has 1 numbers"),
         ({"pretraining_rate": 0.0}, "pretraining_rate is 0.0; it must be a positive number"),
@@ -214,7 +216,7 @@ def test_that_a_rate_that_blows_up_is_named():
         ({"pretraining_epochs": -1}, "pretraining_epochs is -1"),
         ({"fine_tuning_epochs": 1.5}, "fine_tuning_epochs is 1.5"),
         ({"batch_size": 0}, "batch_size is 0"),
-        ({"batch_size": 5000}, "batch_size is 5000; it must be a whole number, 1 to 4096"),
+        ({"batch_size": 5000}, "batch_size is 5000; it must be an integer, 1 to 4096"),
         ({"patience": 0}, "patience is 0"),
         ({"seed": -1}, "seed is -1"),
         ({"dtype": "int32"}, "dtype is 'int32'; it must be one of float32, float64"),

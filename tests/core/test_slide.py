@@ -15,7 +15,7 @@ from tests.core.test_stack import images
 
 
 def _summed_in_float32(estimator):
-    """Why a check fails by rounding: rows with weights are summed in float64, others as `dtype` says."""
+    """Return the reason why a check fails: rows with weights are summed in float64, others in `dtype`."""
     reason = "without weights, products of float32 rows are summed in float32"
     return {"check_sample_weight_equivalence_on_dense_data": reason} if estimator.dtype == "float32" else {}
 
@@ -58,7 +58,7 @@ def test_that_a_row_count_of_one_and_a_nan_are_refused():
 @pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), SLIDEClassifier(), MultiWidthSVC()])
 def test_that_numbers_given_as_text_are_refused(estimator, text):
-    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; turn it into a number"):
+    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; convert it to a number"):
         estimator.fit(text, [0, 1])
     slide = SLIDE(depth=1).fit(np.eye(2))
     with pytest.raises(ValueError, match="X contains text"):
@@ -96,9 +96,9 @@ def test_that_rows_whose_features_are_constant_after_the_threshold_are_warned_of
     with pytest.warns(UserWarning, match=r"100\.00% of the values are above"):
         SLIDE(depth=1).fit_transform(as_rows(X + 1.0))
     for fine in (SLIDE(depth=1), SLIDE(threshold=0.5 * scale), SLIDE(squashing="tanh"), SLIDE(depth=0)):
-        fine.fit(as_rows(X if fine.depth == 1 else scale * X))  # a warning would be an error
+        fine.fit(as_rows(X if fine.depth == 1 else scale * X))  # pytest turns a warning into an error
     lit = np.zeros((300, 300), np.float32)
-    np.fill_diagonal(lit, 1.0)  # few values above the threshold, but no feature constant
+    np.fill_diagonal(lit, 1.0)  # few values are above the threshold, but no feature is constant
     SLIDE(depth=1).fit(as_rows(lit))
 
 
@@ -107,13 +107,13 @@ def test_that_a_value_beyond_float32_is_named_and_not_taken_for_an_infinity(as_r
     X = np.random.default_rng(0).random((50, 4))
     fitted = SLIDE(depth=1).fit(X)
     X[3, 2] = 1e200
-    wanted = r"X contains 1e\+200 in row 3, feature 2, more than float32 can hold; scale"
+    wanted = r"X contains 1e\+200 in row 3, feature 2, which is too large for float32; scale"
     for attempt in (lambda: SLIDE().fit(as_rows(X)), lambda: SLIDE().fit_transform(as_rows(X))):
         with pytest.raises(ValueError, match=wanted):
             attempt()
-    with pytest.raises(ValueError, match="more than float32 can hold"):
+    with pytest.raises(ValueError, match="which is too large for float32"):
         fitted.transform(as_rows(X))
-    with pytest.raises(ValueError, match="squares add up to infinity"):
+    with pytest.raises(ValueError, match="sum of their squares is infinite"):
         SLIDE(dtype="float64").fit(as_rows(X))
 
 

@@ -64,9 +64,9 @@ def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
     ("changes", "words"),
     [
         ({"noise": "0.3"}, "noise is '0.3'"),
-        ({"depth": 9}, "depth is 9; it must be a whole number, 0 to 8"),
+        ({"depth": 9}, "depth is 9; it must be an integer, 0 to 8"),
         ({"C": -1.0}, "C is"),
-        ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
+        ({"starts": 0}, "starts is 0; it must be an integer, 1 or more"),
         ({"widths": [1.0, 2.0]}, "4 positive numbers"),
     ],
 )

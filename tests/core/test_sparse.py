@@ -1,4 +1,4 @@
-"""Sparse rows are fitted as the same rows written out, and never written out whole."""
+"""Sparse rows give the same fit as dense rows, and are never converted to dense rows all at once."""
 
 import tracemalloc
 
@@ -17,7 +17,7 @@ from tests.core.test_stack import Recorder
 
 
 def words(n=700, d=40, dtype="float64", seed=0):
-    """Return rows that are 0 but for a few values, as counts of words are."""
+    """Return rows with few nonzero values, such as counts of words."""
     random = np.random.default_rng(seed)
     return (random.random((n, d)) * (random.random((n, d)) > 0.85)).astype(dtype)
 

@@ -1,4 +1,4 @@
-"""Problems of pairs of classes on real workers: the model is the one of this process."""
+"""Pairs of classes trained on real workers give the same model as this process."""
 
 from __future__ import annotations
 

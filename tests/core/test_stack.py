@@ -73,7 +73,7 @@ def test_that_blocks_of_any_height_give_the_same_stack_and_representations(monke
     whole = fit_stack(rows, parameters)
     monkeypatch.setattr(scatter_module, "_PACKED_LIMIT", packed)
     for module in (scatter_module, stack_module):
-        monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows, the last of 11
+        monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and of 11 in the end
     kept = np.empty((203, 60))
     for stack in (fit_stack(rows, parameters), fit_stack(rows, parameters, out=kept)):
         for layer, expected in zip(stack.layers, whole.layers, strict=True):
@@ -106,7 +106,7 @@ def test_that_a_kept_input_scatter_gives_the_same_stack_at_another_noise():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("threshold", [0.0, 0.5])
 def test_that_a_value_equal_to_the_threshold_is_squashed_to_0(threshold, dtype):
-    rows = images().astype(dtype) + np.array(threshold, dtype)  # a dark pixel is a tie
+    rows = images().astype(dtype) + np.array(threshold, dtype)  # pixels of value 0 equal the threshold
     stack = fit_stack(rows, StackParameters(depth=2, threshold=threshold, dtype=dtype))
     lit = images().astype(dtype)
     weights = stack.layers[0].weights
@@ -211,8 +211,8 @@ def test_that_a_memmap_is_read_in_blocks(tmp_path):
         ({"noise": float("nan")}, "noise is"),
         ({"depth": -1}, "depth is"),
         ({"depth": 1.5}, "depth is"),
-        ({"depth": 10**8}, "depth is 100000000; it must be a whole number, 0 to 8"),
-        ({"depth": 10**400}, "depth is 10{400}; it must be a whole number, 0 to 8"),
+        ({"depth": 10**8}, "depth is 100000000; it must be an integer, 0 to 8"),
+        ({"depth": 10**400}, "depth is 10{400}; it must be an integer, 0 to 8"),
         ({"noise": 10**400}, "noise is"),
         ({"threshold": float("inf")}, "threshold is"),
         ({"squashing": "relu"}, "squashing is"),
@@ -302,5 +302,5 @@ def test_that_features_beyond_all_memory_are_refused_with_their_size_where_nobod
 ):
     monkeypatch.setattr(memory, "free_memory", lambda: None)
     stack = fit_stack(images(n=10), StackParameters(depth=1))
-    with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than there is; transform fewer rows"):
+    with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than is available; transform fewer rows"):
         stack.transform(np.broadcast_to(np.float32(0.0), (n, 64)))

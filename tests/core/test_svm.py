@@ -37,7 +37,7 @@ _checked = partial(parametrize_with_checks, expected_failed_checks=not_equivalen
 
 
 def _is_of_more_than_the_form_of_rows(parameter):
-    """Return whether a check has to see learned widths: rows get one form before any width is learned on them."""
+    """Return True if a check needs learned widths; rows are converted before any width is learned."""
     check = getattr(parameter, "values", parameter)[1]
     forms = ("estimator_sparse_array", "estimator_sparse_matrix", "dtype_object", "estimators_dtypes")
     return check.func.__name__.removeprefix("check_") not in forms and not check.keywords.get("readonly_memmap", False)
@@ -106,7 +106,9 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does():
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300])
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300])
     np.testing.assert_allclose(svm.decision_function(Z[300:]), svc.decision_function(_scaled(Z[300:])), atol=1e-3)
-    assert np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98  # SVC breaks ties by order
+    assert (
+        np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98
+    )  # SVC breaks ties by the order of the classes
     assert svm.dual_coef_.shape == (3, len(svm.support_))
     assert svm.n_support_.sum() == len(svm.support_)
 
@@ -124,7 +126,7 @@ def test_that_margins_are_kernel_values_times_dual_coefficients_plus_the_interce
 
 def test_that_summed_margins_decide_between_equal_votes_only():
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
-    assert scores.argmax(axis=1).tolist() == [0, 2]  # 0 and 1 and 2 with a vote each; then 2 with two votes
+    assert scores.argmax(axis=1).tolist() == [0, 2]  # first one vote for each class, then two votes for class 2
     assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
 
 
@@ -135,7 +137,7 @@ def test_that_summed_margins_decide_between_equal_votes_only():
         ("span", "squared_hinge"),
         ("hold-out", "squared_hinge"),
         ("press", "squared_hinge"),
-        ("span", "hinge"),  # with either loss the widths are learned with the squared hinge
+        ("span", "hinge"),  # widths are always learned with the squared hinge
     ],
 )
 def test_that_learned_widths_beat_the_median(criterion, loss):
@@ -165,24 +167,26 @@ def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkey
     predict = SvmModel.predict
 
     def seen(model, rows, **more):
-        judged.extend(rows[:, 0].tolist())  # tells the rows apart
+        judged.extend(rows[:, 0].tolist())  # identifies each row
         return predict(model, rows, **more)
 
     monkeypatch.setattr(SvmModel, "predict", seen)
     parameters = SvmParameters(SIZES, subset_size=75, starts=1, loss=loss)
     fit_svm(Z, y, parameters)
     learned_on = stratified_subset(y, 75, parameters.seed)
-    assert len(set(judged)) == 150 - len(learned_on)  # for the comparison with median widths; 30 of them for the scale
+    assert len(set(judged)) == 150 - len(
+        learned_on
+    )  # all are used in the comparison with median widths, 30 of them for the scale
     assert not np.isin(Z[learned_on, 0], judged).any()
     judged.clear()
-    fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to judge on
+    fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to evaluate on
     fit_svm(Z, y, replace(parameters, subset_size=150, C=10.0))
     assert not judged
 
 
 def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     Z, y = three_classes(60)
-    Z[:, 0] += 20.0 * y  # no kernel errs, so that the learned widths win
+    Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
     parameters = SvmParameters(SIZES, starts=1)
     listener = StopAfter()
     model = fit_svm(Z, y, parameters, progress=listener)
@@ -191,8 +195,8 @@ def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     assert listener.payloads[kinds.index(ChosenBy)] == model.chosen
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
-        "distances between 60 rows",
-        "learning widths on four fifths to compare them",
+        "computing distances between 60 rows",
+        "learning widths on four fifths of the rows to compare them",
         "comparing with median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
@@ -249,7 +253,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"loss": "log"}, "loss is"),
         ({"widths": "guess"}, "widths is"),
         ({"widths": (1.0, 2.0)}, "3 positive numbers"),
-        ({"widths": (1.0, 0.0, 2.0)}, "one positive number a layer"),
+        ({"widths": (1.0, 0.0, 2.0)}, "one positive number per layer"),
         ({"criterion": "guess"}, "criterion is"),
         ({"tol": 0.0}, "tol is"),
         ({"max_iter": 0}, "max_iter is"),
@@ -260,7 +264,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
         ({"groups": (4, -1, 9)}, "a size in groups is -1"),
         ({"memory": 0}, "memory is 0"),
-        ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
+        ({"starts": 0}, "starts is 0; it must be an integer, 1 or more"),
     ],
 )
 def test_that_wrong_parameters_are_refused_by_name(changes, words):
@@ -270,7 +274,7 @@ def test_that_wrong_parameters_are_refused_by_name(changes, words):
 
 
 class Named(np.ndarray):
-    """Rows whose columns have names, as a data frame's."""
+    """Rows with column names, like a data frame."""
 
 
 @pytest.fixture
@@ -291,7 +295,7 @@ def test_that_groups_follow_the_names_that_slide_gives_to_its_features(named):
     assert MultiWidthSVC(widths="median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
     assert MultiWidthSVC(3, "median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
     for wrong in (4, (12, 24)):
-        with pytest.raises(ValueError, match="those of 3 layers of 12, 12, 12 columns; leave groups at"):
+        with pytest.raises(ValueError, match="belong to 3 layers of 12, 12, 12 columns; leave groups at"):
             MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
     plain = np.asarray(Z)
     assert MultiWidthSVC(widths="median", C=1.0).fit(plain, y).model_.embedding.sizes == (36,)
@@ -313,8 +317,8 @@ def test_that_layers_are_counted_by_their_columns_names(names, sizes):
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        (["h0_a", "h1_a", "h0_b", "h1_b"], "do not stand layer by layer"),
-        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' is of no layer"),
+        (["h0_a", "h1_a", "h0_b", "h1_b"], "are not ordered by layer"),
+        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' belongs to no layer"),
     ],
 )
 def test_that_columns_whose_layers_cannot_be_told_are_refused_unless_groups_are_given(named, names, words):
@@ -364,7 +368,7 @@ def test_that_a_gap_that_float64_cannot_tell_is_not_claimed():
     rng = np.random.default_rng(0)
     Z, y = rng.standard_normal((200, 3)), np.arange(200) % 2
     Z[::4] += 1e9
-    with pytest.warns(ConvergenceWarning, match="has not converged: its gap is .* scale the features"):
+    with pytest.warns(ConvergenceWarning, match="has not converged: its optimality gap is .* scale the features"):
         MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
 
 
@@ -382,12 +386,12 @@ def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of()
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
-    with pytest.warns(UserWarning, match=r"3 layers without names.*groups=.*SLIDEClassifier"):
+    with pytest.warns(UserWarning, match=r"3 layers without column names.*groups=.*SLIDEClassifier"):
         make_pipeline(SLIDE(depth=2), svm).fit(X, y)
     Z = SLIDE(depth=2).fit(X).transform(X)
-    with pytest.warns(UserWarning, match="3 layers without names"):
+    with pytest.warns(UserWarning, match="3 layers without column names"):
         svm.fit(Z, y)
-    svm.fit(Z.copy(), y)  # plain arrays, and groups that were chosen, are as good as any
+    svm.fit(Z.copy(), y)  # no warning for arrays without layers or with given groups
     svm.fit(X, y)
     clone(svm).set_params(groups=None).fit(Z, y)
     clone(svm).set_params(groups=[6, Z.shape[1] - 6]).fit(Z, y)
@@ -425,7 +429,7 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
         for fold in range(4):
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
-        assert abs(point.error - wrong / 120) <= 1 / 120  # a row on the boundary
+        assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
     assert found.widths[0] == pytest.approx(found.sigma * np.sqrt(median))
     assert min(found.points, key=lambda p: p.error).C == found.C
 
@@ -440,7 +444,7 @@ def test_that_two_folds_are_enough_and_one_is_refused():
 def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
     Z, y = layers(100)
     search = partial(median_width_search, Z, y, factors=(1.0,), Cs=(1.0,))
-    enough = 2 * least_memory(80)  # four fifths of the rows
+    enough = 2 * least_memory(80)  # for four fifths of the rows
     assert len(search(memory=enough).points) == 3
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         search(memory=enough - 2)

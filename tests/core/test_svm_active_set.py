@@ -16,7 +16,7 @@ def _problem(n, C, squared, dtype=np.float64, noise=0.5):
 
 
 def _only(monkeypatch, ends):
-    """Leave the end to active sets, from the first point near enough on, or to pair steps."""
+    """Finish with active sets as soon as the gap allows it, or with pair steps only."""
     monkeypatch.setattr(svm_active_set, "_STEPS_PER_SYSTEM", 0.0 if ends == "active sets" else 1e9)
 
 
@@ -40,7 +40,7 @@ def test_that_active_sets_end_where_pair_steps_end(monkeypatch, squared, C, dtyp
 
 def test_that_a_bias_is_bounded_by_the_points_that_can_move_beside_some_that_cannot():
     residual, beta = np.array([0.3, 0.8, 5.0]), np.zeros(3)
-    upwards = Box(np.zeros(3), np.array([1.0, 1.0, 0.0]))  # a point without weight
+    upwards = Box(np.zeros(3), np.array([1.0, 1.0, 0.0]))  # the last point has weight 0
     assert kkt_gap(residual, beta, upwards) == (-np.inf, 0.8)
     downwards = Box(np.array([-1.0, -1.0, 0.0]), np.zeros(3))
     assert kkt_gap(residual, beta, downwards) == (-np.inf, 0.3)

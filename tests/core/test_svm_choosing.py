@@ -1,4 +1,4 @@
-"""Which widths and which C a classifier is trained with, in each of the ways to choose them."""
+"""Widths and C that a classifier is trained with, for each way to select them."""
 
 import numpy as np
 import pytest
@@ -65,7 +65,7 @@ def test_that_nothing_is_tuned_where_all_rows_were_learned_on(loss):
 
 
 def _chosen(loss, given, subset_size):
-    """What `choose_widths` makes of a sample."""
+    """Return the result of `choose_widths` for a sample."""
     options = WidthOptions("span", C=given, subset_size=subset_size, starts=1, seed=2)
     parameters = SvmParameters(SIZES, loss=loss, C=given, seed=2)
     return choose_widths(Z, CODES, SIZES, WidthsSample.of(Z, CODES, SIZES, options), options, parameters)
@@ -88,7 +88,7 @@ def test_that_the_pairs_share_the_progress_and_end_at_one():
 
 
 def test_that_one_class_and_a_subset_of_one_row_are_refused():
-    with pytest.raises(ValueError, match="all rows are of one class"):
+    with pytest.raises(ValueError, match="all rows belong to one class"):
         fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))

@@ -1,4 +1,4 @@
-"""A trained model predicts block by block what its formula says."""
+"""A trained model predicts block by block, in agreement with its formula."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_that_two_classes_have_one_score_and_more_have_one_each():
 
 
 def test_that_the_model_keeps_its_support_vectors_in_the_precision_that_they_need():
-    Z, codes = layers(1100, noise=1.5)  # up to 1 024 rows all is in float64
+    Z, codes = layers(1100, noise=1.5)  # up to 1 024 rows are trained in float64
     small = fit_svm(Z, codes, SvmParameters(SIZES, WIDTHS, loss="hinge", C=1.0))
     few = fit_svm(Z[:150], codes[:150], SvmParameters(SIZES, WIDTHS, loss="hinge", C=1.0))
     assert few.vectors.dtype == np.float64
@@ -66,7 +66,7 @@ def test_that_the_model_keeps_its_support_vectors_in_the_precision_that_they_nee
 
 def test_that_one_pair_of_classes_with_large_coefficients_is_enough_for_double_precision():
     Z, codes = layers(150, noise=1.5)
-    Z, codes = np.vstack([Z, Z[:30] + 100.0]), np.append(codes, np.full(30, 2))  # a third class far from both
+    Z, codes = np.vstack([Z, Z[:30] + 100.0]), np.append(codes, np.full(30, 2))  # add a third class far from both
     model = fit_svm(Z, codes, SvmParameters(SIZES, (40.0, 30.0, 50.0), loss="hinge", C=1e4))
     norms = np.linalg.norm(model.coefficients, axis=1)
     assert norms[0] > 1000.0 > norms[1:].max()

@@ -54,7 +54,7 @@ def test_that_newton_ends_where_whole_steps_go_in_a_circle():
         )
         solution = np.linalg.solve(bordered_kernel, np.append(y[active], 0.0))
         active = np.flatnonzero(y * (kernel[:, active] @ solution[:-1] + solution[-1]) < 1.0)
-    assert course.index(active.tolist()) < len(course) - 1  # back at a set before the last: a circle
+    assert course.index(active.tolist()) < len(course) - 1  # an earlier active set recurs: a cycle
     _assert_optimal(newton(kernel, y, 1.0 / C), kernel, y, C)
 
 
@@ -62,7 +62,7 @@ def test_that_newton_takes_as_many_steps_as_a_wide_margin_needs():
     points = np.random.default_rng(0).standard_normal((120, 2))
     y = np.where(points[:, 0] + 0.3 * points[:, 1] ** 2 > 0.0, 1.0, -1.0)
     kernel = np.exp(-np.square(points[:, None] - points[None]).sum(-1))
-    _assert_optimal(newton(kernel, y, 1e-4), kernel, y, 1e4)  # after some thirty steps
+    _assert_optimal(newton(kernel, y, 1e-4), kernel, y, 1e4)  # converges after about thirty steps
 
 
 def test_that_points_on_the_margin_itself_do_not_keep_newton_from_its_end():
@@ -70,7 +70,9 @@ def test_that_points_on_the_margin_itself_do_not_keep_newton_from_its_end():
     svm = newton(kernel, y, 0.1)
     beyond = np.flatnonzero(y * (kernel @ svm.beta + svm.bias) > 1.0 + 1e-6)
     assert len(beyond) > 10
-    share = (y[beyond] - svm.bias) / (kernel[beyond] @ svm.beta)  # of their rows, by which others get to f = y
+    share = (y[beyond] - svm.bias) / (
+        kernel[beyond] @ svm.beta
+    )  # fraction of their rows with which other points reach f = y
     assert np.all((share > 0.0) & (share < 1.0))
     rows = kernel[beyond] * share[:, None]
     among = kernel[np.ix_(beyond, beyond)] * np.outer(share, share)
@@ -88,7 +90,7 @@ def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
     svc = SVC(kernel="precomputed", C=1e10, tol=1e-9).fit(kernel + 0.1 * np.eye(80), y)
     beta = np.zeros(80)
     beta[svc.support_] = svc.dual_coef_[0]
-    np.testing.assert_allclose(svm.beta, beta, atol=1e-5)  # libsvm keeps its kernel rows in single precision
+    np.testing.assert_allclose(svm.beta, beta, atol=1e-5)  # libsvm stores its kernel rows in float32
 
 
 def test_that_a_start_from_a_neighbour_changes_nothing_but_the_time():
@@ -117,7 +119,7 @@ def test_that_leave_one_out_outputs_equal_those_of_refits_without_the_point():
 
 def test_that_leave_one_out_equals_a_true_retraining_where_the_active_set_stays():
     kernel, y = _problem(40, noise=0.0)
-    svm = newton(kernel, y, 5.0)  # so soft that every point is a support vector
+    svm = newton(kernel, y, 5.0)  # C is so small that every point is a support vector
     assert len(svm.active) == 40
     outputs = leave_one_out_outputs(kernel, y, svm)
     for point in range(40):
@@ -132,7 +134,7 @@ def test_that_bordered_systems_match_a_direct_solve():
     factor = rng.standard_normal((30, 30))
     matrix, right = factor @ factor.T + np.eye(30), rng.standard_normal(30)
     full = np.block([[matrix, np.ones((30, 1))], [np.ones((1, 30)), np.zeros((1, 1))]])
-    larger, points = np.full((40, 40), np.nan), np.arange(3, 33)  # of whose other points nothing is read
+    larger, points = np.full((40, 40), np.nan), np.arange(3, 33)  # NaN shows that no other points are read
     larger[np.ix_(points, points)] = matrix - 0.5 * np.eye(30)
     system = Bordered(larger, points, 0.5, -right)
     np.testing.assert_allclose(np.append(*system.solution), np.linalg.solve(full, np.append(-right, 0.0)), atol=1e-10)

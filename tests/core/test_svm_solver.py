@@ -41,7 +41,7 @@ def test_that_the_dual_solution_is_that_of_libsvm(squared, C, dtype):
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("memory", [1 << 30, 2_000_000])
-@pytest.mark.parametrize("size", [256, 64])  # 64: a tenth of the support vectors, whose gap falls only in the end
+@pytest.mark.parametrize("size", [256, 64])  # with 64, a tenth of the support vectors, the gap falls late
 def test_that_working_sets_reach_the_solution_of_the_whole_matrix(monkeypatch, squared, memory, size):
     Z, y = layers(600, noise=1.0)
     source, y = _source(Z), 2.0 * y - 1.0
@@ -108,7 +108,7 @@ def test_that_too_little_memory_is_refused_with_the_estimate():
         solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 1.0, memory=1000))
 
 
-@pytest.mark.parametrize("n", [300, 700])  # the whole matrix, and working sets of 512 points
+@pytest.mark.parametrize("n", [300, 700])  # the entire matrix, then working sets of 512 points
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_the_least_memory_is_enough_and_a_byte_less_is_not(n, dtype):
     Z, y = layers(n)
@@ -191,7 +191,7 @@ def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_p
     source = Vectors(Embedding.of(Z, (12,), [20.0])(Z))
     found = solve(source, y, SolverOptions(False, 1e5, tol=1e-2))
     assert found.converged
-    assert np.linalg.norm(found.beta) > 5e4  # of which single precision leaves some 1e-2
+    assert np.linalg.norm(found.beta) > 5e4  # so large that float32 outputs are off by about 1e-2
     residual = y - Vectors(source.exact_rows(np.arange(120))).kernel(np.arange(120)) @ found.beta
     gap, _ = kkt_gap(residual, found.beta, Box.of(y, 1e5))
     assert gap < 1e-2
@@ -200,10 +200,12 @@ def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_p
 def test_that_kept_rows_sum_large_coefficients_in_double_precision():
     Z, _ = layers(300)
     points = np.arange(0, 300, 2)
-    source = Gram(_source(Z).distances(), np.arange(300), 1.0)  # values that do not depend on which are made together
+    source = Gram(
+        _source(Z).distances(), np.arange(300), 1.0
+    )  # values do not depend on the block in which they are computed
     factors = 1e6 * np.random.default_rng(0).standard_normal(150)
     exact = factors @ source.kernel(points).astype(np.float64)
-    for capacity in (300, 60, 0):  # all rows kept, some, none
+    for capacity in (300, 60, 0):  # capacity for all rows, for some and for none
         rows = CachedRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
         for _ in range(2):
             np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
@@ -219,16 +221,16 @@ def test_that_minimising_ends_with_residuals_in_double_precision():
     beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, tol, 20_000)
     assert np.linalg.norm(beta) > 3e4
     exact = y - kernel.astype(np.float64) @ beta
-    # a product in single precision is off by 9e-3 and more
+    # a float32 product is off by 9e-3 or more
     np.testing.assert_allclose(residual, exact, atol=0.1 * tol, rtol=0)
 
 
 def test_that_the_gap_and_the_bias_are_those_of_the_points_that_may_move():
     residual, box = np.array([1.0, 3.0, -2.0]), Box(np.zeros(3), np.full(3, 2.0))
-    assert kkt_gap(residual, np.zeros(3), box) == (-np.inf, 3.0)  # all may only rise
-    assert kkt_gap(residual, np.full(3, 2.0), box) == (-np.inf, -2.0)  # all may only fall
+    assert kkt_gap(residual, np.zeros(3), box) == (-np.inf, 3.0)  # every β can only increase
+    assert kkt_gap(residual, np.full(3, 2.0), box) == (-np.inf, -2.0)  # every β can only decrease
     assert kkt_gap(residual, np.array([2.0, 0.0, 2.0]), box) == (3.0 + 2.0, 0.5 * (3.0 - 2.0))
-    assert kkt_gap(residual, np.array([1.0, 0.0, 1.5]), box) == (3.0 + 2.0, 0.5 * (1.0 - 2.0))  # two are free
+    assert kkt_gap(residual, np.array([1.0, 0.0, 1.5]), box) == (3.0 + 2.0, 0.5 * (1.0 - 2.0))  # two points are free
 
 
 def test_that_bounds_follow_the_labels():
@@ -248,7 +250,7 @@ def test_that_a_start_with_one_side_only_is_none():
 
 def test_that_a_tolerance_out_of_reach_of_single_precision_ends_and_says_so():
     Z, y = layers(40, noise=1.0)
-    source = Gram(_source(Z).distances(), np.arange(40), 1.0)  # of which there is no finer
+    source = Gram(_source(Z).distances(), np.arange(40), 1.0)  # a Gram source cannot be refined to float64
     found = solve(source, 2.0 * y - 1.0, SolverOptions(False, 100.0, tol=1e-12))
     assert not found.converged
     assert 1e-12 < found.gap < 1e-3
@@ -267,11 +269,11 @@ def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(m
     for _ in range(60):
         beta, _, _ = minimise(kernel, y - kernel @ beta, beta, box, 0.0, 1e-12, 1)
     np.testing.assert_allclose(together, beta, atol=1e-9)
-    assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some have met their bound
+    assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some coefficients are at their bound
 
 
 class _Counted(Vectors):
-    """Vectors that count the rows asked of them."""
+    """Vectors that count the requested rows."""
 
     def __init__(self, data):
         super().__init__(data)
@@ -308,7 +310,7 @@ def test_that_kept_rows_are_not_computed_again_and_those_to_keep_stay():
     rows.times(first, np.ones(30), first)
     rows.times(first, np.ones(30), first)
     assert source.asked == 30
-    rows.times(second, np.ones(30), first)  # room for twenty of them, for the first thirty stay
+    rows.times(second, np.ones(30), first)  # capacity for twenty more, since the first thirty stay
     assert source.asked == 60
     rows.times(first, np.ones(30), first)
     assert source.asked == 60

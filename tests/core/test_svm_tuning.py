@@ -14,7 +14,7 @@ PARAMETERS = SvmParameters(SIZES, loss="hinge", tol=1e-5, seed=3)
 
 
 def _wrong(Z, codes, fitted, judged):
-    """Errors of libsvm at each point of the grid, in its order."""
+    """Return the errors of libsvm at each point of the grid, in order."""
     counts = {}
     for scale in SCALES:
         S = Z / np.repeat(WIDTHS * scale, SIZES)
@@ -29,10 +29,10 @@ def test_that_the_fewest_errors_on_rows_not_trained_on_decide_and_the_first_of_e
     Z, codes = layers(300, noise=1.5) if data is layers else three_classes(200, seed=8)
     held_out = held_out_mask(codes, PARAMETERS.seed)
     counts = _wrong(Z, codes, ~held_out, held_out)
-    best = min(counts, key=counts.__getitem__)  # the first of equals
+    best = min(counts, key=counts.__getitem__)  # the first one in a tie
     assert tune(Z, codes, SIZES, WIDTHS, SCALES, C_GRID, PARAMETERS) == best
     own = _wrong(Z, codes, ~held_out, ~held_out)
-    assert min(own, key=own.__getitem__) != best  # errors on its own training rows would have it otherwise
+    assert min(own, key=own.__getitem__) != best  # errors on the training rows would select another point
 
 
 def test_that_rows_learned_on_are_trained_on_and_only_others_judged():

@@ -1,4 +1,4 @@
-"""Weights of rows and classes: what they do to a stack, to an SVM, and to what chooses its widths and C."""
+"""Effects of row and class weights on a stack, on an SVM, and on the selection of its widths and C."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_that_weights_of_one_change_no_bit(given):
         ([1.0] * 9 + [-1.0], "of row 9 is -1.0"),
         ([1.0, np.nan] + [1.0] * 8, "of row 1 is nan"),
         (np.zeros(10), "are zero"),
-        (["a"] * 10, "no number"),
+        (["a"] * 10, "not numbers"),
     ],
 )
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), MultiWidthSVC(widths="median", C=1.0), SLIDEClassifier(depth=1)])
@@ -105,7 +105,9 @@ def test_that_an_svm_of_weighted_rows_is_that_of_SVC_on_the_same_kernel(n, data,
     scaled = Z / np.repeat(WIDTHS, SIZES)
     theirs = SVC(C=C, gamma=1.0, tol=1e-6, decision_function_shape="ovo").fit(scaled, y, sample_weight=weights)
     margins = theirs.decision_function(scaled).reshape(n, -1)
-    sign = 1.0 if margins.shape[1] == 1 else -1.0  # with two classes SVC's is positive for the second, else the first
+    sign = (
+        1.0 if margins.shape[1] == 1 else -1.0
+    )  # SVC's sign differs: for two classes positive for the second, otherwise for the first
     np.testing.assert_allclose(ours.model_.margins(Z), sign * margins, atol=2e-4)
     np.testing.assert_array_equal(ours.predict(Z)[:50], theirs.predict(scaled)[:50])
     plain = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=C).fit(Z, y)
@@ -150,7 +152,7 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     np.testing.assert_array_equal(svm.support_, used[alone.support_])
     np.testing.assert_array_equal(svm.support_, svm.model_.support)
     assert svm.n_support_.sum() == len(svm.support_)
-    with pytest.raises(ValueError, match="every row of class 1 has a weight of 0"):
+    with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))
 
 
@@ -256,7 +258,7 @@ def test_that_radius_margin_refuses_weights_in_one_sentence():
 
 
 class _Model:
-    """Errs on rows below a border that its C decides."""
+    """A model that misclassifies rows below a border, which depends on C."""
 
     def __init__(self, C, codes):
         self._C, self._codes = C, codes
@@ -272,8 +274,8 @@ def test_that_errors_count_by_weight_where_a_scale_and_C_are_chosen(monkeypatch)
     monkeypatch.setattr(selection, "train", lambda *given, **_: _Model(given[4], codes))
     given = Z, codes, (2,), np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()
     weights = np.where(Z[:, 0] >= 15.0, 50.0, 1.0)
-    assert selection.tune(*given) == (1.0, 10.0)  # errs on fewer rows
-    assert selection.tune(*given, weights=weights) == (1.0, 1.0)  # errs on the lighter ones
+    assert selection.tune(*given) == (1.0, 10.0)  # misclassifies fewer rows
+    assert selection.tune(*given, weights=weights) == (1.0, 1.0)  # misclassifies rows of less weight
 
 
 @pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
@@ -286,7 +288,7 @@ def test_that_learned_and_median_widths_are_compared_by_the_weights_of_the_rows_
     weights = np.where(heavy, heavy_weight, 1.0)
 
     class Model:
-        """Errs on heavy rows with the learned widths, on half of the others with median widths."""
+        """A model that misclassifies heavy rows with learned widths, and half of the others with median widths."""
 
         converged = True
 

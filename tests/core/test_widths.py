@@ -96,7 +96,7 @@ def test_that_span_without_smoothing_is_the_exact_leave_one_out_error_through_a_
 def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(criterion):
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((160, 9))
-    codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the other two layers are noise
+    codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the label depends on two layers
     listener = StopAfter()
     learned = learn_widths(Z, codes, (3, 3, 3), WidthOptions(criterion, starts=1), progress=listener)
     assert learned.best.criterion < learned.history[0].criterion
@@ -155,7 +155,7 @@ def test_that_subsets_and_held_out_rows_keep_every_class():
 
 
 class Falling(widths_objective.Objective):
-    """J = −0.005 log σ_0: without the prior, the wider the better."""
+    """Objective J = −0.005 log σ_0, which without the prior falls with ever larger widths."""
 
     def __call__(self, theta):
         return -0.005 * float(theta[0]), np.r_[-0.005, np.zeros(len(theta) - 1)]
@@ -167,14 +167,14 @@ def test_that_the_optimum_kept_is_that_of_the_criterion_and_its_prior(monkeypatc
     learned = learn_widths(Z, codes, SIZES, WidthOptions())
     assert learned.best.objective == min(step.objective for step in learned.history)
     first = next(step for step in learned.history if step.start == learned.best.start)
-    assert learned.widths[0] / first.widths[0] == pytest.approx(np.e, rel=1e-3)  # where 0.005 θ = 0.01 θ² / 4 is least
+    assert learned.widths[0] / first.widths[0] == pytest.approx(np.e, rel=1e-3)  # minimum of 0.01 θ² / 4 − 0.005 θ
     assert learned.widths[1:] == pytest.approx(first.widths[1:])
     for step in learned.history:
         assert step.criterion == pytest.approx(-0.005 * np.log(step.widths[0]))
 
 
 class Plunging(widths_objective.Objective):
-    """J = −log σ_0 + log C, which no prior holds."""
+    """Objective J = −log σ_0 + log C, too steep for the prior to limit the widths."""
 
     def __call__(self, theta):
         return float(theta[-1] - theta[0]), np.r_[-1.0, np.zeros(len(theta) - 2), 1.0]
@@ -191,7 +191,7 @@ def test_that_widths_and_C_go_no_further_than_a_factor_of_e_to_the_4(monkeypatch
 
 
 class Curved(widths_objective.Objective):
-    """A long bent valley above a floor."""
+    """Objective with a long curved valley above a constant."""
 
     floor = 0.0
 
@@ -209,7 +209,7 @@ def test_that_a_descent_ends_after_three_iterations_in_a_row_that_change_next_to
     assert len(learned.history) > 10
     monkeypatch.setattr(Curved, "floor", 1e6)
     learned = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
-    assert len(learned.history) == 5  # the start, a first iteration, and three
+    assert len(learned.history) == 5  # the start, the first iteration and three quiet ones
 
 
 def test_that_every_iteration_is_told_as_its_share_of_the_most_of_its_start(monkeypatch):
@@ -221,11 +221,13 @@ def test_that_every_iteration_is_told_as_its_share_of_the_most_of_its_start(monk
     for start in (0, 1):
         shares = [share for share, step in told if isinstance(step, WidthsStep) and step.start == start]
         assert len(shares) > 5
-        done = [number / (number + 6) for number in range(1, len(shares) + 1)]  # half after six, as is usual
+        done = [
+            number / (number + 6) for number in range(1, len(shares) + 1)
+        ]  # half the progress after six iterations, the usual number
         assert shares == pytest.approx([0.15 + 0.85 * (start + part) / 2 for part in done])
 
 
-@pytest.mark.parametrize("criterion", ["span", "press"])  # one that begins where it ended before, and one that does not
+@pytest.mark.parametrize("criterion", ["span", "press"])  # one restarts from its previous solution, one does not
 def test_that_a_descent_begun_on_a_part_of_the_rows_ends_where_those_on_all_of_them_do(monkeypatch, criterion):
     Z, codes = layers(500)
     slow = learn_widths(Z, codes, SIZES, WidthOptions(criterion))
@@ -293,5 +295,5 @@ def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):
     Z, codes = layers(60)
     monkeypatch.setattr(widths_objective, "evaluate", never)
     for near in ((), (((1.0, 1.0, 1.0), 1.0),)):
-        with pytest.raises(ValueError, match="did not converge there; give C or the widths"):
+        with pytest.raises(ValueError, match="did not converge; give C or the widths"):
             learn_widths(Z, codes, SIZES, WidthOptions("span", near=near))

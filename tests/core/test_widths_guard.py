@@ -18,7 +18,10 @@ SIZES = (4, 3, 5)
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Compare with widths that are the median ones times a scale; return those, what was chosen and the samples."""
+    """Return a function that compares scaled median widths, given as learned ones, with median widths.
+
+    The function returns the given widths, the selection and the samples.
+    """
 
     def compare(Z, codes, scale, C, given=None, squared=True, memory=2 << 30, subset_size=2500, weights=None):
         widths = tuple((scale * np.sqrt(3.0 * median_distances(Z, SIZES))).tolist())
@@ -41,7 +44,7 @@ def compared(monkeypatch):
 
 @pytest.mark.parametrize("make", [layers, three_classes])
 @pytest.mark.parametrize("squared", [True, False])
-@pytest.mark.parametrize("subset_size", [2500, 60])  # judged on folds of the sample, and on rows outside it
+@pytest.mark.parametrize("subset_size", [2500, 60])  # evaluated on folds of the sample, then on rows outside it
 def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, subset_size, compared):
     Z, codes = make(110)
     collapsed, found, _ = compared(Z, codes, 0.05, 0.5, squared=squared, subset_size=subset_size)
@@ -49,7 +52,7 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, s
     assert found.chosen.median_error < found.chosen.learned_error
     assert np.ptp(found.widths / collapsed) < 0.2 * found.widths[0] / collapsed[0]
     assert found.widths[0] > 2.0 * collapsed[0]
-    Z[:, 0] += 20.0 * codes  # no kernel errs
+    Z[:, 0] += 20.0 * codes  # no kernel makes an error
     good, found, _ = compared(Z, codes, 0.7, 7.0, squared=squared, subset_size=subset_size)
     assert (found.chosen.guarded, found.chosen.name) == (False, "radius-margin")
     assert (found.chosen.learned_error, found.chosen.median_error) == (0.0, 0.0)
@@ -95,7 +98,7 @@ def test_that_equal_counts_in_all_folds_are_equal_whatever_their_order(compared,
     def wrong(self, factor, C, folds, progress):
         size = int(np.isin(self._folds, folds).sum())
         errors = np.zeros(size, bool)
-        if len(folds) == 1:  # on a fold that is held out: learned, then median widths
+        if len(folds) == 1:  # one held-out fold: first learned, then median widths
             kind, fold = ("learned", "median")[len(calls) % 2], folds[0]
             calls.append(kind)
             errors[: counts[kind][fold]] = True
@@ -109,7 +112,7 @@ def test_that_equal_counts_in_all_folds_are_equal_whatever_their_order(compared,
 
 
 def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkeypatch):
-    """As means of the folds' shares 0 + 0 + 5 and 0 + 2 + 3 of 240 rows differ."""
+    """Errors are summed, because means of fractions of 0 + 0 + 5 and 0 + 2 + 3 errors would differ by rounding."""
     by_C = {1.0: (0, 2, 3), 10.0: (0, 0, 5), 100.0: (2, 0, 3)}
 
     def wrong(self, factor, C, folds, progress):
@@ -142,9 +145,9 @@ def test_that_classes_in_narrow_stripes_get_narrow_median_widths(compared):
 
 def test_that_half_of_the_memory_is_for_kernel_values(compared, monkeypatch):
     Z, codes = layers(100)
-    enough = 2 * least_memory(80)  # trainings have four fifths of the rows
+    enough = 2 * least_memory(80)  # each training has four fifths of the rows
     sample = WidthsSample.of(Z, codes, SIZES, WidthOptions())
-    monkeypatch.setattr(WidthsSample, "of", lambda *_, **__: sample)  # whose distances take more
+    monkeypatch.setattr(WidthsSample, "of", lambda *_, **__: sample)  # its distances need more memory
     compared(Z, codes, 1.0, 1.0, memory=enough)
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         compared(Z, codes, 1.0, 1.0, memory=enough - 2)
@@ -192,7 +195,7 @@ def test_that_a_part_on_which_nothing_can_be_learned_is_left_out(monkeypatch):
 
 
 def _hard(n):
-    """Two classes of which a quarter have the wrong label: radius over margin falls towards narrow widths."""
+    """Return two classes with a quarter of wrong labels, for which radius over margin falls towards narrow widths."""
     rng = np.random.default_rng(1)
     Z = rng.standard_normal((n, 12))
     return Z, (Z[:, 0] + Z[:, 1] + Z[:, 6] > 0).astype(int) ^ (rng.random(n) < 0.25)
@@ -215,7 +218,7 @@ def test_that_what_is_said_to_have_chosen_is_the_criterion_the_medians_or_the_pe
     Z, y = layers(60)
     assert MultiWidthSVC(SIZES, "median").fit(Z, y).chosen_by_ == "median widths"
     assert MultiWidthSVC(SIZES, (4.0, 3.0, 5.0)).fit(Z, y).chosen_by_ == "given"
-    Z[:, 0] += 20.0 * y  # no kernel errs, so that the learned widths win
+    Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
     assert MultiWidthSVC(SIZES, criterion="hold-out", starts=1, random_state=1).fit(Z, y).chosen_by_ == "hold-out"
     Z, y = three_classes(60)
     Z[:, 0] += 20.0 * y

@@ -136,7 +136,7 @@ def test_that_what_is_no_number_in_range_is_refused_in_its_place(part: str, name
 def test_that_a_whole_number_below_its_least_or_between_two_is_refused(part: str, name: str, least: int) -> None:
     assert with_value(BASE, part, name, least).hash == with_value(BASE, part, name, float(least)).hash
     for wrong in (least - 1, least + 0.5):
-        with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be a whole number, {least} (or more|to)"):
+        with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be an integer, {least} (or more|to)"):
             with_value(BASE, part, name, wrong).checked()
 
 

@@ -448,7 +448,7 @@ def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_i
 
 def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
-    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
+    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
         next(run_orders(Cluster(ClusterChoice(workers=1)), [Order(spec(DATA), DATA)]))
     assert [key for key in idle.asked if "again" in key] == []
 
@@ -461,7 +461,7 @@ def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) 
 
     data = replace(DATA, generated=False)
     cluster = Cluster(ClusterChoice(workers=1))
-    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
+    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
         next(run_orders(cluster, [Order(replace(spec(data), source="rows.csv"), data)], progress=Listener(lose)))
 
 
@@ -535,7 +535,9 @@ def test_that_a_lost_scheduler_is_named_and_the_sweep_goes_on_with_another(
                 if getattr(payload, "done", ()):
                     scheduler.kill()
 
-            with pytest.raises(ClusterError, match=r"connection to the scheduler at .* is lost; see that it runs"):
+            with pytest.raises(
+                ClusterError, match=r"connection to the scheduler at .* is lost; check that it is running"
+            ):
                 run_sweep(DATA, SWEEP, store, progress=Listener(kill), cluster=cluster)
         part = len(store.runs())
         assert 0 < part < len(here)

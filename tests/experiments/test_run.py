@@ -170,8 +170,8 @@ def test_that_every_part_of_learning_is_named_before_it_begins() -> None:
     rows = len(THREE.train)
     assert list(dict.fromkeys(names)) == [
         f"features of {rows} rows",
-        f"distances between {rows} rows",
-        "learning widths on four fifths to compare them",
+        f"computing distances between {rows} rows",
+        "learning widths on four fifths of the rows to compare them",
         "comparing with median widths",
     ]
     first = next(payload for payload in heard.payloads if payload.history)

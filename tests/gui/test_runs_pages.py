@@ -155,8 +155,8 @@ def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begi
         "fitting the layers, 1 of 2",
         "fitting the layers, 2 of 2",
         "features of 60 rows",
-        "distances between 60 rows",
-        "learning widths on four fifths to compare them, 1 of 2",
+        "computing distances between 60 rows",
+        "learning widths on four fifths of the rows to compare them, 1 of 2",
         "comparing with median widths",
     ]
     assert [words for words in parts if words.startswith("training")] == [
@@ -170,9 +170,10 @@ def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(win
     classifier = show_page(window, "classifier")
     training, begun = window.session.runs.training, threading.Event()
     training.start(
-        lambda _progress: begun.wait(10), RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
+        lambda _progress: begun.wait(10),
+        RunProgress("x", phase="learn", stage=Stage("evaluating starts for press", 2, 12)),
     )
-    assert classifier.details.text() == "starts of press, 3 of 12"
+    assert classifier.details.text() == "evaluating starts for press, 3 of 12"
     training.start(lambda _progress: None, RunProgress("x", phase="learn"))
     assert classifier.details.text() == "learning the widths"
     begun.set()

@@ -1,4 +1,4 @@
-"""Stacked denoising autoencoders as frozen values: what they are trained with, and what they make of rows."""
+"""Stacked denoising autoencoders: parameters, trained models as immutable objects, and their representations."""
 
 from __future__ import annotations
 
@@ -36,35 +36,37 @@ MOST_ROWS_A_STEP = 4096
 
 @dataclass(frozen=True)
 class SdaParameters:
-    """What stacked denoising autoencoders are pre-trained and fine-tuned with.
+    """Parameters for pre-training and fine-tuning of stacked denoising autoencoders.
 
-    A step moves the weights against the MEAN gradient of a mini-batch, so that r times the rate and r times the rows
-    a step come, for small rates, to the same path.
+    Each step uses the mean gradient of a mini-batch. If the rate and the batch size are both multiplied by r, the
+    weights follow nearly the same path, provided that the rates are small.
 
     Attributes
     ----------
     n_units : tuple of int
-        Hidden units of each layer, lowest first; empty for none.
+        Number of hidden units of each layer, lowest first; empty for no layers.
     noise : float or tuple of float
-        Probability 1 − p that an input of a layer is set to 0, in [0, 1); one number, or one a layer.
+        Noise level 1 − p: the probability that an input of a layer is set to 0, in [0, 1). One number for all layers,
+        or one per layer.
     pretraining_rate : float
-        Learning rate of the denoising autoencoders, on cross-entropy added up over the features. At 20 rows a step 0.1
-        does in 15 epochs on a thousand images what 0.02 (the tutorials' 0.001 at one row a step) needs 50 for.
+        Learning rate of pre-training; the cross-entropy is summed over the features. With 20 rows per step, a rate of
+        0.1 reaches in 15 epochs on a thousand images what 0.02 reaches in 50. A rate of 0.02 corresponds to the
+        tutorials' 0.001 with one row per step.
     pretraining_epochs : int
-        Passes over the rows for each layer, 0 or more.
+        Number of passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
         Learning rate of back-propagation through all layers.
     fine_tuning_epochs : int
-        Passes over the labelled rows, 0 or more: at most so many with validation rows, exactly so many without.
+        Number of passes over the labelled rows, 0 or more. With a validation set, training may stop earlier.
     batch_size : int
-        Rows a step, 1 to 4096. 20 gives small training parts (a thousand rows) enough steps in an epoch and keeps
-        two thirds of the speed of the large matrix products that 100 reach; take 100 for tens of thousands of rows.
+        Number of rows per step, 1 to 4096. With 20, an epoch on a small training set (a thousand rows) has enough
+        steps, and training runs at two thirds of the speed for 100. Use 100 for tens of thousands of rows.
     patience : int
-        Fine-tuning stops when so many epochs in a row were no better than the best so far on the validation rows.
+        Number of epochs in a row without an improvement on the validation set after which fine-tuning stops.
     seed : int
-        Of first weights, order of rows and masks, 0 or more.
+        Seed of the initial weights, the order of rows and the corruption, 0 or more.
     dtype : {"float32", "float64"}
-        Of all arrays and products.
+        Data type of all arrays and products.
     """
 
     n_units: tuple[int, ...] = (1000, 1000, 1000)
@@ -80,26 +82,26 @@ class SdaParameters:
 
     @property
     def noises(self) -> tuple[float, ...]:
-        """The noise of each layer."""
+        """Noise level of each layer."""
         return self.noise if isinstance(self.noise, tuple) else (self.noise,) * len(self.n_units)
 
     @property
     def unsupervised(self) -> SdaParameters:
-        """These, with those of fine-tuning, which pre-training does not use, at their defaults."""
+        """These parameters with defaults for fine-tuning, which pre-training does not use."""
         names = ("fine_tuning_rate", "fine_tuning_epochs", "patience")
         unused = SdaParameters()
         return replace(self, **{name: getattr(unused, name) for name in names})
 
     def checked(self) -> SdaParameters:
-        """Return these parameters, normalised.
+        """Return the parameters, checked and normalised.
 
         Raises
         ------
         ValueError
-            Names the parameter that is out of range, what was found and what is allowed.
+            If a parameter is out of range. The message gives its value and the allowed range.
         """
         if not isinstance(self.n_units, (tuple, list)):
-            raise ValueError(f"n_units is {self.n_units!r}; it must be whole numbers, one a layer")
+            raise ValueError(f"n_units is {self.n_units!r}; it must contain integers, one per layer")
         n_units = tuple(check_whole("n_units", units, 1) for units in self.n_units)
         return replace(
             self,
@@ -125,12 +127,12 @@ TUTORIAL = SdaParameters(
     fine_tuning_epochs=1000,
     batch_size=1,
 )
-"""The recipe of the deep learning tutorials (deeplearning.net), whose code the paper's comparison uses."""
+"""Parameters of the deep learning tutorials (deeplearning.net), whose code the paper uses for its comparison."""
 
 
 def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, ...]:
     if not isinstance(noise, (tuple, list)):
-        return check_noise(noise)  # type: ignore[arg-type]  # which refuses what is no number
+        return check_noise(noise)  # type: ignore[arg-type]  # rejects values that are not numbers
     if len(noise) != depth:
         raise ValueError(f"noise has {len(noise)} numbers; there must be one, or one for each of the {depth} layers")
     return tuple(check_noise(value) for value in noise)
@@ -138,13 +140,13 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
 
 Values = NDArray[Any]
 
-_TILE_FLOPS = 2e9  # some 30 ms on one core
-_FACTORS = 64  # 2⁻⁶⁴, the smallest product of so many, is far above the smallest float32
+_TILE_FLOPS = 2e9  # about 30 ms on one core
+_FACTORS = 64  # factors per product; the smallest product, 2⁻⁶⁴, is far above the smallest float32 number
 _LEVELS = 1 << 16
 
 
 def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
-    """Put a @ b into out, in pieces of rows where it is large, with a report after each."""
+    """Write a @ b to `out`, in blocks of rows with a progress report after each."""
     step = max(1, int(_TILE_FLOPS / (2.0 * b.shape[0] * b.shape[1])))
     for start in range(0, len(a), step):
         np.matmul(a[start : start + step], b, out=out[start : start + step])
@@ -152,7 +154,7 @@ def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
 
 
 def sigmoid(values: Values) -> None:
-    """Put s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place of a; no a overflows."""
+    """Replace a by s(a) = 1/(1 + e^−a) = (1 + tanh(a/2))/2 in place, without overflow."""
     np.multiply(values, 0.5, out=values)
     np.tanh(values, out=values)
     np.multiply(values, 0.5, out=values)
@@ -160,19 +162,19 @@ def sigmoid(values: Values) -> None:
 
 
 def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> float:
-    """Put z = s(a) in place of a, and return −Σ x log z + (1 − x) log(1 − z) over all entries.
+    """Replace a by z = s(a) in place and return the cross-entropy −Σ x log z + (1 − x) log(1 − z) over all entries.
 
-    It is Σ a ([a > 0] − x) − log max(z, 1 − z), whose terms are not negative. A logarithm serves the product of 64
-    entries, each of which is at least ½.
+    It is computed as Σ a ([a > 0] − x) − log max(z, 1 − z), whose terms are not negative. One logarithm is taken of the
+    product of 64 entries, each of which is at least ½.
 
     Parameters
     ----------
     values : ndarray of shape (m, d)
-        a, overwritten.
+        Values a, which are overwritten.
     targets : ndarray of shape (m, d)
-        x, from 0 to 1.
+        Targets x, from 0 to 1.
     scratch : ndarray of shape (m, d)
-        Overwritten.
+        Memory for intermediate values.
     """
     np.greater(values, 0.0, out=scratch)
     np.subtract(scratch, targets, out=scratch)
@@ -187,20 +189,21 @@ def sigmoid_cross_entropy(values: Values, targets: Values, scratch: Values) -> f
 
 
 def log_softmax(values: Values) -> None:
-    """Put a_c − log Σ_c e^a_c in place of each row of a."""
+    """Replace each row of a by a_c − log Σ_c e^a_c in place."""
     values -= values.max(axis=1, keepdims=True)
     values -= np.log(np.exp(values).sum(axis=1, keepdims=True))
 
 
 class Masks:
-    """Masking noise: entries set to 0, each on its own, with a probability that is a multiple of 2⁻¹⁶.
+    """Corruption that sets entries to 0 independently, with a probability that is a multiple of 2⁻¹⁶.
 
     Parameters
     ----------
     noise : float
-        1 − p, in [0, 1).
+        Noise level 1 − p, in [0, 1).
+    random : numpy.random.Generator
     shape : (int, int)
-        Of the largest block.
+        Shape of the largest block.
     """
 
     def __init__(self, noise: float, random: np.random.Generator, shape: tuple[int, int]) -> None:
@@ -209,11 +212,11 @@ class Masks:
         self._survivors = np.empty(shape, dtype=bool)
 
     def apply(self, rows: Values, out: Values) -> None:
-        """Put the rows with fresh masks into out."""
+        """Write a newly corrupted copy of the rows to `out`."""
         if self._limit == 0:
             np.copyto(out, rows)
             return
-        # Four 16-bit numbers a draw: a third of the time of float32 numbers.
+        # Each draw gives four 16-bit numbers, which takes a third of the time of float32 numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
         survivors = self._survivors[: len(rows)]
         np.greater_equal(drawn, self._limit, out=survivors)
@@ -232,15 +235,15 @@ class SdaEpoch:
     ----------
     phase : {"pre-training", "fine-tuning"}
     layer : int
-        Which layer is pre-trained, 1 … l; 0 in fine-tuning, which moves all.
+        Layer that is pre-trained, 1 … l; 0 in fine-tuning, which trains all layers.
     epoch : int
-        1, 2, … within the layer or the fine-tuning.
+        Number of the epoch within the layer or the fine-tuning, from 1.
     loss : float
-        Mean over the rows as the epoch met them: of the reconstruction cross-entropy of a row in nats (the sum over
-        its features), or of the negative log-likelihood of its class.
+        Mean loss over the rows during the epoch. In pre-training it is the reconstruction cross-entropy of a row in
+        nats, summed over its features. In fine-tuning it is the negative log-likelihood of the class of a row.
     validation_loss, validation_error : float or None
-        After the epoch of fine-tuning, where there are validation rows: mean negative log-likelihood, and share of
-        rows given a wrong class.
+        Mean negative log-likelihood on the validation set after an epoch of fine-tuning, and the fraction of
+        misclassified rows. None without a validation set.
     """
 
     phase: str
@@ -253,7 +256,7 @@ class SdaEpoch:
 
 @dataclass(frozen=True)
 class SdaHistory:
-    """All epochs so far, in order: what every report of an epoch carries."""
+    """All epochs so far, in order; every progress report of an epoch includes it."""
 
     epochs: tuple[SdaEpoch, ...] = ()
 
@@ -262,22 +265,22 @@ class SdaHistory:
         return SdaHistory((*self.epochs, epoch))
 
     def of(self, phase: str, layer: int = 0) -> tuple[SdaEpoch, ...]:
-        """Return the epochs of one layer's pre-training, or of fine-tuning."""
+        """Return the epochs of pre-training one layer, or of fine-tuning."""
         return tuple(e for e in self.epochs if (e.phase, e.layer) == (phase, layer))
 
 
 @dataclass(frozen=True, eq=False)
 class DenoisingLayer:
-    """One denoising autoencoder: h = s(W x + b), and back with the same weights z = s(Wᵀ h + c).
+    """One denoising autoencoder with tied weights: it encodes h = s(W x + b) and decodes z = s(Wᵀ h + c).
 
     Attributes
     ----------
     weights : ndarray of shape (n_units, n_inputs)
-        W, one row a unit.
+        Weights W, one row per unit.
     hidden_bias : ndarray of shape (n_units,)
-        b.
+        Bias b.
     visible_bias : ndarray of shape (n_inputs,)
-        c; fine-tuning leaves it as it is.
+        Bias c, which fine-tuning does not change.
     """
 
     weights: Values
@@ -285,14 +288,14 @@ class DenoisingLayer:
     visible_bias: Values
 
     def encode(self, rows: Values, out: Values | None = None) -> Values:
-        """Return s(W x + b) of a block of rows, shape (m, n_units)."""
+        """Return s(W x + b) for a block of rows, of shape (m, n_units)."""
         hidden: Values = np.matmul(rows, self.weights.T, out=out)
         hidden += self.hidden_bias
         sigmoid(hidden)
         return hidden
 
     def decode(self, hidden: Values) -> Values:
-        """Return the reconstruction s(Wᵀ h + c) of a block of hidden rows, shape (m, n_inputs)."""
+        """Return the reconstruction s(Wᵀ h + c) for a block of hidden rows, of shape (m, n_inputs)."""
         rows: Values = hidden @ self.weights
         rows += self.visible_bias
         sigmoid(rows)
@@ -305,10 +308,12 @@ class Sda:
 
     Attributes
     ----------
+    parameters : SdaParameters
+    layers : tuple of DenoisingLayer
     n_features, n_samples : int
-        d and n of the rows it was trained on.
+        Number of features d and of rows n in the training set.
     history : SdaHistory
-        One record an epoch.
+        Epochs of the training.
     """
 
     parameters: SdaParameters
@@ -319,16 +324,16 @@ class Sda:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Columns of x, h¹, …, hˡ: the groups of a multi-width kernel on the features."""
+        """Numbers of columns of x, h¹, …, hˡ, which are the blocks of a multi-width kernel."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
     def first(self, depth: int) -> Sda:
-        """Return the lowest layers alone, equal to what pre-training only so many gives.
+        """Return the lowest `depth` layers; they equal the result of pre-training only these.
 
         Raises
         ------
         ValueError
-            If there are not so many layers.
+            If there are fewer layers.
         """
         if not 0 <= depth <= len(self.layers):
             raise ValueError(f"depth is {depth}; these autoencoders have {len(self.layers)} layers")
@@ -342,19 +347,19 @@ class Sda:
         )
 
     def transform(self, rows: Values, *, out: Values | None = None, progress: Progress = NO_PROGRESS) -> Values:
-        """Return [x | h¹ | … | hˡ] of shape (n, Σ sizes), in the dtype of the parameters, block by block.
+        """Return the representations [x | h¹ | … | hˡ], of shape (n, Σ sizes), in the data type of the parameters.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            An array or memmap.
+            Array or memmap, which is read in blocks.
         out : ndarray of shape (n, Σ sizes), optional
-            Filled and returned in place of a new array.
+            Array to fill and return. By default a new one is created.
 
         Raises
         ------
         ValueError
-            If the rows do not have the number of features of the training, or `out` is of another shape or dtype.
+            If the rows do not have the features of the training set, or if `out` has the wrong shape or data type.
         """
         _check_width(rows, self.n_features)
         shape, dtype = (len(rows), sum(self.sizes)), np.dtype(self.parameters.dtype)
@@ -375,27 +380,27 @@ class Sda:
         return out
 
     def representations(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> list[Values]:
-        """Return [x, h¹, …, hˡ], of shapes (n, sizes[k])."""
+        """Return the list [x, h¹, …, hˡ] of representations, of shapes (n, sizes[k])."""
         joined = self.transform(rows, progress=progress)
         return np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
 class SdaNetwork:
-    """Stacked denoising autoencoders with a softmax layer on top, fine-tuned as a whole.
+    """Stacked denoising autoencoders with a softmax layer on top, fine-tuned together.
 
     Attributes
     ----------
     sda : Sda
-        The layers after fine-tuning; its history has the epochs of pre-training only.
+        The layers after fine-tuning. Its history contains only the epochs of pre-training.
     weights : ndarray of shape (n_classes, n_units)
-        Of the softmax layer.
+        Weights of the softmax layer.
     bias : ndarray of shape (n_classes,)
+        Bias of the softmax layer.
     history : SdaHistory
         The epochs of pre-training and of fine-tuning.
     best_epoch : int
-        Whose parameters these are: the best on the validation rows, or the last where there were none; 0 if no epoch
-        was asked for.
+        Epoch from which the weights are: the best on the validation set, or the last without one; 0 without epochs.
     """
 
     sda: Sda
@@ -405,12 +410,12 @@ class SdaNetwork:
     best_epoch: int
 
     def scores(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities log P(class | row), shape (n, n_classes), block by block.
+        """Return the log-probabilities log P(class | row), of shape (n, n_classes).
 
         Raises
         ------
         ValueError
-            If the rows do not have the number of features of the training.
+            If the rows do not have the features of the training set.
         """
         _check_width(rows, self.sda.n_features)
         dtype = np.dtype(self.sda.parameters.dtype)
@@ -428,7 +433,7 @@ class SdaNetwork:
         return result
 
     def predict(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> NDArray[np.intp]:
-        """Return the code 0 … n_classes − 1 of the likeliest class of each row, shape (n,)."""
+        """Return the code 0 … n_classes − 1 of the most probable class of each row, of shape (n,)."""
         return np.asarray(self.scores(rows, progress=progress).argmax(axis=1), dtype=np.intp)
 
 

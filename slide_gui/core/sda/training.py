@@ -1,4 +1,4 @@
-"""Training of stacked denoising autoencoders: greedy pre-training, layer by layer, then back-propagation."""
+"""Train stacked denoising autoencoders: greedy pre-training layer by layer, then back-propagation."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _BLOCK = 4096
 
 
 def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
-    """Return the rows in one array of the dtype: themselves where they are, else a copy.
+    """Return the rows in a data type, copied only if they have another one.
 
     Raises
     ------
     ValueError
-        If there is no row or no feature, or a value is not a number from 0 to 1.
+        If there are no rows or no features, or if a value is not from 0 to 1.
     """
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
@@ -55,8 +55,7 @@ def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
             row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
             raise ValueError(
                 f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy "
-                "needs values "
-                "from 0 to 1: bring the features into that range first"
+                "needs values from 0 to 1: scale the features to that range first"
             )
         if not same:
             result[start : start + _BLOCK] = block
@@ -65,33 +64,33 @@ def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
 
 
 def range_of(rows: Values) -> tuple[float, float]:
-    """Return the smallest and the largest value, or (0, 1) where all values are within."""
+    """Return the smallest and largest value, or (0, 1) if all values are in this range."""
     low, high = float(rows.min()), float(rows.max())
     return (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
 
 
 def into_range(rows: Values, limits: tuple[float, float]) -> Values:
-    """Return the rows shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
+    """Return the rows, shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
     if limits == (0.0, 1.0):
         return rows
-    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded as the rows are, so that none comes above 1
+    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded like the rows, so that no value exceeds 1
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
 
 
 def generator(seed: int, stream: int) -> np.random.Generator:
-    """Return the random numbers of one part of training: stream 0 is fine-tuning, k pre-training of layer k."""
+    """Return the random generator of a training phase: stream 0 for fine-tuning, k for pre-training layer k."""
     return np.random.default_rng((seed, stream))
 
 
 def mini_batches(n: int, batch_size: int, random: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """Yield the indices 0 … n − 1 in a fresh random order, `batch_size` at a time; the last may be fewer."""
+    """Yield the indices 0 … n − 1 in random order in batches of `batch_size`; the last one may be smaller."""
     order = random.permutation(n)
     for start in range(0, n, batch_size):
         yield order[start : start + batch_size]
 
 
 def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
-    """Return the layer that training begins with: W uniform within ±4 √(6 / (inputs + units)), biases 0."""
+    """Return an untrained layer, with W uniform within ±4 √(6 / (inputs + units)) and zero biases."""
     limit = 4.0 * np.sqrt(6.0 / (n_inputs + n_units))
     weights = random.random((n_units, n_inputs), dtype=np.dtype(dtype).type)
     weights *= 2.0 * limit
@@ -100,18 +99,18 @@ def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype:
 
 
 class DenoisingDescent:
-    """The buffers and products of a step; all arrays are made once.
+    """Gradient descent for one denoising autoencoder, with preallocated buffers.
 
-    With h = s(W x̃ + b), z = s(Wᵀ h + c) and the loss L = −Σ x log z + (1 − x) log(1 − z), the errors are
-    δ_z = z − x and δ_h = (W δ_z) h (1 − h), and the gradients dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h, dL/dc = δ_z,
-    added up over the rows. δ_h lies above h and x̃ above δ_z in memory, so that dL/dW is one product.
+    Let h = s(W x̃ + b), z = s(Wᵀ h + c) and L = −Σ x log z + (1 − x) log(1 − z). The errors are δ_z = z − x and
+    δ_h = (W δ_z) h (1 − h). The gradients are dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h and dL/dc = δ_z, summed over the
+    rows. One buffer holds δ_h and h, another x̃ and δ_z, so that dL/dW is a single matrix product.
 
     Parameters
     ----------
     layer : DenoisingLayer
-        Where the descent starts; its arrays are changed in place.
+        Start of the descent; its arrays are changed in place.
     batch_size : int
-        Rows of the largest mini-batch.
+        Number of rows of the largest mini-batch.
     """
 
     def __init__(self, layer: DenoisingLayer, batch_size: int) -> None:
@@ -127,11 +126,11 @@ class DenoisingDescent:
         )
 
     def rows(self, m: int) -> tuple[Values, Values]:
-        """Return the arrays (m, n_inputs) to be filled with the next mini-batch: clean, and masked."""
+        """Return the arrays of shape (m, n_inputs) to fill with the next mini-batch: uncorrupted and corrupted."""
         return self.clean[:m], self._inputs[:m]
 
     def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss of the m rows, and fill `gradient_of` with the gradient of `scale` times it."""
+        """Return the loss of the m rows, and fill `gradient_of` with `scale` times its gradient."""
         layer, gradient = self.layer, self.gradient_of
         clean, masked = self.rows(m)
         below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
@@ -157,7 +156,7 @@ class DenoisingDescent:
         return loss
 
     def step(self, m: int, rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Move the layer by `rate` against the mean gradient of the m rows, and return their loss before."""
+        """Take one gradient step of size `rate` on the mean loss of the m rows; return their loss before it."""
         loss = self.gradient(m, rate / m, progress)
         layer, gradient = self.layer, self.gradient_of
         np.subtract(layer.weights, gradient.weights, out=layer.weights)
@@ -167,7 +166,7 @@ class DenoisingDescent:
 
 
 def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float32") -> int:
-    """Return about how many bytes pre-training on n rows takes: weights, gradients, and rows encoded for a layer."""
+    """Return the approximate memory, in bytes, of pre-training on n rows: weights, gradients and encoded rows."""
     item = 8 if dtype == "float64" else 4
     weights = sum(a * b for a, b in zip((d, *units), units, strict=False))
     encoded = max((a + b for a, b in zip((0, *units), units[:-1], strict=False)), default=0)
@@ -175,21 +174,22 @@ def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float3
 
 
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
-    """Train each layer to reconstruct the clean output of the layer below from that output masked.
+    """Train each layer to reconstruct the output of the layer below from a corrupted copy of it.
 
     Parameters
     ----------
     X : array_like of shape (n, d)
-        Values from 0 to 1; an array of the parameters' dtype is not copied. Beside it there are two layers' outputs
-        in memory, at most.
+        Values from 0 to 1. An array of the parameters' data type is not copied. In addition, the outputs of at most
+        two layers are in memory.
+    parameters : SdaParameters
     progress : Progress
-        Gets an `SdaHistory` as payload after each epoch.
+        Receives an `SdaHistory` after each epoch.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, a value is not from 0 to 1, there are no rows or no features, or training
-        diverges.
+        If a parameter is out of range, if a value is not from 0 to 1, if there are no rows or no features, or if
+        training diverges.
     """
     parameters = parameters.checked()
     steady = MonotonicProgress(progress)
@@ -215,7 +215,7 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
 def _train(
     rows: Values, number: int, noise: float, parameters: SdaParameters, history: SdaHistory, progress: Progress
 ) -> tuple[DenoisingLayer, SdaHistory]:
-    """Return layer `number` trained on these rows, and the history with its epochs."""
+    """Train layer `number` on the rows; return it and the history including its epochs."""
     random = generator(parameters.seed, number)
     layer = first_layer(rows.shape[1], parameters.n_units[number - 1], random, parameters.dtype)
     batch_size = min(parameters.batch_size, len(rows))
@@ -227,8 +227,8 @@ def _train(
         loss = denoising_epoch(descent, rows, parameters.pretraining_rate, masks, random, part)
         if not math.isfinite(loss):
             raise ValueError(
-                f"pre-training of layer {number} diverged in epoch {epoch}: the rate "
-                f"{parameters.pretraining_rate:g} is too large"
+                f"pre-training of layer {number} diverged in epoch {epoch} because pretraining_rate "
+                f"{parameters.pretraining_rate:g} is too large; reduce it"
             )
         history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
         part.report(1.0, history)
@@ -243,18 +243,23 @@ def denoising_epoch(
     random: np.random.Generator,
     progress: Progress = NO_PROGRESS,
 ) -> float:
-    """Take a step for each mini-batch of the rows, and return the mean loss of a row.
+    """Take a step for each mini-batch of the rows and return the mean loss per row.
 
     Parameters
     ----------
+    descent : DenoisingDescent
     rows : ndarray of shape (n, n_inputs)
+    rate : float
+        Learning rate.
+    masks : Masks
+        Corruption of the rows.
     random : numpy.random.Generator
-        Of the order of the rows.
+        Generator for the order of the rows.
     progress : Progress
-        Reported to several times a step.
+        Receives several reports per step.
     """
     total, done = 0.0, 0
-    with np.errstate(over="ignore", invalid="ignore"):  # the loss tells
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverging loss is checked by the caller
         for chosen in mini_batches(len(rows), len(descent.clean), random):
             m = len(chosen)
             clean, masked = descent.rows(m)
@@ -266,7 +271,7 @@ def denoising_epoch(
 
 
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
-    """Return the clean output of a layer, shape (n, n_units)."""
+    """Return the output of a layer for uncorrupted rows, of shape (n, n_units)."""
     hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
     step = rows_per_block(max(layer.weights.shape))
     for start in range(0, len(rows), step):
@@ -276,19 +281,19 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
 
 
 class BackPropagation:
-    """The buffers and products of a step; all arrays but one value a row are made once.
+    """Back-propagation through all layers, with preallocated buffers.
 
-    With hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class), the errors are δᵒ = P − [class] and
-    δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ), and the gradients dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, added up over the rows.
+    Let hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class). The errors are δᵒ = P − [class] and
+    δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ). The gradients are dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, summed over the rows.
 
     Parameters
     ----------
     weights : sequence of ndarray, each of shape (outputs, inputs)
-        The hidden layers, lowest first, and the softmax layer; changed in place.
+        Weights of the hidden layers, lowest first, and of the softmax layer; changed in place.
     biases : sequence of ndarray, each of shape (outputs,)
-        Changed in place.
+        Biases of these layers; changed in place.
     batch_size : int
-        Rows of the largest mini-batch.
+        Number of rows of the largest mini-batch.
     """
 
     def __init__(self, weights: Sequence[Values], biases: Sequence[Values], batch_size: int) -> None:
@@ -303,15 +308,15 @@ class BackPropagation:
 
     @property
     def batch_size(self) -> int:
-        """Rows of the largest mini-batch."""
+        """Number of rows of the largest mini-batch."""
         return len(self._outputs[0])
 
     def rows(self, m: int) -> Values:
-        """Return the array (m, d) to be filled with the next mini-batch."""
+        """Return the array of shape (m, d) to fill with the next mini-batch."""
         return self._outputs[0][:m]
 
     def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the log-probabilities of the m rows, shape (m, n_classes)."""
+        """Return the log-probabilities of the m rows, of shape (m, n_classes)."""
         last = len(self.weights) - 1
         for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = self._outputs[k + 1][:m]
@@ -323,7 +328,7 @@ class BackPropagation:
         return values
 
     def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
-        """Return the loss of the m rows of classes `codes`, and fill the gradients of `scale` times it."""
+        """Return the loss of m rows with class codes `codes`, and fill in `scale` times its gradients."""
         log_probabilities = self.forward(m, progress)
         rows = np.arange(m)
         loss = -float(log_probabilities[rows, codes].sum())
@@ -347,7 +352,7 @@ class BackPropagation:
         return loss
 
     def step(self, m: int, codes: NDArray[np.intp], rate: float, progress: Progress = NO_PROGRESS) -> float:
-        """Move all layers by `rate` against the mean gradient of the m rows, and return their loss before."""
+        """Take one gradient step of size `rate` on the mean loss of the m rows; return their loss before it."""
         loss = self.gradient(m, codes, rate / m, progress)
         for values, gradient in zip(
             (*self.weights, *self.biases), (*self.weight_gradients, *self.bias_gradients), strict=True
@@ -369,41 +374,43 @@ def fine_tune(
     parameters: SdaParameters | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> SdaNetwork:
-    """Put a softmax layer on the stack and train all layers on the classes.
+    """Put a softmax layer on the stack and train all layers to classify the rows.
 
-    With validation rows the parameters of the best epoch are kept: the fewest errors, and among equals the smallest
-    negative log-likelihood; training ends after `patience` epochs that were not better. Without, the parameters
-    after the last of `fine_tuning_epochs` epochs are kept.
+    With a validation set, the result has the weights of the best epoch: the one with the fewest errors, and in a tie
+    with the smallest negative log-likelihood. Training stops after `patience` epochs without an improvement. Without a
+    validation set, the result has the weights after `fine_tuning_epochs` epochs.
 
     Parameters
     ----------
     sda : Sda
-        Left as it is.
+        The pre-trained layers, which are not changed.
     X : array_like of shape (n, d)
         Values from 0 to 1.
     codes : array_like of int, shape (n,)
-        Classes, 0 … n_classes − 1.
+        Class codes, 0 … n_classes − 1.
+    n_classes : int
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
-        Rows kept apart for early stopping; both or neither.
+        Validation set for early stopping; give both or neither.
     parameters : SdaParameters, optional
-        Rate, epochs, batch size, patience and seed of fine-tuning; by default those of `sda`. Its `n_units`, `noise`
-        and `dtype` are not used.
+        Rate, epochs, batch size, patience and seed of fine-tuning, by default from `sda`. `n_units`, `noise` and
+        `dtype` are not used.
     progress : Progress
-        Gets an `SdaHistory`, pre-training first, as payload after each epoch.
+        Receives an `SdaHistory` of pre-training and fine-tuning after each epoch.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, rows and codes do not fit, a value is not from 0 to 1, or training diverges.
+        If a parameter is out of range, if rows and codes do not match, if a value is not from 0 to 1, or if training
+        diverges.
     """
     parameters = (parameters or sda.parameters).checked()
     steady = MonotonicProgress(progress)
     rows, targets = _labelled(sda, X, codes, n_classes, steady.pulse)
     if (X_valid is None) != (codes_valid is None):
-        raise ValueError("validation rows and their classes must be given together, or neither")
-    judge = None
+        raise ValueError("give both X_valid and codes_valid, or neither")
+    validation_set = None
     if X_valid is not None and codes_valid is not None:
-        judge = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
+        validation_set = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
 
     network = _Network.on(sda, n_classes)
     trainer = BackPropagation(network.weights, network.biases, min(parameters.batch_size, len(rows)))
@@ -415,19 +422,21 @@ def fine_tune(
         loss = back_propagation_epoch(trainer, rows, targets, parameters.fine_tuning_rate, random, part)
         if not math.isfinite(loss):
             rate = parameters.fine_tuning_rate
-            raise ValueError(f"fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large")
-        if judge is None:
+            raise ValueError(
+                f"fine-tuning diverged in epoch {epoch} because fine_tuning_rate {rate:g} is too large; reduce it"
+            )
+        if validation_set is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
         else:
-            judged = _judged(trainer, *judge, steady.pulse)
-            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=judged[0], validation_loss=judged[1])
-            if judged < best:
-                best, best_epoch = judged, epoch
+            scores = _validation_scores(trainer, *validation_set, steady.pulse)
+            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
+            if scores < best:
+                best, best_epoch = scores, epoch
                 best_network = network.copied(best_network if best_network is not network else None)
         history = history.then(record)
         part.report(1.0, history)
-        if judge is not None and epoch - best_epoch >= parameters.patience:
+        if validation_set is not None and epoch - best_epoch >= parameters.patience:
             break
     return best_network.classifier(sda, history, best_epoch)
 
@@ -441,7 +450,7 @@ class _Network:
 
     @classmethod
     def on(cls, sda: Sda, n_classes: int) -> _Network:
-        """Return copies of the layers of the stack, and a softmax layer of zeros."""
+        """Return copies of the layers, with a softmax layer of zeros on top."""
         dtype = sda.parameters.dtype
         return cls(
             (*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)),
@@ -449,7 +458,7 @@ class _Network:
         )
 
     def copied(self, into: _Network | None) -> _Network:
-        """Return a copy, in the arrays of `into` if it is given."""
+        """Return a copy, which uses the arrays of `into` if given."""
         if into is None:
             return _Network(tuple(w.copy() for w in self.weights), tuple(b.copy() for b in self.biases))
         for target, values in zip((*into.weights, *into.biases), (*self.weights, *self.biases), strict=True):
@@ -457,7 +466,7 @@ class _Network:
         return into
 
     def classifier(self, sda: Sda, history: SdaHistory, best_epoch: int) -> SdaNetwork:
-        """Return the classifier with these parameters."""
+        """Return the classifier with these weights and biases."""
         layers = tuple(
             DenoisingLayer(w, b, layer.visible_bias)
             for layer, w, b in zip(sda.layers, self.weights, self.biases, strict=False)
@@ -475,9 +484,9 @@ def back_propagation_epoch(
     random: np.random.Generator,
     progress: Progress = NO_PROGRESS,
 ) -> float:
-    """Take a step for each mini-batch of the rows, and return the mean negative log-likelihood of a row."""
+    """Take a step for each mini-batch of the rows and return the mean negative log-likelihood per row."""
     total, done = 0.0, 0
-    with np.errstate(over="ignore", invalid="ignore"):  # the loss tells
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverging loss is checked by the caller
         for chosen in mini_batches(len(rows), trainer.batch_size, random):
             m = len(chosen)
             np.take(rows, chosen, axis=0, out=trainer.rows(m), mode="clip")
@@ -487,8 +496,8 @@ def back_propagation_epoch(
     return total / len(rows)
 
 
-def _judged(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
-    """Return the share of wrong classes and the mean negative log-likelihood."""
+def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
+    """Return the fraction of misclassified rows and the mean negative log-likelihood."""
     wrong, loss, step = 0, 0.0, trainer.batch_size
     for start in range(0, len(rows), step):
         truth = codes[start : start + step]
@@ -500,13 +509,13 @@ def _judged(trainer: BackPropagation, rows: Values, codes: Codes, progress: Prog
 
 
 def _labelled(sda: Sda, X: Values, codes: ArrayLike, n_classes: int, progress: Progress) -> tuple[Values, Codes]:
-    """Return rows and codes as they are trained on."""
+    """Return checked rows and class codes."""
     rows = unit_rows(X, sda.parameters.dtype, progress)
     if rows.shape[1] != sda.n_features:
         raise ValueError(f"X has {rows.shape[1]} features; these autoencoders were trained on {sda.n_features}")
     targets = np.asarray(codes)
     if targets.shape != (len(rows),) or targets.dtype.kind not in "iu":
-        raise ValueError(f"codes are {targets.dtype} {targets.shape}; they must be whole numbers, one for each row")
+        raise ValueError(f"codes are {targets.dtype} {targets.shape}; they must be integers, one for each row")
     if targets.min() < 0 or targets.max() >= n_classes:
-        raise ValueError(f"codes go from {targets.min()} to {targets.max()}; they must be from 0 to {n_classes - 1}")
+        raise ValueError(f"codes range from {targets.min()} to {targets.max()}; they must be from 0 to {n_classes - 1}")
     return rows, targets.astype(np.intp, copy=False)

@@ -1,1 +1,1 @@
-"""SLIDE: one linear denoiser in closed form, the stack of them, and its estimator."""
+"""SLIDE: a linear denoiser in closed form, the stack of denoisers, and its scikit-learn estimator."""

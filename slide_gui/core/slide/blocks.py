@@ -1,4 +1,4 @@
-"""Rows that are gone over block by block, once for each layer, and never all in memory."""
+"""Rows that are read block by block, once for each layer, and are never all in memory."""
 
 from __future__ import annotations
 
@@ -16,46 +16,46 @@ _AGAIN = "give a list of blocks, or a function that returns a new iterator each 
 
 
 class BlockRows(ABC):
-    """Rows of which a scatter is summed block by block.
+    """Rows whose scatter is summed block by block.
 
     Attributes
     ----------
     shape : tuple of int
-        (n, d) of all blocks together.
+        Total number of rows n, and number of features d.
     """
 
     shape: tuple[int, int]
 
     @abstractmethod
     def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the sums of `part` of every block, by the tree of `ScatterSum` over the numbers of the blocks.
+        """Return the scatters of `part`, summed over all blocks in the fixed order of `ScatterSum`.
 
         Raises
         ------
         ValueError
-            If a value is not finite, or a block cannot be used, with its place.
+            If a value is not finite, or if a block cannot be used. The message names the row or block.
         """
 
 
 class Blocks(BlockRows):
-    """Rows in blocks, one after the other: `SLIDE.fit` goes over them once for each layer.
+    """Rows in consecutive blocks, which `SLIDE.fit` reads once for each layer.
 
-    Blocks of some thousand rows are best; each may be an array, a memmap or a CSR matrix.
+    Each block is an array, a memmap or a CSR matrix. Blocks of a few thousand rows are best.
 
     Parameters
     ----------
     blocks : sequence of array_like of shape (n_i, d), or callable
-        A callable returns an iterator of the blocks, the same ones at each call.
+        The blocks, or a function that returns an iterator over the same blocks at each call.
     shape : tuple of (n, d), optional
-        Of all together. Without it the blocks are gone over once to count their rows.
+        Total number of rows, and number of features. If it is not given, the blocks are read once to count the rows.
 
     Raises
     ------
     TypeError
-        If they are no blocks, or can be gone over only once.
+        If `blocks` is not iterable, or can be iterated only once.
     ValueError
-        If a block is not 2-D, of another width than the first, or holds no numbers; if there are none; if the shape is
-        no pair of whole numbers.
+        If there are no blocks, if a block is not a 2-D array of numbers or has another number of features than the
+        first, or if the shape is not a pair of integers.
 
     Examples
     --------
@@ -73,7 +73,9 @@ class Blocks(BlockRows):
     ) -> None:
         if isinstance(blocks, Iterator):
             kind = type(blocks).__name__
-            raise TypeError(f"a {kind} can be gone over only once, and a fit does so for each layer; {_AGAIN}")
+            raise TypeError(
+                f"a {kind} can be iterated only once, but a fit reads the blocks once for each layer; {_AGAIN}"
+            )
         if not callable(blocks) and not isinstance(blocks, Iterable):
             raise TypeError(f"blocks is {blocks!r}; {_AGAIN}")
         self._blocks = blocks
@@ -86,11 +88,13 @@ class Blocks(BlockRows):
             block = block_of(given, f"block {number}")
             d = block.shape[1] if d is None else d
             if block.shape[1] != d:
-                raise ValueError(f"block {number} has {block.shape[1]} features; it must have {d} like the others")
+                raise ValueError(
+                    f"block {number} has {block.shape[1]} features; it must have {d} like the other blocks"
+                )
             yield block
 
     def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the sums of `part` of every block, in this thread."""
+        """Return the scatters of `part`, summed over all blocks in this thread."""
         (n, d), start = self.shape, 0
         sums = [ScatterSum(d) for _ in range(part.count)]
         for block in self:
@@ -100,7 +104,7 @@ class Blocks(BlockRows):
                 one.add(scatter)
             start = stop
         if start != n:
-            raise ValueError(f"the blocks hold {start} rows this time, but {n} are expected; {_AGAIN}")
+            raise ValueError(f"the blocks have {start} rows this time, but {n} are expected; {_AGAIN}")
         return tuple(one.total() for one in sums)
 
     def _counted(self) -> tuple[int, int]:
@@ -112,5 +116,5 @@ class Blocks(BlockRows):
 
 def _checked_shape(shape: object) -> tuple[int, int]:
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
-        raise ValueError(f"shape is {shape!r}; it must be two whole numbers, rows and features")
+        raise ValueError(f"shape is {shape!r}; it must be two integers, rows and features")
     return check_whole("the number of rows", shape[0], 0), check_whole("the number of features", shape[1], 1)

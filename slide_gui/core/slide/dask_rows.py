@@ -1,9 +1,9 @@
-"""Dask arrays: a pass over them sums their chunks of rows, on the workers of a cluster where there are any.
+"""Sum the scatters of Dask arrays, on the workers of a cluster if there is one.
 
-Dask is imported only by whoever has an array of it. On workers one task reads a chunk and sums its pieces, and the tree
-of sums is made of tasks, too: what travels are d² numbers a chunk, between workers, and once to the client; and the
-weights so far, once a pass. Tasks that begin with reading are handed out a few at a time, the sums of one group first,
-so that a worker holds few chunks and few sums.
+On a cluster, one task reads a chunk of rows and sums its scatter, and further tasks add the scatters in a fixed tree.
+Each chunk sends d² numbers to another worker. The client sends the weights once per pass and receives one scatter.
+Dask starts few reading tasks at a time and completes one group of sums first, so that a worker holds few chunks and
+sums. Dask is imported only for Dask arrays.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ __all__ = ["dask_rows", "is_dask", "lazily"]
 
 Apply = Callable[[Any, int], NDArray[np.floating]]
 
-_WATCH = 0.05  # seconds between two looks at a pass under way
+_WATCH = 0.05  # seconds between two checks of a running pass
 
 
 def is_dask(rows: Any) -> bool:
-    """Whether rows are a Dask array, or another of Dask's collections."""
+    """Return True if the rows are a Dask array or another Dask collection."""
     return type(rows).__module__.partition(".")[0] == "dask"
 
 
 def dask_rows(X: Any) -> BlockRows:
-    """Return the rows of a Dask array, each chunk of rows a block.
+    """Return the rows of a Dask array as blocks, one per chunk of rows.
 
-    They are summed on the workers of the `distributed` client that is active; where there is none, or its workers are
-    threads of this process, in this thread.
+    They are summed on the workers of the active `distributed` client. If there is none, or if its workers are threads
+    of this process, they are summed in this thread.
 
     Raises
     ------
     TypeError
-        If it is no array.
+        If X is not an array.
     ValueError
-        If it is not 2-D, does not hold numbers, or the sizes of its chunks are not known.
+        If X is not a 2-D array of numbers, or if the sizes of its chunks are unknown.
     """
     X = _checked(X)
     client = _client()
@@ -62,16 +62,18 @@ def dask_rows(X: Any) -> BlockRows:
 
 
 def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
-    """Return what a function makes of a Dask array of shape (n, d), one chunk of rows at a time, when it is asked for.
+    """Apply a function lazily to each chunk of rows of a Dask array.
 
     Parameters
     ----------
+    X : dask.array.Array of shape (n, d)
     apply : callable
-        Takes a chunk and the number of its first row, and returns an array of so many rows. It runs wherever Dask
-        computes, never twice at once in one process.
+        Function of a chunk and the number of its first row. It returns an array with as many rows as the chunk. In one
+        process it never runs twice at the same time.
     width : int
-        Number of columns of what it returns.
+        Number of columns of the result.
     dtype : str
+        Data type of the result.
 
     Returns
     -------
@@ -79,8 +81,8 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
 
     Raises
     ------
-    ValueError
-        As `dask_rows`.
+    TypeError, ValueError
+        Same as `dask_rows`.
     """
     import dask
 
@@ -91,18 +93,18 @@ def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
 
 
 def _checked(X: Any) -> Any:
-    """Return a Dask array of rows of numbers, its columns in one chunk."""
+    """Return a checked Dask array with all its columns in one chunk."""
     if not hasattr(X, "map_blocks"):
-        raise TypeError(f"X is a {type(X).__name__} of Dask; give an array: call its to_dask_array(lengths=True)")
+        raise TypeError(f"X is a Dask {type(X).__name__}, not an array; call its to_dask_array(lengths=True)")
     if X.ndim != 2 or X.dtype.kind not in "fbiu":
-        raise ValueError(f"X is a {X.ndim}-D Dask array of {X.dtype}; it must be 2-D and hold numbers")
+        raise ValueError(f"X is a {X.ndim}-D Dask array of {X.dtype}; it must be a 2-D array of numbers")
     if any(np.isnan(size) for sizes in X.chunks for size in sizes):
         raise ValueError("X has chunks of unknown sizes; call X.compute_chunk_sizes() first")
     return X if X.numblocks[1] <= 1 else X.rechunk({1: -1})
 
 
 def _client() -> Any:
-    """Return the active client of a cluster of other processes, if there is one."""
+    """Return the active client if its workers are other processes, or None."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
@@ -116,19 +118,19 @@ def _client() -> Any:
 
 
 class _ClusterRows(BlockRows):
-    """The rows of a Dask array, summed on the workers of a client."""
+    """The rows of a Dask array, whose scatters the workers of a client sum."""
 
     def __init__(self, X: Any, client: Any) -> None:
         self.shape = X.shape
         self._X, self._client = X, client
 
     def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the sums of `part` of every chunk.
+        """Return the scatters of `part`, summed over all chunks on the workers.
 
         Raises
         ------
         ClusterError
-            If the scheduler is lost, or workers die again and again.
+            If the connection to the scheduler is lost, or if workers die repeatedly.
         """
         import dask
 
@@ -143,16 +145,18 @@ class _ClusterRows(BlockRows):
         return self._computed(level[0], blocks, topic, progress)
 
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
-        """Return what a task gives, with a report for each block that is done."""
+        """Return the result of a task and report the progress by completed blocks."""
         import dask
 
         client, done = self._client, set[int]()
         check_alive(client)
         client.subscribe_topic(topic, lambda event: done.add(event[1]))
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):  # the weights, sent once
+        with dask.config.set(
+            {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+        ):  # the weights are sent only once
             future = client.compute(top)
         try:
-            while future.status in ("pending", "lost"):  # lost with its worker, and computed anew
+            while future.status in ("pending", "lost"):  # "lost": its worker died, and Dask repeats it
                 progress.report(len(done) / blocks)
                 time.sleep(_WATCH)
             result: tuple[Scatter, ...] = _outcome(future, client)
@@ -173,11 +177,11 @@ def _outcome(future: Any, client: Any) -> Any:
     except KilledWorker as error:
         raise ClusterError(
             f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
-            "likely for want of memory; give workers more of it, or the array smaller chunks of rows"
+            "likely because they ran out of memory; give them more memory, or the array smaller chunks of rows"
         ) from None
     except FutureCancelledError:
         check_alive(client)
-        raise ClusterError("the fit was cancelled on the cluster; fit again") from None
+        raise ClusterError("the fit was cancelled on the cluster; start it again") from None
 
 
 def _starts(X: Any) -> tuple[int, ...]:
@@ -186,12 +190,12 @@ def _starts(X: Any) -> tuple[int, ...]:
 
 
 def _same(value: Any) -> Any:
-    """Return a value: a task of its own, so that workers hand it to each other, and it can be had again."""
+    """Return a value unchanged; as a task, workers can share the value, and Dask can compute it again."""
     return value
 
 
 def _sum_block(block: Any, shared: tuple[Part, Sequence[int], str], block_id: tuple[int, int]) -> tuple[Scatter, ...]:
-    """Return the scatters of one chunk, on a worker."""
+    """Return the scatters of one chunk; runs on a worker."""
     from distributed import get_worker
 
     part, starts, topic = shared
@@ -212,7 +216,7 @@ def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
 
 
 def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: tuple[int, int]) -> NDArray[np.floating]:
-    """Return what a function makes of one chunk, by whichever of Dask's schedulers."""
+    """Apply a function to one chunk; runs in any Dask scheduler."""
     apply, starts = shared
     with PRODUCTS:
         return apply(block, starts[block_id[0]])

@@ -1,7 +1,7 @@
-"""One linear denoiser (LIDE): the closed form over all corruptions, and its explicit finite-m counterpart.
+"""One linear denoiser (LIDE): the closed form over all corruptions, and its counterpart for m corrupted copies.
 
-Rows of a data matrix are samples. A feature survives the corruption with probability p = 1 − noise;
-the constant feature that carries the bias always survives.
+Rows of a data matrix are samples. The corruption keeps a feature with probability p = 1 − noise and sets it to 0
+otherwise. It never changes the constant feature of the bias.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ __all__ = [
 Array = NDArray[np.float64]
 
 RIDGE = 1e-5
-"""Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
+"""Value added to the diagonal of E[Q], including the bias entry; E[Q] is not divided by n (Algorithm 1)."""
 
 _SINGULAR = (
-    "E[Q] is singular to working precision, for some features are combinations of others: "
-    "use a larger ridge, more noise, or dtype float64 if the rows were summed in float32"
+    "E[Q] is singular to working precision because some features are linear combinations of others: "
+    "use a larger ridge, a higher noise level, or dtype float64 if the rows were summed in float32"
 )
 
-_SHORT_SUM = 4096  # rows over which a float32 sum of products may run
+_SHORT_SUM = 4096  # largest number of rows in a float32 sum of products
 
-_FEW = 32  # rows of W in which rounding is looked for
-_RIGHT = 1e-9  # correction, relative to its row, at which no other is made
-_NEGLIGIBLE = 1e-10  # the next correction to be expected, relative to its row, at which it is not made
+_FEW = 32  # number of rows of W whose rounding error is measured
+_RIGHT = 1e-9  # correction, relative to its row, below which no other row is corrected
+_NEGLIGIBLE = 1e-10  # expected next correction, relative to its row, below which the correction stops
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # rows corrected at a time
-_ROUNDING = 1e-6  # what the scatter of float32 rows may be off by, relative; below it an error's sign says nothing
+_ROUNDING = 1e-6  # relative error of a scatter of float32 rows; smaller negative errors may be due to rounding
 
 
 def _singular(squares: Array) -> str:
-    """Return why E[Q] is singular, from Σ x² of each feature."""
+    """Return the error message for a singular E[Q], given Σ x² of each feature."""
     dead = np.flatnonzero(squares == 0.0)
     if not dead.size:
         return _SINGULAR
     some = f"features that are 0 in every row ({dead.size} of them, the first is feature {dead[0]})"
-    return f"E[Q] is singular, as {some} need a ridge above 0: use the default of {RIDGE:g}, or leave them out"
+    return f"E[Q] is singular because {some} need a ridge above 0: use the default of {RIDGE:g}, or leave them out"
 
 
 def survival(noise: float, n_features: int) -> Array:
-    """Return q = [p, …, p, 1], the survival probabilities of d features and the bias (§3, Virtual Denoising)."""
+    """Return q = [p, …, p, 1], the keep probabilities of d features and the bias (§3, Virtual Denoising)."""
     q = np.full(n_features + 1, 1.0 - noise)
     q[-1] = 1.0
     return q
@@ -67,11 +67,11 @@ def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        S = X̃ᵀX̃ of the uncorrupted rows with a constant 1 appended, not divided by n.
+        Scatter S = X̃ᵀX̃ of the uncorrupted rows with a constant 1 appended, not divided by n.
     noise : float
-        Probability 1 − p that a feature is blanked.
+        Noise level 1 − p: the probability that a feature is set to 0.
     ridge : float
-        Added to the diagonal.
+        Value added to the diagonal.
     """
     p = 1.0 - noise
     expected = scatter * (p * p)
@@ -93,27 +93,27 @@ def denoiser_weights(
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        S = X̃ᵀX̃, float64.
+        Scatter S = X̃ᵀX̃, float64.
     noise : float
-        Probability 1 − p that a feature is blanked, in [0, 1).
+        Noise level 1 − p: the probability that a feature is set to 0, in [0, 1).
     ridge : float
-        Added to the diagonal of E[Q].
+        Value added to the diagonal of E[Q].
     features : ndarray of shape (k,), optional
-        Return only these rows of W.
+        Indices of the rows of W to return. By default all are returned.
     progress : Progress
-        The cancel point of a large solve.
+        Can cancel a large solve.
 
     Returns
     -------
     ndarray of shape (d, d + 1) or (k, d + 1)
-        Row a reconstructs feature a; the last column is the bias. The row and column of a feature
-        that is zero in every sample are zero. Each row is right to 1e-8 of its length, for any number of features and
-        any noise: as exact arithmetic would solve for the E[P] and E[Q] of the given scatter.
+        Row a reconstructs feature a, and the last column is the bias. The row and column of a feature that is 0 in
+        every sample are 0. For the given scatter, the error of each row is at most 1e-8 of its length, for any
+        number of features and any noise level.
 
     Raises
     ------
     ValueError
-        If the noise or the ridge is out of range, or E[Q] is singular to working precision.
+        If the noise level or the ridge is out of range, or if E[Q] is singular to working precision.
     """
     noise, ridge = check_noise(noise), check_ridge(ridge)
     d, p = len(scatter) - 1, 1.0 - noise
@@ -124,8 +124,8 @@ def denoiser_weights(
         factor = inverse_factor(q, progress)
     except np.linalg.LinAlgError:
         raise ValueError(_singular(np.diag(scatter)[:-1])) from None
-    # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
-    # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
+    # p E[P] is E[Q] without the extra terms g = (p − p²) diag(S) + ridge on its diagonal. Therefore the inverse alone
+    # gives W = (I − diag(g) E[Q]⁻¹) / p.
     inverse = factor_square(factor, np.empty_like(q), progress) if features is None else factor[:, rows].T @ factor
     weights = inverse[: len(rows)]
     diagonal = np.diag(scatter)[rows]
@@ -139,21 +139,21 @@ def denoiser_weights(
 def _refine(
     weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
 ) -> None:
-    """Correct rows of W in place until each is right to 1e-9 of its length or so.
+    """Correct rows of W in place until the error of each is about 1e-9 of its length.
 
-    A correction is (E[P] − W E[Q]) MᵀM with the inverse MᵀM of E[Q]. That of a few rows, their residual made of plain
-    products, shows what rounding did to W. Where it is too much, as with hardly any noise, every row is corrected, with
-    residuals as good as exact, until the next correction would be too small to matter.
+    The correction is (E[P] − W E[Q]) MᵀM, where MᵀM is the inverse of E[Q]. First, a few rows are corrected with
+    residuals in ordinary precision to measure the rounding error of W. If it is too large, which happens at very low
+    noise levels, every row is corrected with nearly exact residuals until the corrections are negligible.
 
     Raises
     ------
     ValueError
-        If the corrections do not grow small.
+        If the corrections do not converge.
     """
     survives = survival(noise, len(scatter) - 1)
 
     def correct(block: NDArray[np.intp], residual: Array) -> float:
-        """Correct some rows, and return the largest correction, relative to its row."""
+        """Correct some rows and return the largest correction relative to the length of its row."""
         change = product(product(residual, factor.T, progress), factor, progress)
         weights[block] += change
         length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
@@ -163,7 +163,7 @@ def _refine(
     few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
     if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
         return
-    leading, rest = np.empty_like(q), np.empty_like(q)  # of E[Q]'s columns, as rows
+    leading, rest = np.empty_like(q), np.empty_like(q)  # parts of the columns of E[Q], stored as rows
     for start in range(0, len(q), _BLOCK):
         columns = slice(start, start + _BLOCK)
         leading[columns] = leading_digits(q[columns], len(q))
@@ -172,7 +172,7 @@ def _refine(
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives
-        before = 0.01  # what the first solve is taken to have left, rather more than it did
+        before = 0.01  # upper estimate of the error that the first solve left
         for _ in range(_MOST_CORRECTIONS):
             x = weights[block]
             x_leading = leading_digits(x, len(q))
@@ -188,46 +188,46 @@ def _refine(
 def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    It is E‖x − W x̃‖² / d averaged over the samples (eq. 5 in the limit), for the W that `denoiser_weights` returns for
-    the same scatter, noise and ridge. Its row a is (e_a − g_a E[Q]⁻¹_a) / p, with g as there, so that the error of
-    feature a is g_a W_aa / p − ridge ‖W_a‖²: no large terms cancel, and d² operations suffice.
+    It is the mean of E‖x − W x̃‖² / d over the samples (eq. 5 in the limit). W must be the result of
+    `denoiser_weights` for the same scatter, noise level and ridge. Row a of W is (e_a − g_a E[Q]⁻¹_a) / p with
+    g = (p − p²) diag(S) + ridge. Hence the error of feature a is g_a W_aa / p − ridge ‖W_a‖². This formula avoids
+    cancellation of large terms and takes d² operations.
 
     Raises
     ------
     ValueError
-        If the error comes out clearly negative: the weights are not those of this scatter, noise and ridge.
+        If the error is clearly negative because the weights belong to another scatter, noise level or ridge.
     """
     d, n, p = len(weights), float(scatter[-1, -1]), 1.0 - noise
     gain = noise * np.diag(scatter)[:-1] + ridge / p
     squares = np.einsum("ij,ij->i", weights, weights)
     total = float(gain @ np.diag(weights) - ridge * squares.sum())
-    # What is off in a row, of the scatter or of W, is a share of the whole row, which its diagonal may be a small part
-    # of: where features hardly vary, the bias reconstructs them.
+    # Rounding errors are relative to the length of a row of W, which can be much larger than its diagonal entry: the
+    # bias reconstructs features that hardly vary.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
-            f"the reconstruction error comes out as {total / (d * n):.2g}, below 0: these are not the weights "
-            f"of this scatter at noise {noise:g} and ridge {ridge:g}; fit them again"
+            f"the reconstruction error is {total / (d * n):.2g}, below 0: the weights do not belong to this scatter "
+            f"at noise {noise:g} and ridge {ridge:g}; fit them again"
         )
     return max(total / (d * n), 0.0)
 
 
 @dataclass
 class CorruptedCopies:
-    """The paper's finite-m denoiser: m copies of the data, each really corrupted (eq. 5 to 7).
+    """The paper's denoiser for a finite number m of corrupted copies of the data (eq. 5 to 7).
 
-    `add` corrupts and accumulates more copies, so that one sees W_m approach the closed form as m grows,
-    at the rate m^−½. The copies depend on the seed and their number alone: an `add` that was cancelled can be
-    made again and gives the same.
+    Each `add` creates more copies. As m grows, W_m approaches the closed form at the rate m^−½. The copies depend only
+    on the seed and on their index, so repeating a cancelled `add` gives the same result.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        The uncorrupted samples. Products of float32 rows are made in float32, over at most 4096 rows at a time,
-        and summed in float64; all others are float64.
+        The uncorrupted samples. Products of float32 rows are computed in float32 for at most 4096 rows at a time and
+        summed in float64. Other rows are multiplied in float64.
     noise : float
-        Probability 1 − p that a feature is blanked.
+        Noise level 1 − p: the probability that a feature is set to 0.
     ridge : float
-        Added to the diagonal of Q, so that the limit is exactly `denoiser_weights`.
+        Value added to the diagonal of Q, so that the limit is exactly the result of `denoiser_weights`.
     random_state : int
         Seed of the corruption.
     """
@@ -244,11 +244,11 @@ class CorruptedCopies:
         self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
         self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
         self._corrupted = self._clean.copy()
-        self._survived = np.zeros((n, d), np.float32)  # in how many copies; exact up to 2²⁴
+        self._survived = np.zeros((n, d), np.float32)  # number of copies that keep each value; exact up to 2²⁴
         self._q = np.zeros((d + 1, d + 1))
 
     def add(self, copies: int = 1, progress: Progress = NO_PROGRESS) -> None:
-        """Corrupt `copies` more copies of the rows and add them to Q and P (eq. 6)."""
+        """Create `copies` more corrupted copies of the rows and add them to Q and P (eq. 6)."""
         n, d = self.rows.shape
         for done in range(copies):
             random = np.random.default_rng([self.random_state, self.copies])
@@ -265,7 +265,7 @@ class CorruptedCopies:
         progress.report(1.0)
 
     def weights(self) -> Array:
-        """Return W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from the copies so far (eq. 7).
+        """Return the weights W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from the copies added so far (eq. 7).
 
         Raises
         ------
@@ -273,7 +273,7 @@ class CorruptedCopies:
             If no copy was added yet.
         """
         if self.copies == 0:
-            raise ValueError("no corrupted copy yet: call add() first")
+            raise ValueError("there are no corrupted copies yet: call add() first")
         d = len(self._q) - 1
         clean = self._clean.astype(np.float64, copy=False)
         p = np.empty((d, d + 1))

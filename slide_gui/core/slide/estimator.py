@@ -35,41 +35,43 @@ __all__ = ["SLIDE", "NoisePath"]
 class SLIDE(LayeredTransformer):
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
-    Each layer is the linear map that reconstructs its input from randomly blanked features with the least squared
-    error over all corruptions, in closed form; between two layers the values are squashed.
+    A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
+    It has the least expected squared error over all corruptions and is computed in closed form. A squashing function
+    is applied between two layers.
 
     Parameters
     ----------
     noise : float, default=0.3
-        Probability 1 − p that a feature is blanked, in [0, 1).
+        Noise level 1 − p: the probability that a feature is set to 0, in [0, 1).
     depth : int, default=3
         Number of layers l, 0 to 8.
     threshold : float, default=0.5
-        t of the threshold function T(a) = 1 if a > t else 0.
+        Threshold t of the function T(a) = 1 if a > t else 0.
     squashing : {…}, default="threshold"
-        The function between two layers.
+        Function applied between two layers.
     fit_on : {…}, default="values"
-        Whether a layer is fitted on the real-valued output of the layer below (the paper) or on that output squashed.
-        It is applied to squashed values either way.
+        Input that a layer is fitted on: the real-valued output of the layer below (as in the paper), or the squashed
+        output. A fitted layer is always applied to squashed values.
     ridge : float, default=1e-5
-        Added to the diagonal of E[Q], which is not divided by the number of samples.
+        Value added to the diagonal of E[Q], which is not divided by the number of samples.
     dtype : {"float32", "float64"}, default="float32"
-        Of the rows and representations; every solve is float64. On rows of 0 and 1 both give the same first layer. On
-        grey rows float32 moves each row of W by up to 4e-5 / noise of its length from what float64 gives, at a noise of
-        0.1 or more; below that, products are summed in float64.
+        Data type of the rows and representations. Every linear system is solved in float64. On rows of 0 and 1 both
+        types give the same first layer. On other rows float32 changes each row of W by up to 4e-5 / noise of its
+        length at noise levels of 0.1 or more. At lower noise levels products are summed in float64.
     batch_size : int, default=4096
-        At most this many rows are converted and multiplied at a time.
+        Largest number of rows that are converted and multiplied at a time.
 
     Attributes
     ----------
     weights_ : list of ndarray of shape (d, d + 1), float64
-        Wᵏ of each layer, the bias in the last column.
+        Weights Wᵏ of each layer, with the bias in the last column.
     errors_ : list of float
-        Expected squared reconstruction error per feature of each layer's own input, a weighted mean over weighted rows.
+        Expected squared error per feature with which each layer reconstructs its input. With sample weights it is a
+        weighted mean over the rows.
     stack_ : Stack
-        The fitted layers as a frozen value.
+        The fitted layers as an immutable object.
     n_features_in_ : int
-        d.
+        Number of features d.
 
     Examples
     --------
@@ -99,32 +101,33 @@ class SLIDE(LayeredTransformer):
         Parameters
         ----------
         X : array_like of shape (n, d)
-            An array, memmap or CSR matrix; read in blocks, never copied whole. `Blocks` or a Dask array; gone over once
-            for each layer. Chunks of a Dask array are summed on the workers of the active client of `distributed`, else
-            in this thread; equal blocks give equal bits, whatever computes them with one thread of BLAS.
+            Array, memmap or CSR matrix, which is read in blocks and never copied as a whole. `Blocks` and Dask arrays
+            are also accepted and are read once for each layer. Chunks of a Dask array are summed on the workers of the
+            active `distributed` client, or in this thread if there is none. Equal blocks give bit-identical results
+            wherever they are computed with one BLAS thread.
         y : ignored
-            SLIDE is unsupervised.
+            SLIDE uses no labels.
         sample_weight : array_like of shape (n,), optional
-            Weights of the rows, 0 or more, not all 0: the error that a layer minimises is weighted, so that a whole
-            weight says how often its row stands in X. Sums are made in float64 then. Not with `Blocks` or a Dask array.
+            Weights of the rows, 0 or more and not all 0. A layer minimises the weighted error, so an integer weight
+            has the same effect as repeating the row. Weighted sums are computed in float64. `Blocks` and Dask arrays
+            accept no weights.
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the fit.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features, or the
-            weights are no weights of its rows.
+            If a parameter is out of range, if X contains text, NaN or infinity, if X has fewer than two rows or no
+            features, or if the weights are invalid.
         MemoryError
-            If so many features and layers need more than there is.
+            If the fit needs more memory than is available.
         ClusterError
-            If the scheduler of a cluster is lost.
+            If the connection to the scheduler of a cluster is lost.
 
         Warns
         -----
         UserWarning
-            If the threshold leaves hardly any feature that differs between the rows. Blocks and Dask arrays are not
-            checked.
+            If hardly any feature differs between rows after the threshold. Blocks and Dask arrays are not checked.
         """
         self._fit(self._rows(X, reset=True), None, sample_weight, progress)
         return self
@@ -132,17 +135,17 @@ class SLIDE(LayeredTransformer):
     def fit_transform(
         self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS
     ) -> NDArray[np.floating]:
-        """Fit every layer and return the features of X, for an array faster than one after the other.
+        """Fit every layer and return the representations of X; for an array faster than `fit` and `transform`.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
-            As for `fit`, without `Blocks`.
+            Same as for `fit`, except that `Blocks` are not accepted.
         y : ignored
         sample_weight : array_like of shape (n,), optional
-            As for `fit`.
+            Same as for `fit`.
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the fit.
 
         Returns
         -------
@@ -151,7 +154,7 @@ class SLIDE(LayeredTransformer):
         if is_dask(X):
             return self.fit(X, sample_weight=sample_weight, progress=progress).transform(X)
         if isinstance(X, BlockRows):
-            raise TypeError("the features of blocks are not held together; call fit, and transform with each block")
+            raise TypeError("fit_transform does not accept Blocks; call fit, then transform each block")
         X = self._rows(X, reset=True)
         out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
         self._fit(X, out, sample_weight, progress)
@@ -170,12 +173,15 @@ class SLIDE(LayeredTransformer):
         self._n_features_out = (len(stack.layers) + 1) * self.n_features_in_
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d): an array; of a Dask array one of Dask, block by block.
+        """Return the representations [h⁰ | h¹ | … | hˡ] of X, of shape (n, (l + 1)·d).
+
+        The result for a Dask array is a lazy Dask array with the same chunks of rows.
 
         Raises
         ------
         ValueError
-            If X does not have d features, or has a NaN or infinity; of a Dask array when that block is computed.
+            If X does not have d features or contains NaN or infinity. Values of a Dask array are checked when their
+            block is computed.
         """
         check_is_fitted(self)
         if is_dask(X):
@@ -186,21 +192,21 @@ class SLIDE(LayeredTransformer):
         return remember_layers(features, (self.n_features_in_,) * (len(self.weights_) + 1))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
-        """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
+        """Return the list [h⁰, h¹, …, hˡ] of representations, each of shape (n, d)."""
         joined, d = self.transform(X), self.n_features_in_
         return [joined[:, k * d : (k + 1) * d] for k in range(len(self.weights_) + 1)]
 
     def noise_path(self, layer: int) -> NoisePath:
-        """Return W of layer 1 … l as a function of the noise, the layers below it as fitted.
+        """Return the weights of a layer, 1 to l, as a function of the noise level.
 
-        It is as exact as the products that the fit summed: on grey rows, for noises much below that of a float32 fit,
-        fit with dtype float64.
+        The layers below stay as they were fitted. On real-valued rows a float32 fit limits
+        the accuracy at low noise levels. Fit with dtype float64 if you need noise levels much lower than `noise`.
         """
         check_is_fitted(self)
         return self.stack_.noise_path(layer)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return names ``h0_x0, …, h{l}_x{d−1}``, or with the given names of the features."""
+        """Return the names of the output columns: ``h0_x0, …, h{l}_x{d−1}``, or with the given feature names."""
         names, depth = self._input_names(input_features), len(self.weights_)
         return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
 
@@ -226,7 +232,7 @@ class SLIDE(LayeredTransformer):
 
     def _block_rows(self, X: BlockRows, reset: bool) -> BlockRows:
         if not reset:
-            raise TypeError("blocks are transformed one by one; call transform with each")
+            raise TypeError("transform does not accept Blocks; call transform with each block")
         self.n_features_in_ = X.shape[1]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
@@ -234,5 +240,5 @@ class SLIDE(LayeredTransformer):
 
 
 def _plain(X: Any) -> bool:
-    """Whether X is an array of numbers that can be read in blocks without a conversion of the whole."""
+    """Return True if X is an array of numbers that can be read in blocks without converting all of it."""
     return isinstance(X, np.ndarray) and X.dtype.kind in "fbiu" and X.ndim == 2

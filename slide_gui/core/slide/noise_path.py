@@ -1,14 +1,14 @@
-"""Rows of W at any noise without a refit: the noise path of one denoiser.
+"""Compute the weights of one denoiser at any noise level without fitting it again.
 
-With Σ the covariance scatter and D the diagonal of the uncentred scatter, the bias eliminated, row a of W at
-survival probability p is
+Let Σ be the centred scatter and D the diagonal of the uncentred scatter. After the bias is eliminated, row a of W at
+keep probability p is
 
     W_a = (e_a − g_a y) / p,   b_a = g_a (y · s) / (n + ridge),   g_a = (p − p²) D_a + ridge,
     y = A(p)⁻¹ e_a,            A(p) = p² Σ + (p − p²) D + ridge·I.
 
-One eigendecomposition of D^−½ Σ D^−½ diagonalises A(p) for every p at once, but for the ridge. The ridge matters
-only to features that are hardly ever lit; those are eliminated by a Schur complement beside the eigenbasis of the
-others, for which a short Neumann series adds what the ridge still contributes.
+One eigendecomposition of D^−½ Σ D^−½ diagonalises A(p) for every p, except for the ridge. The ridge matters only for
+features that are almost always 0. A Schur complement eliminates these features. For all other features a short Neumann
+series corrects for the ridge.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ __all__ = ["NoisePath"]
 
 Array = NDArray[np.float64]
 
-_X0 = 0.25  # the p − p² at which the eigenbasis contains the ridge exactly: its largest value, at p = ½
-_RARE = 1e5  # features with D below this many ridges are eliminated exactly
-_TOLERANCE = 1e-10  # of the Neumann series, relative
-_LARGEST_RATIO = 0.05  # of the Neumann series; beyond it a direct solve of the rows wanted is as fast
+_X0 = 0.25  # value of p − p² at which the eigenbasis contains the ridge exactly: its maximum, at p = ½
+_RARE = 1e5  # features whose D is below this multiple of the ridge are eliminated exactly
+_TOLERANCE = 1e-10  # relative tolerance of the Neumann series
+_LARGEST_RATIO = 0.05  # largest ratio of two terms of the Neumann series; above it a direct solve is as fast
 
 
 class NoisePath:
-    """The weights of one denoiser as a function of the noise.
+    """The weights of one denoiser as a function of the noise level.
 
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        S = X̃ᵀX̃ of the layer's input, a constant 1 appended, not divided by n.
+        Scatter S = X̃ᵀX̃ of the layer's input with a constant 1 appended to each row, not divided by n.
     ridge : float
-        As in the fit.
+        The ridge of the fit.
 
     Raises
     ------
     ValueError
-        If the scatter is no square matrix of finite numbers, or the ridge is out of range.
+        If the scatter is not a square matrix of finite numbers, or if the ridge is out of range.
     """
 
     def __init__(self, scatter: Array, ridge: float = RIDGE) -> None:
@@ -72,35 +72,37 @@ class NoisePath:
         return len(self._scatter) - 1
 
     def weights(self, noise: float) -> Array:
-        """Return the whole W at this noise, shape (d, d + 1), bias last."""
+        """Return the weights W at a noise level, of shape (d, d + 1) with the bias in the last column."""
         return self.rows(np.arange(self.n_features), noise)
 
     def rows(self, features: NDArray[np.intp], noise: float) -> Array:
-        """Return rows of W at this noise, equal to those of a refit, ridge included.
+        """Return some rows of the weights W at a noise level.
+
+        The rows are those that a new fit with the same ridge would give.
 
         Parameters
         ----------
         features : array_like of int, shape (k,)
-            Which rows.
+            Indices of the rows.
         noise : float
-            1 − p, in [0, 1).
+            Noise level 1 − p, in [0, 1).
 
         Returns
         -------
         ndarray of shape (k, d + 1)
-            Bias last.
+            The bias is in the last column.
 
         Raises
         ------
         ValueError
-            If the noise is out of range, or the features are no whole numbers.
+            If the noise level is out of range, or if the features are not integers.
         IndexError
             If a feature does not exist.
         """
-        noise, asked = check_noise(noise), np.ravel(features)
-        if asked.size and asked.dtype.kind not in "iu":
-            raise ValueError(f"features is {features!r}; it must hold numbers of features, 0 to {self.n_features - 1}")
-        features = asked.astype(np.intp)
+        noise, indices = check_noise(noise), np.ravel(features)
+        if indices.size and indices.dtype.kind not in "iu":
+            raise ValueError(f"features is {features!r}; it must hold integers from 0 to {self.n_features - 1}")
+        features = indices.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise IndexError(f"features must be 0 to {self.n_features - 1}")
         p = 1.0 - noise
@@ -119,14 +121,17 @@ class NoisePath:
         return rows
 
     def _inverse_rows(self, features: NDArray[np.intp], p: float, x: float, left_out: float) -> Array:
-        """Return rows of A(p)⁻¹, shape (k, d); zero in the columns of dead features."""
+        """Return rows of A(p)⁻¹, of shape (k, d), with zeros in the columns of features that are always 0."""
         k = features.size
         shrink = 1.0 / (p * p * self._values + x)
         schur = p * p * self._sigma_rare + np.diag(x * np.diag(self._scatter)[self._rare] + self._ridge)
         schur -= p**4 * (self._across.T * shrink) @ self._across
 
         def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
-            """Solve without the left-out ridge; `projected` is the basis times the common part of the right side."""
+            """Solve the system without the remaining ridge.
+
+            `projected` is the basis times the right-hand side of the common features.
+            """
             inner = projected * shrink[:, None]
             if self._rare.size:
                 rare = np.linalg.solve(schur, rare - p * p * (self._across.T @ inner))
@@ -160,19 +165,18 @@ class NoisePath:
 
 
 def _checked(scatter: object) -> Array:
-    """Return a scatter matrix as an array; refuse what is none."""
     try:
         matrix = np.asarray(scatter, dtype=np.float64)
     except (TypeError, ValueError):
         matrix = np.empty(0)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
-        needed = "it must be a square matrix of d + 1 rows, as Scatter.matrix is"
-        raise ValueError(f"the scatter is {_said(scatter)}; {needed}")
+        needed = "it must be a square matrix of d + 1 rows, such as Scatter.matrix"
+        raise ValueError(f"the scatter is {_described(scatter)}; {needed}")
     if not np.isfinite(matrix).all():
-        raise ValueError("the scatter contains NaN or infinity")
+        raise ValueError("the scatter contains NaN or infinity; check the rows that it was summed from")
     return matrix
 
 
-def _said(value: object) -> str:
+def _described(value: object) -> str:
     shape = getattr(value, "shape", None)
     return f"of shape {shape}" if shape is not None else f"a {type(value).__name__}"

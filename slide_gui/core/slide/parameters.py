@@ -1,4 +1,4 @@
-"""What a stack of denoisers is fitted with."""
+"""Parameters of a stack of denoisers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from slide_gui.core.validation import check_dtype, check_noise, check_number, ch
 __all__ = ["FIT_ON", "LARGEST_NOISE", "MOST_LAYERS", "StackParameters"]
 
 MOST_LAYERS = 8
-"""The largest depth, of a fit as of sliders, commands and files."""
+"""Largest depth of a fit, and thus of sliders, commands and files."""
 
 LARGEST_NOISE = 0.99
-"""The largest noise that sliders and cursors offer, in steps of 0.01; a fit takes any below 1."""
+"""Largest noise level that sliders and cursors offer, in steps of 0.01; a fit accepts any below 1."""
 
 FIT_ON = table_of(
     Choice(
@@ -31,26 +31,26 @@ _LITTLE_NOISE = 0.1
 
 @dataclass(frozen=True)
 class StackParameters:
-    """What a stack is fitted with.
+    """Parameters of a stack of denoisers.
 
     Attributes
     ----------
     noise : float
-        Probability 1 − p that a feature is blanked, in [0, 1).
+        Noise level 1 − p: the probability that a feature is set to 0, in [0, 1).
     depth : int
         Number of layers l, 0 to `MOST_LAYERS`.
     threshold : float
-        t of the threshold function (the paper's 0.5).
+        Threshold t of the threshold function (0.5 in the paper).
     squashing : str
-        The function T between two layers, a key of `SQUASHINGS`.
+        Key in `SQUASHINGS` of the function T between two layers.
     fit_on : {"values", "thresholded"}
-        Whether a layer is fitted on the real-valued h (the paper) or on T(h).
+        Input of the fit of a layer: the real-valued h (as in the paper), or T(h).
     ridge : float
-        Added to the diagonal of E[Q].
+        Value added to the diagonal of E[Q].
     dtype : {"float32", "float64"}
-        Of the rows and representations; the solves are float64 always.
+        Data type of the rows and representations. Linear systems are always solved in float64.
     batch_size : int
-        Rows a block.
+        Largest number of rows per block.
     """
 
     noise: float = 0.3
@@ -64,20 +64,20 @@ class StackParameters:
 
     @property
     def sums(self) -> str:
-        """The dtype in which products of rows are summed; of rows of 0 and 1 they are exact in either.
+        """Data type in which products of rows are summed.
 
-        Rounded to float32, the scatter moves a row of W by about 3e-5 / noise of its length, so that with little noise
-        float32 rows are summed in float64.
+        Rounding the scatter to float32 changes a row of W by about 3e-5 / noise of its length. At low noise levels
+        float32 rows are therefore summed in float64. For rows of 0 and 1 the sums are exact in both types.
         """
         return "float64" if self.noise < _LITTLE_NOISE else self.dtype
 
     def checked(self) -> StackParameters:
-        """Return these parameters, normalised.
+        """Return the parameters, checked and normalised.
 
         Raises
         ------
         ValueError
-            Names the parameter that is out of range, what was found and what is allowed.
+            If a parameter is out of range. The message gives its value and the allowed range.
         """
         check_choice("fit_on", self.fit_on, FIT_ON)
         return replace(

@@ -1,11 +1,12 @@
-"""Scatter matrices of the layers' inputs: sums over rows, streamed over blocks of them.
+"""Scatter matrices of the layers' inputs, summed over blocks of rows.
 
-Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11), whose scatter follows without touching hᵏ:
+Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11). The scatter of hᵏ follows from S_T, the scatter of T(hᵏ⁻¹):
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 
-A thresholded T holds only 0 and 1, so that S_T is exact in float32, and T packs to one bit a value. Other sums round,
-and are made by one fixed tree, so that they are the same to the bit whoever makes its parts.
+The threshold function gives only 0 and 1. Then S_T is exact in float32, and each value of T is stored as one bit. All
+other sums have rounding errors. They are summed in the order of one fixed tree, so that the result is bit-identical
+wherever its parts are computed.
 """
 
 from __future__ import annotations
@@ -33,26 +34,26 @@ Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 GROUP = 16
-"""How many scatters are added one after the other; so many of these sums make up the next larger one."""
+"""Number of terms in each sum of the fixed tree."""
 
-_EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
-_PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
-_SPARSE_PRODUCTS = 2_000_000  # of pairs of stored values, between two reports of progress
-_TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
+_EXACT_ROWS = 4096  # largest number of rows in a float32 sum; sums of more rows are computed in float64
+_PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
+_SPARSE_PRODUCTS = 2_000_000  # products of stored values between two progress reports
+_TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to about 1"
 
 
 @dataclass(frozen=True, eq=False)
 class Scatter:
-    """The scatter of rows, a sum over them: the scatter of two blocks together is that of the one plus the other's.
+    """The scatter of rows; the scatter of two blocks together is the sum of their scatters.
 
     Attributes
     ----------
     inner : ndarray of shape (d, d), float64
-        AᵀA of the rows A.
+        AᵀA for the matrix A of rows.
     sums : ndarray of shape (d,), float64
-        Of each feature.
+        Sum of each feature over the rows.
     n : float
-        Number of rows, or the sum of their weights.
+        Number of rows, or sum of their weights.
 
     Examples
     --------
@@ -77,24 +78,24 @@ class Scatter:
         start: int = 0,
         progress: Progress = NO_PROGRESS,
     ) -> Scatter:
-        """Return the scatter of a block of rows, what layer 1 is fitted on.
+        """Return the scatter of a block of rows, on which layer 1 is fitted.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            An array, memmap or sparse matrix.
+            Array, memmap or sparse matrix.
         parameters : StackParameters, optional
-            Its dtype, noise and batch size say how rows are multiplied; the sums are float64 always.
+            Data type, noise level and batch size determine how rows are multiplied. Sums are always float64.
         start : int
-            Number of the first row in the whole, which a refusal counts from.
+            Number of rows before this block, added to the row number in an error.
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the computation.
 
         Raises
         ------
         ValueError
-            If the rows are not 2-D or hold no numbers, a value is NaN or infinite, with its row, or a parameter is out
-            of range.
+            If the rows are not a 2-D array of numbers, if a value is NaN or infinite, or if a parameter is out of
+            range. The message names the row.
         """
         return Part((parameters or StackParameters()).checked(), squashed=False).of(block_of(rows), start, progress)[0]
 
@@ -107,31 +108,33 @@ class Scatter:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> Scatter:
-        """Return the scatter of T(hᵏ) of a block of rows, from which that of hᵏ⁺¹ follows (`scatter_after`).
+        """Return the scatter of the squashed representation T(hᵏ) of a block of rows.
+
+        `scatter_after` computes the scatter of hᵏ⁺¹ from it.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            Finite.
+            Rows of finite values.
         parameters : StackParameters, optional
-            Its squashing, threshold and dtype are used.
+            Squashing function, threshold and data type are used.
         weights : sequence of ndarray of shape (d, d + 1)
-            W¹, …, Wᵏ, such as ``SLIDE.weights_``; none for T(x).
+            Weights W¹, …, Wᵏ, such as ``SLIDE.weights_``; empty for T(x).
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the computation.
 
         Raises
         ------
         ValueError
-            If the rows are not 2-D or hold no numbers, a matrix of weights is not of their width, or a parameter is out
-            of range.
+            If the rows are not a 2-D array of numbers, if weights do not have the shape for the features, or if a
+            parameter is out of range.
         """
         rows = block_of(rows)
         d = rows.shape[1]
         for number, each in enumerate(weights, start=1):
             if np.shape(each) != (d, d + 1):
                 raise ValueError(
-                    f"weights of layer {number} are {np.shape(each)}; of {d} features they are {(d, d + 1)}"
+                    f"weights of layer {number} have shape {np.shape(each)}; for {d} features it must be {(d, d + 1)}"
                 )
         return Part((parameters or StackParameters()).checked(), weights=tuple(weights)).of(rows, 0, progress)[-1]
 
@@ -139,7 +142,7 @@ class Scatter:
         if not isinstance(other, Scatter):
             return NotImplemented
         if len(other.sums) != len(self.sums):
-            raise ValueError(f"a scatter of {len(self.sums)} features and one of {len(other.sums)} do not add up")
+            raise ValueError(f"a scatter of {len(self.sums)} features cannot be added to one of {len(other.sums)}")
         return Scatter(self.inner + other.inner, self.sums + other.sums, self.n + other.n)
 
     def __sizeof__(self) -> int:
@@ -147,12 +150,12 @@ class Scatter:
 
     @property
     def matrix(self) -> Array:
-        """S = X̃ᵀX̃ of shape (d + 1, d + 1), a constant 1 appended to each row.
+        """The scatter S = X̃ᵀX̃ of rows with a constant 1 appended, of shape (d + 1, d + 1).
 
         Raises
         ------
         ValueError
-            If values are so large that their squares add up to infinity.
+            If values are so large that the sum of their squares is infinite.
         """
         if not np.isfinite(self.inner).all():
             raise ValueError(_TOO_LARGE)
@@ -165,10 +168,10 @@ class Scatter:
 
 
 class ScatterSum:
-    """Sum of scatters by one fixed tree: 16 are added one after the other, then 16 such sums, and so on.
+    """Sum of scatters in a fixed tree: 16 are added one after the other, then 16 of these sums, and so on.
 
-    Sums of 16 may thus be made anywhere and in any order: added up here, they give the same to the bit. In memory are
-    as many sums as the tree has levels.
+    Sums of 16 can be computed elsewhere and in any order; their total here is bit-identical. One sum per level of the
+    tree is in memory.
 
     Parameters
     ----------
@@ -181,11 +184,11 @@ class ScatterSum:
         self._levels = [_Level.empty(d)]
 
     def add(self, scatter: Scatter) -> None:
-        """Add the next one."""
+        """Add the next scatter."""
         self.add_terms(scatter.inner, scatter.sums, scatter.n)
 
     def add_terms(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
-        """Add the next one by its parts, which are copied."""
+        """Add the next scatter, given by its attributes; the arrays are copied."""
         for number in count():
             if number == len(self._levels):
                 self._levels.append(_Level.empty(self._d))
@@ -198,7 +201,7 @@ class ScatterSum:
             inner, sums, n = level.inner, level.sums, level.n
 
     def total(self) -> Scatter:
-        """Return the sum, which ends it."""
+        """Return the total; nothing can be added afterwards."""
         first, *larger = self._levels
         for level in larger:
             level.add(first.inner, first.sums, first.n)
@@ -209,7 +212,7 @@ class ScatterSum:
 
 @dataclass
 class _Level:
-    """What has been added up of one group, and how many scatters that are."""
+    """The sum of one group so far, and the number of its terms."""
 
     inner: Array
     sums: Array
@@ -228,16 +231,16 @@ class _Level:
 
 @dataclass(frozen=True, eq=False)
 class InputScatter:
-    """What the first two layers need of the rows, at most noises: it may be kept and reused.
+    """Scatters of the rows that the first two layers need; they can be reused at most noise levels.
 
     Attributes
     ----------
     values, squashed : ndarray of shape (d + 1, d + 1)
         Scatter of [x, 1] and of [T(x), 1].
     threshold, squashing
-        The T of `squashed`.
+        Threshold and name of the squashing function T.
     sums : {"float32", "float64"}
-        The dtype that products of rows were summed in.
+        Data type in which products of rows were summed.
     """
 
     values: Array
@@ -247,21 +250,23 @@ class InputScatter:
     sums: str
 
     def fits(self, parameters: StackParameters) -> bool:
-        """Whether these are the scatters that `parameters` ask for."""
+        """Return True if a fit with `parameters` can use these scatters."""
         same = self.squashing == parameters.squashing and self.sums == parameters.sums
         uses_threshold = squashing_of(self.squashing).uses_threshold
         return same and (not uses_threshold or self.threshold == parameters.threshold)
 
 
 class Entered:
-    """[T(h), 1] of one block of rows after another, in the same memory: h of the next layer is its product with W̃ᵀ.
+    """A reused buffer for [T(h), 1] of blocks of rows; its product with W̃ᵀ is h of the next layer.
 
     Parameters
     ----------
     size : int
-        Most rows of a block.
+        Largest number of rows in a block.
+    d : int
+        Number of features.
     parameters : StackParameters
-        Its threshold, squashing and dtype are used.
+        Threshold, squashing function and data type are used.
     """
 
     def __init__(self, size: int, d: int, parameters: StackParameters) -> None:
@@ -269,18 +274,18 @@ class Entered:
         self._parameters = parameters
 
     def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] of so many rows of h; what was returned before is overwritten."""
+        """Return [T(h), 1] for a block h; this overwrites the previous result."""
         entered = self.filled(len(h))
         squash(self._parameters.squashing, h, self._parameters.threshold, out=entered[:, :-1])
         return entered
 
     def filled(self, count: int) -> NDArray[np.floating]:
-        """Return the first rows as they are."""
+        """Return the first `count` rows of the buffer, unchanged."""
         return self._rows[:count]
 
 
 class _Products:
-    """Scatter of pieces of rows, none longer than float32 sums may be."""
+    """Scatter of consecutive pieces of rows, each short enough for float32 sums."""
 
     def __init__(self, d: int, parameters: StackParameters, binary: bool, start: int = 0) -> None:
         self._sum, self._binary, self._row = ScatterSum(d), binary, start
@@ -292,13 +297,13 @@ class _Products:
             self._add_weighted(piece, weights)
             return
         piece = piece.astype(self._product.dtype, copy=False)
-        with np.errstate(over="ignore"):  # looked for once, in `Scatter.matrix`
+        with np.errstate(over="ignore"):  # `Scatter.matrix` checks the total
             inner = np.matmul(piece.T, piece, out=self._product)
             self._sum.add_terms(inner, np.diag(inner) if sums is None else sums, len(piece))
         self._row += len(piece)
 
     def _add_weighted(self, piece: NDArray[np.floating], weights: Array) -> None:
-        """Add Σ wᵢ xᵢ xᵢᵀ in float64, as the scatter of so many copies of each row is where weights are whole."""
+        """Add Σ wᵢ xᵢ xᵢᵀ in float64; with integer weights it equals the scatter of repeated rows."""
         exact = piece.astype(np.float64)
         with np.errstate(over="ignore"):
             half = (exact * (0.5 * weights)[:, None]).T @ exact
@@ -318,7 +323,7 @@ def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
 
 
 def is_sparse(rows: Any) -> bool:
-    """Whether rows are a matrix or array of SciPy's that stores what is not 0, which is not imported for this."""
+    """Return True if the rows are a SciPy sparse matrix or array; SciPy is not imported for the check."""
     return hasattr(rows, "tocsr")
 
 
@@ -328,16 +333,16 @@ def block_of(given: Any, name: str = "X") -> Any:
     Raises
     ------
     ValueError
-        If they are not 2-D, or hold no numbers; by their name.
+        If the rows are not a 2-D array of numbers. The message contains `name`.
     """
     block = given.tocsr() if is_sparse(given) else np.asarray(given)
     if block.ndim != 2 or block.dtype.kind not in "fbiu":
-        raise ValueError(f"{name} is {block.ndim}-D {block.dtype}; it must hold rows of numbers, 2-D")
+        raise ValueError(f"{name} is a {block.ndim}-D array of {block.dtype}; it must be a 2-D array of numbers")
     return block
 
 
 def without_duplicates(rows: Any) -> Any:
-    """Return a CSR matrix that stores each value once, its columns in order: itself, or a copy."""
+    """Return a CSR matrix with sorted columns and without duplicate entries: the given one, or a copy."""
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -345,27 +350,27 @@ def without_duplicates(rows: Any) -> Any:
 
 
 def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
-    """Return some rows as an array; of a CSR matrix they are written out."""
+    """Return some rows as a dense array."""
     block = rows[start:stop]
     return np.asarray(block.toarray() if is_sparse(block) else block)
 
 
 def _block_rows(d: int) -> int:
-    """Return how many rows a scatter is made of at once: a product of a few thousand is a fifth faster a row."""
+    """Return the number of rows per product; products of a few thousand rows are a fifth faster per row."""
     return min(_EXACT_ROWS, 4 * rows_per_block(d))
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one pass over the rows sums, of any block of them.
+    """The scatters that one pass over the rows computes.
 
     Attributes
     ----------
     parameters : StackParameters
     squashed : bool
-        Whether the scatter of T(x) is wanted beside that of x; it is the same where T is linear.
+        True to compute the scatters of both x and T(x). They are the same if T is linear.
     weights : tuple of ndarray of shape (d, d + 1)
-        W¹, …, Wᵏ: not the scatter of x, but that of T(hᵏ) is wanted.
+        Weights W¹, …, Wᵏ. If there are any, only the scatter of T(hᵏ) is computed.
     """
 
     parameters: StackParameters
@@ -374,20 +379,21 @@ class Part:
 
     @property
     def count(self) -> int:
-        """How many scatters that are, one or two."""
+        """Number of scatters, one or two."""
         return 2 if self.squashed and not self.weights and not squashing_of(self.parameters.squashing).linear else 1
 
     def of(
         self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS, sample_weight: Array | None = None
     ) -> tuple[Scatter, ...]:
-        """Return the scatters of a block; `start` is the number of its first row in the whole.
+        """Return the scatters of a block of rows.
 
-        With weights of its rows they are Σ wᵢ xᵢ xᵢᵀ, of the first layers only.
+        With sample weights the scatters of x and T(x) are Σ wᵢ xᵢ xᵢᵀ. `start` is the number of rows before this
+        block.
 
         Raises
         ------
         ValueError
-            If a value is NaN or infinite, with its row in the whole.
+            If a value is NaN or infinite. The message names the row.
         """
         n, d = rows.shape
         if not n:
@@ -404,14 +410,14 @@ class Part:
 def _scatters(
     rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
 ) -> Iterator[Scatter]:
-    """Yield the scatter of the rows and, if wanted, of the squashed rows, made in one pass."""
+    """Yield the scatter of the rows and, with `squashed`, of the squashed rows, from one pass."""
     n, d = rows.shape
     values = _Products(d, parameters, False, start)
     size = min(parameters.batch_size, _block_rows(d))
     entered = Entered(min(size, n) if squashed else 0, d, parameters)
     others = _Products(d, parameters, squashing_of(parameters.squashing).binary) if squashed else None
     for top in range(0, n, size):
-        # Aligned, for of rows that came over a wire another product would be made, with other bits.
+        # Align the rows: BLAS rounds differently for unaligned arrays, such as those received from a worker.
         block = in_dtype(np.asarray(rows[top : top + size]), parameters.dtype, start + top)
         piece = np.require(block, requirements=["C", "A"])
         some = None if weights is None else weights[top : top + size]
@@ -428,7 +434,7 @@ def _scatters(
 def _sparse_scatters(
     rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
 ) -> Iterator[Scatter]:
-    """Yield the same of a CSR matrix, never written out: what is not stored is 0, and squashed T(0)."""
+    """Yield the same scatters for a CSR matrix without making it dense; values that are not stored become T(0)."""
     rows = without_duplicates(rows)
     with np.errstate(over="ignore"):
         values = rows.data.astype(parameters.dtype).astype(np.float64)
@@ -446,14 +452,14 @@ def _sparse_scatters(
     entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
     constant = float(entered[-1])
     other = _sparse_scatter(rows, entered[:-1] - constant, weights, progress.part(0.5, 1.0))
-    if constant:  # the scatter of U + c from that of U
+    if constant:  # compute the scatter of U + c from the scatter of U
         np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
         np.add(other.sums, other.n * constant, out=other.sums)
     yield other
 
 
 def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: Progress) -> Scatter:
-    """Return the scatter of a CSR matrix with these values in place of its own."""
+    """Return the scatter of a CSR matrix whose stored values are replaced by `values`."""
     n, d = rows.shape
     inner = np.zeros((d, d))
     stored = rows.indptr.astype(np.int64)
@@ -478,31 +484,31 @@ def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: 
 
 
 def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> InputScatter:
-    """Return the scatter of the rows and of the squashed rows, in one pass.
+    """Return the scatters of the rows and of the squashed rows, computed in one pass.
 
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        An array, memmap or CSR matrix, read in blocks.
+        Array, memmap or CSR matrix, which is read in blocks.
     parameters : StackParameters
-        Its threshold, squashing, dtype, batch size and `sums` are used.
+        Threshold, squashing function, data type, batch size and `sums` are used.
 
     Raises
     ------
     ValueError
-        If a value is NaN or infinite, with its row.
+        If a value is NaN or infinite. The message names the row.
     """
     scatters = [scatter.matrix for scatter in Part(parameters).of(rows, progress=progress)]
     return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
 
 
 def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
-    """Return rows in another dtype; `start` is the number of the first.
+    """Return rows converted to a data type; `start` is the number of the first row.
 
     Raises
     ------
     ValueError
-        If a value is too large for it.
+        If a value is too large for the data type.
     """
     try:
         with np.errstate(over="raise"):
@@ -515,13 +521,13 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 def _refuse_large(row: int, column: int, value: float, dtype: str) -> NoReturn:
     raise ValueError(
-        f"X contains {value:.3g} in row {row}, feature {column}, more than {dtype} can hold; "
+        f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
         "scale the features to about 1"
     )
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise ValueError if a value of some rows is not finite, with its row, counted from that of the first."""
+    """Raise ValueError with the place of the first value that is not finite; `start` is the number of the first row."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
@@ -534,7 +540,7 @@ def _refuse_value(row: int, column: int, value: float) -> NoReturn:
 
 
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the scatter of [W t, 1] from that of t: W̃ S_T W̃ᵀ."""
+    """Return the scatter W̃ S_T W̃ᵀ of [W t, 1], given the scatter S_T of [t, 1]."""
     d = len(weights)
     progress.report(0.0)
     half = product(weights, squashed, progress)
@@ -552,11 +558,21 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
 
 
 class Activations:
-    """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer.
+    """Squashed representations T(h⁰), T(h¹), … of all rows, computed in blocks, with one pass per layer.
 
-    The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given; else the squashed ones are, as
-    bits, from each of the given number of passes to the next. Weights of layers below say where to begin; of rows, in
-    the scatters.
+    Parameters
+    ----------
+    rows : array, memmap or CSR matrix of shape (n, d)
+    parameters : StackParameters
+    passes : int
+        Number of passes that will be made.
+    out : ndarray, optional
+        Array that stores the representations [h⁰ | h¹ | …]. Without it, binary representations are stored as bits
+        between passes, and others are computed again in each pass.
+    below : sequence of ndarray of shape (d, d + 1)
+        Weights of layers that are applied before the first pass.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the rows in the scatters.
     """
 
     def __init__(
@@ -581,11 +597,11 @@ class Activations:
 
     @property
     def passed(self) -> int:
-        """Number of passes made."""
+        """Number of layers applied so far."""
         return len(self._steps)
 
     def advance(self, weights: Array, progress: Progress) -> Scatter:
-        """Apply one more layer to all rows and return the scatter of what comes out, squashed."""
+        """Apply one more layer to all rows and return the scatter of its squashed output."""
         p, (n, d) = self._parameters, self._rows.shape
         step = self._step(weights)
         total = _Products(d, p, self._binary)
@@ -615,7 +631,7 @@ class Activations:
         return weights.T.astype(self._parameters.dtype, order="C")
 
     def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
-        """Return [T(h), 1] of some rows, h the representation reached so far."""
+        """Return [T(h), 1] of some rows, where h is the current representation."""
         p, d = self._parameters, self._rows.shape[1]
         if self._out is not None:
             column, block = len(self._steps) * d, self._out[start:stop]

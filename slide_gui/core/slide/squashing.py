@@ -1,4 +1,4 @@
-"""The functions between two layers (§4 of the paper), one entry each."""
+"""The squashing functions between two layers (§4 of the paper)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Squashing(Choice):
     Attributes
     ----------
     apply : callable
-        (values, t) → T(values), of the same shape; a bool says 0 or 1.
+        Function (values, t) → T(values) that keeps the shape. A boolean result means 0 or 1.
     uses_threshold : bool
-        Whether t matters.
+        True if the function depends on the threshold t.
     binary : bool
-        Whether T(a) is 0 or 1 whatever a, so that float32 sums of products of it are exact.
+        True if T(a) is always 0 or 1, so that float32 sums of its products are exact.
     linear : bool
-        Whether T(a) = a, so that the scatter of T(a) is that of a.
+        True if T(a) = a, so that T(a) and a have the same scatter.
     """
 
     apply: Callable[[Values, float], Values | NDArray[np.bool_]]
@@ -69,33 +69,33 @@ SQUASHINGS = table_of(
 
 
 def squashing_of(name: object) -> Squashing:
-    """Return the function of a name, a key of `SQUASHINGS`.
+    """Return the squashing function with the given key of `SQUASHINGS`.
 
     Raises
     ------
     ValueError
-        If there is none.
+        If no function has this key.
     """
     return check_choice("squashing", name, SQUASHINGS)
 
 
 def squash(name: str, values: Values, threshold: float, out: Values | None = None) -> Values:
-    """Return T(values), of the same shape and dtype.
+    """Return T(values), with the shape and data type of the values.
 
     Parameters
     ----------
     name : str
-        As `squashing_of` takes it.
+        Key of `SQUASHINGS`.
     values : ndarray
     threshold : float
-        t, for those that use it.
+        Threshold t, for functions that use it.
     out : ndarray, optional
-        Filled and returned in place of a new array, in its own dtype.
+        Array to fill and return. Its data type may differ from that of the values.
 
     Raises
     ------
     ValueError
-        If the name is none.
+        If no function has this name.
     """
     squashed = squashing_of(name).apply(values, threshold)
     if out is None:

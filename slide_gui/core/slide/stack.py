@@ -38,12 +38,11 @@ __all__ = [
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
-Rows = Any  # an array, a memmap or a CSR matrix; to be fitted also `BlockRows`
+Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 
-# Of features × features, that a fit works with beside the weights and the scatter of each layer; at hardly any noise,
-# where W is corrected, two more.
+# Number of d × d matrices that a fit needs in addition to the weights and scatters of the layers.
 _MATRICES = 4
-_ROWS = 4096  # that are squashed at a time
+_ROWS = 4096  # rows squashed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +52,11 @@ class Layer:
     Attributes
     ----------
     weights : ndarray of shape (d, d + 1), float64
-        Wᵏ, bias last.
+        Weights Wᵏ, with the bias in the last column.
     error : float
-        Expected squared reconstruction error per feature and sample of the layer's own input, over all corruptions.
+        Expected squared error per feature and sample with which the layer reconstructs its input, over all corruptions.
     scatter : ndarray of shape (d + 1, d + 1) or None
-        Scatter of what the layer was fitted on; None for a layer read from a file.
+        Scatter of the layer's input; None for a layer read from a file.
     """
 
     weights: Array
@@ -67,14 +66,15 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Fitted layers and what they were fitted with.
+    """A fitted stack of linear denoisers and its parameters.
 
     Attributes
     ----------
+    parameters : StackParameters
     layers : tuple of Layer
-        Fewer than ``parameters.depth`` while the fit is under way.
+        The fitted layers, fewer than ``parameters.depth`` during the fit.
     n_features, n_samples : int
-        d and n of the rows it was fitted on.
+        Number of features d and of rows n in the training set.
     """
 
     parameters: StackParameters
@@ -85,19 +85,19 @@ class Stack:
     def transform(
         self, rows: Rows, *, out: NDArray[np.floating] | None = None, progress: Progress = NO_PROGRESS
     ) -> NDArray[np.floating]:
-        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d), in the stack's dtype.
+        """Return the representations [h⁰ | h¹ | … | hˡ] of rows, of shape (n, (l + 1)·d), in the stack's data type.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            An array, memmap or CSR matrix. Of a Dask array the result is one, too, lazy, chunk by chunk.
+            Array, memmap or CSR matrix. For a Dask array the result is a lazy Dask array with the same chunks.
         out : ndarray of shape (n, (l + 1)·d), optional
-            Filled and returned in place of a new array.
+            Array to fill and return. By default a new one is created.
 
         Raises
         ------
         ValueError
-            If the rows do not have the number of features of the fit, or `out` is of another shape or dtype.
+            If the rows do not have the features of the fit, or if `out` has the wrong shape or data type.
         """
         d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
@@ -113,28 +113,30 @@ class Stack:
 
     @cached_property
     def matrices(self) -> tuple[NDArray[np.floating], ...]:
-        """W̃ᵏ transposed, (d + 1, d), of every layer in the stack's dtype: what [T(h), 1] is multiplied with."""
+        """The transposed weights of each layer, of shape (d + 1, d), in the stack's data type."""
         return tuple(layer.weights.T.astype(self.parameters.dtype, order="C") for layer in self.layers)
 
     def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
-        """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
+        """Return the list [h⁰, h¹, …, hˡ] of representations, each of shape (n, d)."""
         joined = self.transform(rows, progress=progress)
         d = self.n_features
         return [joined[:, k * d : (k + 1) * d] for k in range(len(self.layers) + 1)]
 
     def noise_path(self, layer: int) -> NoisePath:
-        """Return the noise path of layer 1 … l, the layers below it as fitted.
+        """Return the weights of a layer, 1 to l, as a function of the noise level; the layers below stay as fitted.
 
         Raises
         ------
         ValueError
-            If there is no such layer, or it was read from a file and its scatter was not kept.
+            If the layer does not exist, or if it was read from a file and thus has no scatter.
         """
         if not 1 <= layer <= len(self.layers):
             raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
         scatter = self.layers[layer - 1].scatter
         if scatter is None:
-            raise ValueError("this stack was read from a file, which keeps no scatter: fit it again for a noise path")
+            raise ValueError(
+                "this stack was read from a file, which does not store the scatter: fit it again for a noise path"
+            )
         return NoisePath(scatter, self.parameters.ridge)
 
 
@@ -152,33 +154,34 @@ def fit_stack(
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        An array, memmap or CSR matrix, read in blocks; `Blocks` or a Dask array, gone over once for each layer. n is at
-        least 2.
+        Array, memmap or CSR matrix, which is read in blocks, with at least 2 rows. `Blocks` and Dask arrays are read
+        once for each layer.
+    parameters : StackParameters
     scatter : InputScatter, optional
-        From `input_scatter` of the same rows, to leave out the first pass.
+        Result of `input_scatter` for the same rows. It saves the first pass over the rows.
     out : ndarray of shape (n, (l + 1)·d), optional
-        Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit;
-        not of `Blocks` nor of a Dask array.
+        Array to fill with the representations of the rows. This is faster than a later `Stack.transform`, because the
+        fit computes most of them. Not available for `Blocks` and Dask arrays.
     sample_weight : ndarray of shape (n,), optional
-        Weights wᵢ ≥ 0 of the rows, some above 0: the scatters are Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not with `scatter`, nor of `Blocks` or a
-        Dask array.
+        Weights wᵢ ≥ 0 of the rows, some of them above 0. The scatters are then Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not available together with
+        `scatter`, nor for `Blocks` and Dask arrays.
     progress : Progress
-        Gets the stack so far as payload after each layer.
+        Receives the unfinished stack after each layer.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, a value is not finite, there are fewer than two rows or no features, or rows in
-        blocks have weights.
+        If a parameter is out of range, if a value is not finite, if there are fewer than two rows or no features, or
+        if rows in blocks have weights.
     MemoryError
-        If so many features and layers need more than there is.
+        If the fit needs more memory than is available.
     """
     parameters = parameters.checked()
     rows = dask_rows(rows) if is_dask(rows) else rows
     if len(rows.shape) != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     if sample_weight is not None and isinstance(rows, BlockRows):
-        raise ValueError("sample_weight is not taken with rows in blocks or a Dask array; give the rows as one array")
+        raise ValueError("sample_weight cannot be used with Blocks or a Dask array; give the rows as one array")
     _refuse_too_large(rows.shape[0], rows.shape[1], parameters)
     if out is not None:
         room_for_features(rows.shape, parameters, out)
@@ -193,7 +196,7 @@ def fit_stack(
     )
     stack, passed = Stack(parameters, (), rows.shape[1], rows.shape[0]), 0
     for k in range(parameters.depth):
-        below = k - 2 if values else k - 1  # the layer whose output, squashed, must be passed over next
+        below = k - 2 if values else k - 1  # index of the layer whose squashed output the next pass sums
         if below >= 0:
             passed += 1
             part = progress.part(passed / (1 + passes), (passed + 1) / (1 + passes))
@@ -223,14 +226,14 @@ def fit_stack(
 def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
-    """Return the scatter of the rows and of the squashed rows; the same twice where only that of the rows is used."""
+    """Return the scatters of the rows and of the squashed rows; the same one twice if only the first is used."""
     part = Part(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))
     else:
         scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
-    while scatters:  # each goes as soon as it is copied
+    while scatters:  # frees each scatter right after copying it
         matrices.append(scatters.pop().matrix)
     return matrices[-1], matrices[0]
 
@@ -238,14 +241,14 @@ def _entry(
 def room_for_features(
     shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
 ) -> NDArray[np.floating]:
-    """Return a new array for [h⁰ | h¹ | … | hˡ] of rows of this shape (n, d), or the given one if it is as it must be.
+    """Return an array for the representations [h⁰ | h¹ | … | hˡ] of rows of shape (n, d).
 
     Raises
     ------
     ValueError
-        If the given one is of another shape or dtype.
+        If `out` is given and has the wrong shape or data type.
     MemoryError
-        If there is no room for a new one.
+        If a new array needs more memory than is available.
     """
     (n, d), dtype = shape, np.dtype(parameters.dtype)
     wanted = n, (parameters.depth + 1) * d
@@ -264,14 +267,14 @@ def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floa
 
 
 def _refuse_too_large(n: int, d: int, parameters: StackParameters) -> None:
-    """Refuse at once what would end in a lack of memory after a long time."""
+    """Raise MemoryError before a long fit that would run out of memory."""
     depth, what = parameters.depth, f"a fit of {parameters.depth} layers to {d} features"
     check_free(fit_bytes(n, d, parameters), what, "use fewer features")
     empty((2 * depth + _MATRICES, d + 1, d + 1), np.dtype(float), what, "use fewer features")
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
-    """Return about how many bytes a fit to n rows of d features takes at its peak, above its input."""
+    """Return the approximate peak memory, in bytes, of a fit to n rows of d features, without its input."""
     matrix, depth = 8 * (d + 1) ** 2, parameters.depth
     item = 8 if parameters.dtype == "float64" else 4
     corrected = 1 if parameters.noise < 0.1 else 0
@@ -280,7 +283,7 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
-    """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
+    """Fill `out` with the representations of the rows; the layers up to `done` are already filled."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
     entered = Entered(min(size, n), d, p)
@@ -298,9 +301,9 @@ _FEWEST_VARYING = 0.01
 
 
 def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
-    """Return a warning if hardly any feature differs between rows after the threshold, else an empty text.
+    """Return a warning if hardly any feature differs between rows after the threshold, or an empty text.
 
-    Looks at 4 096 evenly spaced rows at most.
+    The check uses at most 4 096 evenly spaced rows.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""The multi-width support vector machine: its kernel, its solvers, and how widths and C are found."""
+"""The multi-width support vector machine: kernel, solvers, and selection of widths and C."""

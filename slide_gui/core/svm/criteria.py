@@ -1,4 +1,4 @@
-"""Criteria by which the widths are learned, one entry each, with their gradients."""
+"""Criteria for learning the kernel widths, and their gradients."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _TILE = 256
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A criterion at one kernel.
+    """Value and gradient of a criterion at one kernel.
 
     Attributes
     ----------
     value : float
-        J.
+        Criterion J.
     gradient : ndarray of shape (n, n)
-        G = ∂J/∂K̃, every entry of K̃ = K + 1/C taken as a variable of its own.
+        G = ∂J/∂K̃, where every entry of K̃ = K + 1/C is an independent variable.
     beta : ndarray
-        Signed dual coefficients, a start for a neighbouring kernel.
+        Signed dual coefficients, which can start the solver at a neighbouring kernel.
     n_support : int
-        Support vectors.
+        Number of support vectors.
     """
 
     value: float
@@ -45,7 +45,7 @@ class Evaluation:
 
 
 def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress = NO_PROGRESS) -> None:
-    """Take sym(a bᵀ) = (a bᵀ + b aᵀ)/2 off a matrix in place, for two vectors or two matrices of columns."""
+    """Subtract sym(a bᵀ) = (a bᵀ + b aᵀ)/2 from a matrix in place, for two vectors or two matrices of columns."""
     a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
     for top in range(0, len(matrix), _TILE):
         tile = slice(top, top + _TILE)
@@ -54,7 +54,7 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
 
 
 def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
-    """Return an (n, n) matrix with the given one in these rows and columns, and 0 elsewhere."""
+    """Return an (n, n) matrix with the given values in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
     for top in range(0, len(places), _TILE):
         whole[np.ix_(places[top : top + _TILE], places)] = matrix[top : top + _TILE]
@@ -62,16 +62,16 @@ def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress =
     return whole
 
 
-_STEEPNESS = 5.0  # s of ½(1 + tanh(−s y f)), which stands for "y f < 0"
+_STEEPNESS = 5.0  # s of ½(1 + tanh(−s y f)), the smooth approximation of the error y f < 0
 
 
 def relative(weights: Array | None) -> Array | float:
-    """Return weights with a mean of 1; 1 where there are none."""
+    """Return the weights divided by their mean, or 1 if there are none."""
     return 1.0 if weights is None else weights / weights.mean()
 
 
 def ridges(ridge: float, weights: Array | None) -> Array | float:
-    """Return what stands on the diagonal of K̃ above that of K: 1/(C wᵢ)."""
+    """Return the values 1/(C wᵢ) that K̃ adds to the diagonal of K."""
     return ridge if weights is None else ridge / weights
 
 
@@ -85,14 +85,17 @@ def hold_out(
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
-    """Return J = (1/m) Σ ½(1 + tanh(−s y f)) over the m points held out, f trained on the others, and its G.
+    """Return the smoothed error on held-out points and its gradient G.
 
-    With weights it is their weighted mean.
+    The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, where f is trained on the others. With
+    weights it is the weighted mean.
 
-    Parameters as in `radius_margin`, and
-
+    Parameters
+    ----------
+    kernel, y, ridge, weights, start, progress
+        Same as in `radius_margin`.
     held_out : ndarray of shape (n,), bool
-        The points not trained on; both classes must remain among the others.
+        True for the held-out points. The other points must include both classes.
     """
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner = take_submatrix(kernel, train, progress)
@@ -123,7 +126,10 @@ def press(
     weights: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
-    """Return J = mean r², r = β / diag A, A the top-left block of H⁻¹ over all points, β = A y; and its G.
+    """Return the leave-one-out squared error of kernel ridge regression and its gradient G.
+
+    The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left block of H⁻¹ over all points, where
+    H is K̃ bordered by ones.
 
     Parameters
     ----------
@@ -134,9 +140,9 @@ def press(
     ridge : float
         1/C.
     weights : ndarray of shape (n,), optional
-        Of the squares that the regression minimises, and of the errors in their mean.
+        Weights of the squared errors, both in the regression and in their mean.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     """
     n, columns = targets.shape
     share = relative(None if weights is None else weights[:, None])
@@ -162,31 +168,34 @@ def radius_margin(
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
-    """Return J = R² yᵀβ / n, R² = 1 + 1/C − mean(K̃), and G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n.
+    """Return the radius over margin and its gradient G.
+
+    The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
+    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n.
 
     Parameters
     ----------
     kernel : ndarray of shape (n, n)
         K without the ridge.
     y : ndarray of shape (n,)
-        −1 or 1.
+        Labels −1 or 1.
     ridge : float
         1/C.
     weights : ndarray of shape (n,), optional
-        Of the points: C of each is multiplied with its weight. Refused here, where errors are counted and not weighted.
+        Weights of the points, by which C is multiplied. This criterion counts errors and accepts no weights.
     start : ndarray of shape (n,), optional
-        Coefficients of a neighbouring kernel.
+        Coefficients at a neighbouring kernel, from which the solver starts.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
 
     Raises
     ------
     ValueError
-        With weights.
+        If weights are given.
     """
     if weights is not None:
         raise ValueError(
-            "the radius-margin criterion bounds how many points are wrong and is not defined with weights; "
+            "the radius-margin criterion bounds the number of misclassified points and is not defined with weights; "
             "choose span, hold-out or press, or leave the weights out"
         )
     n = len(y)
@@ -200,7 +209,7 @@ def radius_margin(
     return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
 
 
-_SMOOTHING = 0.1  # η: points about to leave the active set leave it gradually
+_SMOOTHING = 0.1  # η: with it, points leave the active set gradually and not abruptly
 _LEAST = 1e-10
 
 
@@ -213,11 +222,11 @@ def span(
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
-    """Return the smoothed leave-one-out error and its G, zero outside the active set.
+    """Return the smoothed leave-one-out error and its gradient G, which is zero outside the active set.
 
-    With Δ = η/|β|, A the top-left block of (H + diag(Δ, 0))⁻¹ and S = 1/diag A − Δ, the outputs left out are
-    o = 1 − y β S and J = (1/n) Σ ½(1 + tanh(−s o)). Parameters as in `radius_margin`. A point with a weight is left out
-    as a whole, and J is the weighted mean.
+    Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, where H is K̃ bordered by ones, and let
+    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). For
+    parameters see `radius_margin`. With weights, J is the weighted mean, and a point is left out with its full weight.
     """
     n = len(y)
     svm = optimum(kernel, y, ridges(ridge, weights), start=start, progress=progress)
@@ -233,7 +242,7 @@ def span(
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
-    # Coefficients have the sign of their labels, but for rounding.
+    # Except for rounding, coefficients have the sign of their labels.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
@@ -248,16 +257,17 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Criterion(Choice):
-    """What learning the widths minimises.
+    """A criterion that learning the widths can minimise.
 
     Attributes
     ----------
     evaluate : callable
-        (kernel, labels of −1 and 1, ridge, weights=…, progress=…) → Evaluation; for two classes also with start=….
+        Function (kernel, labels of −1 and 1, ridge, weights=…, progress=…) → Evaluation. It also
+        accepts start=… if the criterion is defined for two classes.
     any_classes : bool
-        Whether it takes one column of labels a class; if not, it is of two classes.
+        True if the criterion accepts one column of labels per class; otherwise it is defined for two classes.
     holds_out : bool
-        Whether it also takes held_out=…, which needs a class of at least two rows.
+        True if the criterion also accepts held_out=…, which requires a class of at least two rows.
     """
 
     evaluate: Callable[..., Evaluation]
@@ -266,11 +276,11 @@ class Criterion(Choice):
 
 
 CRITERIA = table_of(
-    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound of the error", radius_margin),
+    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound on the error", radius_margin),
     Criterion(
         "span",
         "span (leave-one-out)",
-        "the smoothed leave-one-out error by the span of the support vectors, good for two classes at much noise",
+        "the smoothed leave-one-out error from the span of the support vectors, good for two classes at high noise",
         span,
     ),
     Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
@@ -289,16 +299,16 @@ LEARNED_BY = table_of(
     Choice(AUTO, "automatic", "an estimate of the error, span for two classes and press for more"),
     *CRITERIA.values(),
 )
-"""What can be asked for."""
+"""All criteria that a parameter may name."""
 
 
 def resolved(criterion: str, n_classes: int) -> str:
-    """Return the key in `CRITERIA` that a key in `LEARNED_BY` stands for.
+    """Return the key in `CRITERIA` for a key in `LEARNED_BY`; "auto" depends on the number of classes.
 
     Raises
     ------
     ValueError
-        If it is none of them.
+        If the key is unknown.
     """
     check_choice("criterion", criterion, LEARNED_BY)
     if criterion == AUTO:
@@ -319,32 +329,32 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a criterion on any number of classes.
 
-    One of any classes has one column a class (one for two classes). With more than two, J of the others is the mean
-    over the one-vs-one problems, each on its own points.
+    A criterion of any number of classes gets one column of labels per class, or one column for two classes. For other
+    criteria and more than two classes, J is the mean over the one-vs-one problems.
 
     Parameters
     ----------
     criterion : str
-        Key in `CRITERIA`.
+        Key of `CRITERIA`.
     kernel : ndarray of shape (n, n)
         K without the ridge.
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1.
+        Class codes 0 … k − 1.
     ridge : float
         1/C.
     held_out : ndarray of bool, shape (n,)
-        For a criterion that holds out.
+        True for held-out points, if the criterion uses them.
     starts : dict, optional
-        Coefficients of each pair at a neighbouring kernel; filled with those found.
+        Coefficients of each pair of classes at a neighbouring kernel; replaced by the new coefficients.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     weights : ndarray of shape (n,), optional
-        Positive, of the points.
+        Positive weights of the points.
 
     Raises
     ------
     ValueError
-        If the criterion is unknown, needs a class of at least two rows, or is not defined with weights.
+        If the criterion is unknown, if it requires a class of at least two rows, or if it is not defined with weights.
     """
     chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1
@@ -378,5 +388,5 @@ def evaluate(
 
 def _some(held_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if not held_out.any():
-        raise ValueError("two classes of one row each; the hold-out criterion needs a class of at least two")
+        raise ValueError("the hold-out criterion needs a class of at least two rows, but two classes have one row each")
     return held_out

@@ -1,4 +1,4 @@
-"""Two-class SVM training at size: working sets of the points that matter, kernel rows only for them."""
+"""Train two-class SVMs on many points: solve for small working sets and compute kernel rows only for these."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ __all__ = [
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TILE = 256  # rows a matrix–vector product, summed in float64
+_TILE = 256  # rows per matrix–vector product; the products are summed in float64
 
 
 class Room:
-    """Memory for the kernel values of one problem after another: memory used before costs nothing to fill."""
+    """Reused memory for the kernel values of consecutive problems; new memory would be slower to fill."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
 
     def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
-        """Return room for so many values; what was returned before is overwritten."""
+        """Return memory for `count` values; this overwrites the previous result."""
         size = count * dtype.itemsize
         if size > len(self._bytes):
-            self._bytes = np.empty(0, np.uint8)  # not both at a time
+            self._bytes = np.empty(0, np.uint8)  # frees the old memory before the new is allocated
             self._bytes = np.empty(size, np.uint8)
         return self._bytes[:size].view(dtype)
 
 
 class CachedRows:
-    """Kernel rows of all points, kept in as much memory as allowed.
+    """Cache of kernel rows with a limited capacity.
 
     Parameters
     ----------
     source : KernelRows
         The kernel of the n points.
     store : ndarray of shape (capacity, n), of the source's dtype
-        Where the rows are kept.
+        Memory of the cached rows.
     tol : float
-        Of the solver: sums that single precision would disturb by more are made in float64.
+        Tolerance of the solver. Sums are computed in float64 if float32 is too coarse for it.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     """
 
     def __init__(self, source: KernelRows, store: NDArray[np.floating], tol: float, progress: Progress) -> None:
@@ -66,14 +66,14 @@ class CachedRows:
         self._used = 0
 
     def keep_all(self) -> None:
-        """Make the rows of all points at once, by halves; there must be room."""
+        """Compute and cache the rows of all points at once; the capacity must be sufficient."""
         n = len(self._slot)
         every = np.arange(n)
         self._source.kernel(every, every, out=self._store[:n], progress=self._progress)
         self._slot[:], self._used = every, n
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the kernel among some points: from kept rows where there are any, computed where not."""
+        """Return the kernel between some points, from cached rows as far as possible."""
         stored = self._slot[points] >= 0
         if not stored.any():
             return self._source.kernel(points, points, out=out, progress=self._progress)
@@ -93,9 +93,9 @@ class CachedRows:
         return out
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return Σ_p factor_p k(p, ·) over all points, keeping new rows while there is room.
+        """Return Σ_p factor_p k(p, ·) at all points, and cache new rows while there is capacity.
 
-        `keep` are the points whose rows stay when room has to be made.
+        If the cache is full, only the rows of `points` and `keep` stay in it.
         """
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
@@ -124,10 +124,10 @@ class CachedRows:
         return total
 
     def _compact(self, keep: Indices) -> None:
-        """Drop the rows of points that are not to be kept."""
+        """Remove all rows from the cache, except for the points `keep`."""
         stay = keep[self._slot[keep] >= 0]
         stay = stay[np.argsort(self._slot[stay])]
-        for target, point in enumerate(stay):  # in place: a row never moves behind one not yet moved
+        for target, point in enumerate(stay):  # works in place, because rows only move forwards in rising order
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
@@ -136,39 +136,41 @@ class CachedRows:
         self._used = len(stay)
 
 
-WHOLE = 1000  # points up to which the whole kernel matrix is made
+WHOLE = 1000  # largest number of points for which the entire kernel matrix is computed
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # outer steps in a row that gain nothing
-_LEAST_GAIN = 0.02  # of gap², in the dual objective; the worst pair alone gains a quarter of it, but for rounding
-_NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
-_LOOSE = 0.05  # of the gap, to which a working set is solved
-_CLOSE = 0.1  # points so near to violating their conditions join too: others' moves may make them do it
-_START_TOL = 0.1  # of the problems solved for a start
-_MANY = 0.4  # share of support vectors from which half of the whole matrix is less work than their rows
-_ERROR = 0.5  # of the tolerance, that the outputs may be off by the rounding of the kernel
+_MOST_STALLED = 8  # largest number of outer steps in a row without a gain
+_LEAST_GAIN = 0.02  # smallest gain of the dual objective, relative to gap²; without rounding one pair step gains 0.25
+_NEW_LEAST = 256  # smallest number of points that may join the support vectors in one outer step
+_LOOSE = 0.05  # tolerance of a working set, relative to the gap
+_CLOSE = 0.1  # points this close to violating their conditions join too, because the next moves may violate them
+_START_TOL = 0.1  # tolerance of the problem on a quarter of the points that gives the start
+_MANY = 0.4  # fraction of support vectors above which half of the kernel matrix is faster than their rows
+_ERROR = 0.5  # largest rounding error of the outputs, relative to the tolerance
 
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How a two-class problem is solved.
+    """Options of the solver for a two-class problem.
 
     Attributes
     ----------
     squared : bool
-        Squared hinge loss (L2-SVM); otherwise the hinge (C-SVC).
+        True for the squared hinge loss (L2-SVM), False for the hinge (C-SVC).
+    C : float
+        Penalty of errors.
     tol : float
-        Largest gap of the optimality conditions at the end, in units of the margin.
+        Largest allowed violation of the optimality conditions, in units of the margin.
     max_iter : int or None
-        Most pair steps in all.
+        Largest number of pair steps; None sets no limit.
     memory : int
-        Bytes for kernel values.
+        Number of bytes for kernel values.
     seed : int
-        Of the quarter of points solved first.
+        Seed of the random quarter of the points that is solved first.
     shuffled : bool
-        Whether the points of each class come in random order, so that any first of them are a fair sample.
+        True if the points of each class are in random order, so that the first ones are a random sample.
     exact : bool
-        Whether the gap of the solution has to hold in float64 if the kernel values are in float32.
+        True to verify the optimality gap in float64 if the kernel values are float32.
     """
 
     squared: bool
@@ -182,18 +184,18 @@ class SolverOptions:
 
     @property
     def limit(self) -> int:
-        """Most pair steps."""
+        """Largest number of pair steps."""
         return 2**62 if self.max_iter is None else self.max_iter
 
     @property
     def ridge(self) -> float:
-        """What is added to the kernel's diagonal."""
+        """Value added to the diagonal of the kernel."""
         return 1.0 / self.C if self.squared else 0.0
 
 
 @dataclass(frozen=True)
 class SolverStep:
-    """What one outer step reports."""
+    """State of the solver after one outer step."""
 
     iteration: int
     gap: float
@@ -209,11 +211,11 @@ class Solution:
     beta : ndarray of shape (n,)
         Signed dual coefficients y α.
     gap : float
-        Of the optimality conditions; computed in float64 wherever the rounding of float32 might matter.
+        Largest violation of the optimality conditions, computed in float64 if float32 could be too coarse.
     steps : int
-        Pair steps taken.
+        Number of pair steps.
     converged : bool
-        Whether the gap is below the tolerance.
+        True if the gap is below the tolerance.
     residual : ndarray of shape (n,)
         y − K̃β.
     """
@@ -227,13 +229,23 @@ class Solution:
 
 
 def largest_store(n: int, memory: int) -> int:
-    """Return the most bytes of kernel values that are kept for n points, of those that may be."""
+    """Return the largest number of bytes of kernel values that the solver uses for n points within the memory."""
     _, largest, capacity = _division(n, memory // 4)
     return 4 * (largest**2 + capacity * n)
 
 
 def _division(n: int, floats: int) -> tuple[bool, int, int]:
-    """Return whether the whole matrix of n points is made, else the largest working set, and how many rows are kept."""
+    """Divide memory for n points between working set and cache.
+
+    Returns
+    -------
+    entire : bool
+        True if the entire kernel matrix is computed.
+    largest : int
+        Number of points in the largest working set.
+    capacity : int
+        Number of rows in the cache.
+    """
     if n <= WHOLE and 2 * n * n <= floats:
         return True, n, 0
     largest = max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
@@ -241,7 +253,7 @@ def _division(n: int, floats: int) -> tuple[bool, int, int]:
 
 
 def least_memory(n: int, itemsize: int = 4) -> int:
-    """Return the least bytes of kernel values, each of `itemsize` bytes, with which n points can be trained."""
+    """Return the smallest memory, in bytes, with which n points can be trained; a value takes `itemsize` bytes."""
     small = min(n, SMALLEST_SET)
     return itemsize * (small * small + 2 * small * n)
 
@@ -263,29 +275,30 @@ def solve(
     source : KernelRows
         The kernel of the n points.
     y : ndarray of shape (n,)
-        −1 or 1, both present.
+        Labels −1 or 1, both present.
+    options : SolverOptions
     weights : ndarray of shape (n,), optional
-        Positive; C of a point is that of the options times its weight.
+        Positive weights, by which the C of each point is multiplied.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients to start from (of a neighbouring problem, say); made feasible first.
+        Signed dual coefficients to start from, for example from a neighbouring problem. They need not be feasible.
     room : Room, optional
-        Memory that an earlier problem used.
+        Memory of an earlier problem to use again.
     progress : Progress
-        Told a `SolverStep` at every outer step.
+        Receives a `SolverStep` at every outer step.
 
     Raises
     ------
     Cancelled
-        By the progress.
+        If the progress cancels.
     MemoryError
-        If the stated memory cannot hold the smallest working set.
+        If `options.memory` is too small for the smallest working set.
     """
     n = len(y)
     least = least_memory(n, source.dtype.itemsize)
     if options.memory < least:
         raise MemoryError(
             f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, more than the "
-            f"{options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
+            f"limit of {options.memory / 1e6:.0f} MB; raise the memory or use fewer points"
         )
     box = Box.of(y, np.inf if options.squared else options.C if weights is None else options.C * weights)
     ridge = options.ridge if weights is None else options.ridge / weights
@@ -329,7 +342,7 @@ def solve(
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
-    """Return a solution whose gap counts the rounding of float64 as well, if that is not far below the tolerance."""
+    """Add the rounding error of float64 to the gap of a solution, unless it is far below the tolerance."""
     error = rounding * float(np.abs(solution.beta).sum())
     if error < _ERROR * tol:
         return solution
@@ -337,7 +350,7 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 
 
 def exact_product(source: KernelRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-    """Return K β in float64 at some points, all β of the others being 0; from tiles that take little memory."""
+    """Return K β in float64 at some points, where β is 0 at all others; the tiles need little memory."""
     values, total = beta[points], np.zeros(len(points))
     for top in range(0, len(points), _TILE):
         here = slice(top, top + _TILE)
@@ -356,13 +369,13 @@ def exact_product(source: KernelRows, beta: Array, points: Indices, progress: Pr
 
 
 def _first_quarter(y: Array) -> Indices:
-    """Return the first quarter of each class, of at least one point, sorted."""
+    """Return the sorted indices of the first quarter of each class, at least one point each."""
     parts = (np.flatnonzero(y == label) for label in (-1.0, 1.0))
     return np.sort(np.concatenate([members[: max(1, len(members) // 4)] for members in parts]))
 
 
 def _stratified(y: Array, size: int, seed: int) -> Indices:
-    """Return `size` points or a few more, sorted, with the classes in proportion and none left out."""
+    """Return about `size` random points, sorted, with the classes in proportion and at least one point each."""
     rng = np.random.default_rng(seed)
     parts = []
     for label in (-1.0, 1.0):
@@ -372,19 +385,19 @@ def _stratified(y: Array, size: int, seed: int) -> Indices:
 
 
 def _feasible(beta: Array, box: Box) -> Array:
-    """Return the coefficients clipped to the box, the heavier side scaled down until they add up to 0."""
+    """Return coefficients clipped to the box, with the sign of larger weight scaled down so that they add up to 0."""
     beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
-    if abs(positive - negative) <= 1e-9 * positive:  # feasible to rounding: coefficients at C stay at C
+    if abs(positive - negative) <= 1e-9 * positive:  # already feasible, and coefficients at C must stay at C
         return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
 class _Outer:
-    """The outer loop over working sets."""
+    """Outer loop over working sets."""
 
     def __init__(
         self,
@@ -410,12 +423,14 @@ class _Outer:
         self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
     def corrected(self, solution: Solution, error: float) -> Solution:
-        """Return a solution whose gap is computed in float64, solving on from there while that closes it.
+        """Compute the gap of a solution in float64, and continue to solve while that reduces the gap.
 
         Parameters
         ----------
+        solution : Solution
         error : float
-            A bound on the error of the residuals: what satisfies its conditions by more than that is left as it is.
+            Bound on the error of the residuals. Points that satisfy their conditions by clearly more are not
+            recomputed.
         """
         best = np.inf
         while True:
@@ -437,7 +452,7 @@ class _Outer:
             solution = self.run(beta, solution.steps, residual)
 
     def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
-        """Solve from a feasible β, after so many steps taken before; with its residuals y − K̃β if they are known."""
+        """Solve from a feasible β; `steps` were taken before, and `residual` is y − K̃β if it is known."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
@@ -457,7 +472,7 @@ class _Outer:
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
-            # working sets smaller than the support vectors lower the objective at every step, not the gap
+            # If there are more support vectors than fit in a working set, each step lowers the objective, not the gap.
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
             stalled = 0 if gap < 0.99 * best or earlier - objective > _LEAST_GAIN * gap * gap else stalled + 1
             best = min(best, gap)
@@ -474,7 +489,7 @@ class _Outer:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
 
     def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
-        """Solve for the points that matter, and update the residuals of all in place."""
+        """Solve for one working set and update the residuals of all points in place."""
         points = self._working_set(residual, beta, bias)
         box, ridge = self._box.take(points), at(self._ridge, points)
         moved, _, _ = self._minimise(
@@ -488,7 +503,7 @@ class _Outer:
         return beta
 
     def _kernel(self, points: Indices) -> NDArray[np.floating]:
-        """Return K̃ among some points, in memory used before."""
+        """Return K̃ between some points, in reused memory."""
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
@@ -522,13 +537,13 @@ class _Outer:
         return minimum
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
-        """Take K̃·change off the residuals."""
+        """Subtract K̃·change from the residuals."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
             residual[points] -= at(self._ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the free support vectors and the points that violate their conditions, or nearly do, sorted."""
+        """Return the sorted working set: free support vectors and points that violate or nearly violate conditions."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         excess = residual - bias

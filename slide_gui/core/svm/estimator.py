@@ -46,85 +46,92 @@ _DTYPES = (np.float64, np.float32)
 
 @stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
 class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Support vector machine with one radial basis function width a layer (paper, section "SVM Training").
+    """Support vector machine with one radial basis function width per layer (paper, section "SVM Training").
 
-    The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …; the widths σ_t can be learned by
-    gradient descent on a bound or estimate of the generalisation error.
+    The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. Gradient descent on a bound or
+    estimate of the generalisation error can learn the widths σ_t.
 
     Parameters
     ----------
     groups : "auto", int, sequence of int, or None, default="auto"
-        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE`
-        gives them where it returns data frames (``set_output(transform="pandas")``); rows without such names are one
-        block. A number: so many blocks of equal size. A sequence: their sizes. None: one block. What does not fit the
-        columns, or contradicts their names, is refused. Arrays carry no names, so that in a pipeline of arrays this
-        cannot follow SLIDE's depth: `SLIDEClassifier` does.
+        Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``, which `SLIDE` gives its
+        data frames (``set_output(transform="pandas")``). Columns without such names form one block,
+        as with None. An integer is a number of blocks of equal size, a sequence their sizes. Blocks that do not fit
+        the columns or contradict their names raise an error. Arrays have no column names. To follow the depth of SLIDE
+        in a pipeline of arrays, use `SLIDEClassifier`.
     widths : {…} or sequence of float, default="learn"
-        The widths σ_t, one a block. "median": σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖², with σ² = number of blocks, or
-        chosen with C on held-out rows where C is None.
+        Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². σ² is
+        the number of blocks if C is given, otherwise it is selected together with C on held-out rows.
     criterion : {…}, default="auto"
-        What learning minimises: radius over margin, the smoothed leave-one-out error by the span of the support
-        vectors, the smoothed error on a held-out fifth, or the leave-one-out squared error of kernel ridge
-        regression. With more than two classes the first three are averaged over the one-vs-one problems, "press"
-        over one-vs-rest targets. "auto" is an estimate of the error: "span" with two classes, "press" with more.
-        Radius over margin is not one: on classes that are far from separable its optimum is at widths and a C so small
-        that every point is a support vector.
-        Whatever the criterion, the learned widths are compared with median widths times one scale on rows that neither
-        was learned on: rows outside the subset, or a fifth of the rows that is held out once, or twice if it has fewer
-        than 200 rows. The widths with fewer errors are used, the learned ones if they are equal; `chosen_by_` names
-        them.
+        Criterion that learning minimises. "radius-margin" is radius over margin. "span" is the smoothed leave-one-out
+        error from the span of the support vectors. "hold-out" is the smoothed error on a held-out fifth of the rows.
+        "press" is the leave-one-out squared error of kernel ridge regression. "auto" is "span" for two classes and
+        "press" for more.
+        With more than two classes, "press" is averaged over one-vs-rest targets, the others over one-vs-one problems.
+        "radius-margin" does not estimate the error. On classes that are far from separable its optimum has such small
+        widths and C that every point is a support vector.
+        With every criterion, the learned widths are compared with scaled median widths on rows used for neither. These
+        are rows outside the subset, or a held-out fifth of the rows (two fifths in turn if it has fewer than 200 rows).
+        The widths with fewer errors are used, the learned ones in a tie. `chosen_by_` reports the result.
     loss : {…}, default="squared_hinge"
-        L2-SVM or C-SVC. Widths are learned with the squared hinge in either case.
+        Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
     C : float or None, default=None
-        None: learned with the widths; chosen from 1, 10, 100, 1000 on a held-out fifth where widths are not learned,
-        by cross-validation on the rows learned on where the loss is the hinge.
+        Penalty of errors. None selects C. It is learned together with the widths, or by cross-validation on the same
+        rows if the loss is the hinge. If widths are not learned, it is selected from 1, 10, 100 and 1000 on a held-out
+        fifth of the rows.
     tol : float, default=1e-3
-        Largest violation of the optimality conditions.
+        Largest allowed violation of the optimality conditions.
     max_iter : int or None, default=None
-        Most pair steps a two-class problem; None: no limit.
+        Largest number of pair steps per two-class problem. None sets no limit.
     subset_size : int, default=2500
-        Widths are learned on a stratified subset of at most so many rows.
+        Largest number of rows in the stratified subset that widths are learned on.
     starts : int, default=2
-        How many descents, from the best points of a grid.
+        Number of descents, each from one of the best points of a grid.
     retune : bool, default=True
-        After learning on a subset, adjust C and one global scale on a held-out fifth of at most 10 000 rows, none of
-        which was learned on; nothing is adjusted where less than a fifth of the rows are such.
+        True adjusts C and one common scale of the widths after learning on a subset. The adjustment uses a held-out
+        fifth of at most 10 000 rows, all outside the subset. It is left out if less than a fifth of the rows are
+        outside the subset.
     memory : int, default=2 GiB
-        Bytes that training may use above its input.
+        Number of bytes that training may use in addition to its input.
     random_state : int, RandomState instance or None, default=None
-        Seeds the subset, the held-out rows and the solver's first quarter.
+        Seed of the subset, the held-out rows and the rows that the solver starts with.
     class_weight : dict, "balanced" or None, default=None
-        At the final widths and C, the C of a row is C times the weight of its class. "balanced": n / (n_classes · rows
-        of the class). "radius-margin" is not defined with weights and refused.
+        Weights of the classes. At the final widths, the C of a row is C times the weight of its class. "balanced" is
+        n / (n_classes · rows of the class). The criterion "radius-margin" is not defined with weights and raises an
+        error.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
     widths_ : ndarray of shape (L,)
-        σ_t.
+        Kernel widths σ_t.
     shares_ : ndarray of shape (L,)
-        Each layer's share of the kernel's exponent: (median D_t / σ_t²) / Σ.
+        Fraction of the kernel's exponent that each layer contributes: (median D_t / σ_t²) divided by its sum over the
+        layers.
     C_ : float
+        The value of C that was used.
     support_ : ndarray of int, shape (n_support,)
-        Rows of the support vectors.
+        Indices of the support vectors among the rows.
     n_support_ : ndarray of int, shape (n_classes,)
-        Support vectors of each class.
+        Number of support vectors of each class.
     dual_coef_ : ndarray of shape (n_pairs, n_support)
-        Signed dual coefficients; positive for the second class of a pair (i, j), i < j.
+        Signed dual coefficients, positive for the second class of a pair (i, j), i < j.
     intercept_ : ndarray of shape (n_pairs,)
+        Bias of each pair of classes.
     history_ : list of WidthsStep
-        Criterion, prior, widths, shares, C and support vectors at each iteration of learning.
+        Criterion, prior, widths, layer fractions, C and number of support vectors at each iteration of learning.
     chosen_by_ : str
-        The criterion that the widths were learned by, "median widths (guard)" if those had fewer errors on held-out
-        rows, "median widths" or "given".
+        Origin of the widths: the criterion that learned them, "median widths (guard)" if median widths had fewer errors
+        on held-out rows, "median widths" or "given".
     candidates_ : list of Candidate
-        All widths and C that were evaluated for that comparison, with their errors; `converged` is False if the solver
-        was cut off. Empty if widths were not learned.
+        All widths and C that were evaluated for this comparison, with their errors. Their `converged` is False if the
+        solver reached its limit of steps. The list is empty if widths were not learned.
     n_iter_ : int
-        Pair steps of the solver.
+        Number of pair steps that the solver took.
     model_ : SvmModel
-        All of it as a frozen value.
+        The trained model as an immutable object.
     n_features_in_ : int
+        Number of columns of the rows.
 
     Examples
     --------
@@ -164,34 +171,34 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         progress: Progress = NO_PROGRESS,
         client: Client | None = None,
     ) -> Self:
-        """Choose widths and C, and train.
+        """Select widths and C, and train on all rows.
 
         Parameters
         ----------
         Z : array-like of shape (n, d)
-            Rows [h⁰, h¹, …], finite; a sparse matrix is written out.
+            Rows [h⁰, h¹, …] of finite values. A sparse matrix is converted to an array.
         y : array-like of shape (n,)
-            At least two classes.
+            Labels of at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more. At the final widths and C, the C of a row is C times its weight: if widths
-            and C are given, integer weights give the model of repeated rows. If they are selected, errors count by
-            weight, but the subset, the held-out rows and the median distances do not depend on weights, so that other
-            widths and another C may be selected than on repeated rows. Rows of weight 0 are left out.
+            Weights of the rows, 0 or more. At the final widths, the C of a row is C times its weight. If widths and C
+            are given, integer weights give the same model as repeated rows. If they are selected, errors are weighted.
+            The subset, the held-out rows and the median distances ignore weights, so repeated rows may lead to other
+            widths and another C. Rows of weight 0 are left out.
         progress : Progress
-            Listener and cancel point.
+            Receives the progress and can cancel the training.
         client : distributed.Client, optional
-            Its workers solve the problems of pairs of classes, a task each, in place of this process.
+            Cluster whose workers train the pairs of classes, one task per pair. By default this process does.
 
         Raises
         ------
         ValueError
-            For rows, labels, weights or parameters that cannot be trained on.
+            If the rows, labels, weights or parameters are invalid.
         TypeError
-            If the client is none.
+            If the client is not a `distributed.Client`.
         MemoryError
             If `memory` is too small.
         ClusterError
-            If the client's scheduler is lost.
+            If the connection to the client's scheduler is lost.
         """
         rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2, sparse=True)
         rows, parameters = written_out(rows), self._parameters()
@@ -199,7 +206,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if parameters.groups is None and self.groups is not None and sizes:
             groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
             warnings.warn(
-                f"Z is an array of {len(sizes)} layers without names, and is trained with one width for all; give "
+                f"Z is an array of {len(sizes)} layers without column names, so one width is used for all layers; give "
                 f"groups={groups}, or use SLIDEClassifier, whose widths follow the depth",
                 UserWarning,
                 stacklevel=2,
@@ -210,13 +217,15 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rows, codes, weights = rows[used], codes[used], weights[used]
             if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
                 name = classes[missing].tolist()[0]
-                raise ValueError(f"every row of class {name!r} has a weight of 0; leave its rows out, or weigh one")
+                raise ValueError(
+                    f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
+                )
         solve = one_after_the_other if client is None else solved_by(client)
         model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, solve_pairs=solve)
         if not model.converged:
             warnings.warn(
-                f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if "
-                "it is given, give it more memory, scale the features, or lower C",
+                f"the SVM has not converged: its optimality gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise "
+                "max_iter if you set it, raise memory, scale the features, or lower C",
                 ConvergenceWarning,
                 stacklevel=2,
             )
@@ -239,7 +248,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
-        """Return the weights of the rows, with those of their classes; None where all are 1."""
+        """Return the weights of the rows times the weights of their classes, or None if all are 1."""
         weights = row_weights(sample_weight, len(codes))
         if self.class_weight is None:
             return weights
@@ -260,17 +269,21 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = tuple(groups) if isinstance(groups, Iterable) else groups
         if given is not None and names is not None:
             named = None
-            with suppress(ValueError):  # names that say nothing contradict nothing
+            with suppress(ValueError):  # names of no layers cannot contradict the given groups
                 named = layer_sizes(names)
             if named is not None and named != block_sizes(len(names), given):
                 raise ValueError(
-                    f"groups is {groups!r}, but the names of the columns are those of {len(named)} layers of "
+                    f"groups is {groups!r}, but the column names belong to {len(named)} layers of "
                     f'{", ".join(map(str, named))} columns; leave groups at "auto"'
                 )
         return given
 
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:
-        """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
+        """Return a decision value for each row, positive for the second of two classes.
+
+        The shape is (n,) for two classes. For more classes it is (n, n_classes), and each value is the number of votes
+        of a class plus its summed margins, scaled to within ±1/3.
+        """
         rows = self._rows(Z)
         return self.model_.scores(rows)
 

@@ -1,4 +1,4 @@
-"""The multi-width radial basis function kernel (paper, section "SVM Training"): distances in each layer, and values."""
+"""The multi-width radial basis function kernel (paper, section "SVM Training"): layer distances and kernel values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-_DISTANCE_ROWS = 128  # of 2 500 points and 784 columns in float64: about 20 ms on one core
+_DISTANCE_ROWS = 128  # rows per tile: about 20 ms on one core for 2 500 points of 784 float64 columns
 
 
 def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -45,14 +45,15 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
     Parameters
     ----------
     n_columns : int
-        Columns of Z.
+        Number of columns of Z.
     groups : int, sequence of int, or None
-        None: one block. A number: so many blocks of equal size. A sequence: the sizes themselves.
+        Number of blocks of equal size, or their sizes. None is one block.
 
     Raises
     ------
     ValueError
-        If the number does not divide the columns, or the sizes are not positive or do not add up to the columns.
+        If the number of blocks does not divide the number of columns, if a size is not positive, or if the sizes do
+        not add up to the number of columns.
     """
     if groups is None:
         return (n_columns,)
@@ -61,7 +62,7 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
         if n_columns % n_blocks:
             raise ValueError(
                 f"groups is {n_blocks}, which does not divide the {n_columns} columns into blocks of equal size; "
-                "give the sizes of the blocks, one a layer"
+                "give the sizes of the blocks, one per layer"
             )
         return (n_columns // n_blocks,) * n_blocks
     sizes = tuple(check_whole("a size in groups", size, 1) for size in groups)
@@ -77,7 +78,7 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
 
 
 def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:
-    """Squared distances between all rows, float64, with a zero diagonal."""
+    """Return the squared distances between all rows in float64, with a zero diagonal."""
     rows = rows - rows.mean(axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
     distances = np.empty((len(rows), len(rows))) if out is None else out
@@ -96,12 +97,13 @@ def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array
 
 
 def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Progress = NO_PROGRESS) -> Array:
-    """Return the squared distances within each block.
+    """Return the squared distances between rows, separately for each block of columns.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
     sizes : sequence of int, of length L
+        Number of columns of each block.
 
     Returns
     -------
@@ -115,7 +117,7 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-_ROUNDING = 8  # units in the last place: rows that differ by no more are equal
+_ROUNDING = 8  # rows that differ by at most this many units in the last place are equal
 
 
 def median_distances(
@@ -126,10 +128,10 @@ def median_distances(
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> Array:
-    """Return the median squared distance between two different rows, one a block, from at most `max_rows` rows.
+    """Return the median squared distance between two rows for each block, from at most `max_rows` rows.
 
-    The mean takes the place of a median of 0 (more than half of the pairs equal); a constant block has 0. Rows that
-    differ by the rounding of Z only are equal.
+    If more than half of the pairs are equal, the median is 0 and the mean is returned instead. A constant block has 0.
+    Rows that differ only by rounding of Z count as equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:
@@ -149,13 +151,13 @@ def median_distances(
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
-    """Return σ_t = sqrt(scale · median D_t); a constant block, which has no say at any width, gets 1."""
+    """Return the widths σ_t = sqrt(scale · median D_t); constant blocks do not affect the kernel and get 1."""
     squared = scale * np.asarray(medians, dtype=np.float64)
     return np.sqrt(np.where(squared > 0.0, squared, 1.0))
 
 
 def shares_of(widths: ArrayLike, medians: ArrayLike) -> Array:
-    """Return each layer's share of the kernel's exponent, (median D_t / σ_t²) / Σ; they add up to 1."""
+    """Return the fraction of the kernel's exponent that each layer contributes: normalised median D_t / σ_t²."""
     parts = np.asarray(medians, dtype=np.float64) / np.square(np.asarray(widths, dtype=np.float64))
     total = parts.sum()
     return np.asarray(parts / total if total > 0.0 else np.full(len(parts), 1.0 / len(parts)))
@@ -165,27 +167,27 @@ Values = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
-_TILE_FLOPS = 1.5e9  # of float32 products: about 30 ms on one core
-_CACHED_VALUES = 32_768  # of a tile, that stay in a core's cache from the product to the exponential
+_TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
+_CACHED_VALUES = 32_768  # values of a tile that stay in the cache of a core between product and exponential
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 512
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
-COARSE = 1e-4  # error of a kernel value from which float32 is too coarse to train or predict with
+COARSE = 1e-4  # error of a kernel value above which float32 is too coarse to train or predict with
 
 
 @dataclass(frozen=True)
 class Embedding:
-    """The map from rows h = [h⁰, h¹, …] to z = [h⁰/σ_0, …], centred, where the kernel is exp(−‖z − z'‖²).
+    """The map from rows h = [h⁰, h¹, …] to centred z = [h⁰/σ_0, h¹/σ_1, …], for which the kernel is exp(−‖z − z'‖²).
 
     Attributes
     ----------
     sizes : tuple of int
-        Columns of each block.
+        Number of columns of each block.
     widths : tuple of float
-        σ_t of each block.
+        Width σ_t of each block.
     centre : ndarray of shape (d,)
-        Subtracted before the division, for the sake of float32; the kernel does not depend on it.
+        Vector that is subtracted first. It reduces rounding in float32; the kernel does not depend on it.
     """
 
     sizes: tuple[int, ...]
@@ -202,8 +204,8 @@ class Embedding:
     ) -> Embedding:
         """Return the embedding with these widths, centred on the median of each column.
 
-        One row far away would move the mean, and with it all others away from 0, where float32 is fine. The median is
-        that of at most 1 000 rows, evenly spaced.
+        The mean would be sensitive to outliers, which would move all other rows away from 0, where float32 is most
+        precise. The median is computed from at most 1 000 evenly spaced rows.
         """
         rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), _CENTRE_ROWS)).astype(np.intp))
         sample = take_rows(Z, rows, progress)
@@ -222,7 +224,7 @@ class Embedding:
         progress: Progress = NO_PROGRESS,
         columns: Indices | None = None,
     ) -> Values:
-        """Return the embedded rows of Z, or some of them and of their columns, as (n, d), read in blocks."""
+        """Return the embedded rows of Z, or some of its rows and columns, of shape (n, d); Z is read in blocks."""
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
@@ -233,7 +235,7 @@ class Embedding:
             out = embedded[start : start + _EMBEDDED_ROWS]
             block = Z[wanted[start : start + _EMBEDDED_ROWS]]
             if columns is not None:
-                block = np.take(block, columns, axis=1)  # seven times faster than an index
+                block = np.take(block, columns, axis=1)  # seven times faster than fancy indexing
             np.subtract(block, centre, out=out, casting="same_kind")
             out *= per_column
             progress.report(0.0)
@@ -244,20 +246,20 @@ _LARGEST = 1e15
 
 
 def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
-    """Raise ValueError if a value is so large that squared distances may overflow; its place is named."""
+    """Raise ValueError with the place of the first value so large that squared distances may overflow."""
     for start in range(0, len(Z), _BLOCK_ROWS):
         block = Z[start : start + _BLOCK_ROWS]
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
             row, column = np.argwhere(np.abs(block) > _LARGEST)[0].tolist()
             raise ValueError(
                 f"Z contains {block[row, column]:.3g} in row {start + row}, column {column}; squared distances of "
-                f"values above {_LARGEST:g} may overflow: scale the features, or leave this row out"
+                f"values above {_LARGEST:g} may overflow; scale the features, or leave this row out"
             )
         progress.report(0.0)
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:
-    """Return the columns of Z, read in blocks, in which not all rows are equal: no others part its rows."""
+    """Return the columns of Z that are not constant; only these affect distances. Z is read in blocks."""
     constant = np.arange(Z.shape[1])
     for start in range(0, len(Z), _BLOCK_ROWS):
         constant = constant[(Z[start : start + _BLOCK_ROWS, constant] == Z[0, constant]).all(axis=0)]
@@ -266,7 +268,7 @@ def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -
 
 
 class KernelRows(Protocol):
-    """Where a solver gets its kernel values from, all of one precision."""
+    """Source of kernel values for a solver, all of one data type."""
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
@@ -280,11 +282,11 @@ class KernelRows(Protocol):
     def kernel(
         self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = ...
     ) -> Values:
-        """Return k(rows, columns), the rows in rising order; all columns by default."""
+        """Return the kernel between rows, in rising order, and columns, by default all."""
         ...
 
     def take(self, rows: Indices) -> KernelRows:
-        """Return the source of these points alone."""
+        """Return the source for some of the points."""
         ...
 
     @property
@@ -293,22 +295,22 @@ class KernelRows(Protocol):
         ...
 
     def exact_rows(self, points: Indices, progress: Progress = ...) -> Array:
-        """Return the embedded rows of some points in float64."""
+        """Return some embedded rows in float64."""
         ...
 
     @property
     def refined_bytes(self) -> int | None:
-        """Return the bytes of all embedded rows in float64, or None if they are not available."""
+        """Return the size of all embedded rows in float64, in bytes, or None if they are not available."""
         ...
 
 
 class Vectors:
-    """Embedded rows, from which kernel values are computed when they are asked for.
+    """Kernel source that computes values from embedded rows on demand.
 
     Parameters
     ----------
     data : ndarray of shape (n, d), float32 or float64
-        As an `Embedding` returns them.
+        Embedded rows, as an `Embedding` returns them.
     """
 
     def __init__(self, data: Values) -> None:
@@ -317,14 +319,14 @@ class Vectors:
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The precision of the vectors and of their kernel values."""
+        """Data type of the vectors and of their kernel values."""
         return self.data.dtype
 
     def __len__(self) -> int:
         return len(self.data)
 
     def take(self, rows: Indices) -> Vectors:
-        """Return the vectors of these rows alone (a copy)."""
+        """Return the source for some of the vectors, which are copied."""
         return Vectors(self.data[rows])
 
     def kernel(
@@ -334,7 +336,7 @@ class Vectors:
         out: Values | None = None,
         progress: Progress = NO_PROGRESS,
     ) -> Values:
-        """Return the kernel of some rows with some columns (all by default), tile by tile."""
+        """Return the kernel between some rows and some columns, by default all, computed in tiles."""
         left = take_rows(self.data, rows, progress), self.squares[rows]
         other = self.data, self.squares
         if columns is not None:
@@ -350,16 +352,16 @@ class Vectors:
         return kernel_rounding(self.squares)
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-        """Return some of these vectors in float64."""
+        """Return some of the vectors in float64."""
         return take_rows(self.data, points, progress).astype(np.float64, copy=False)
 
     @property
     def refined_bytes(self) -> int:
-        """Bytes of these vectors in float64."""
+        """Size of the vectors in float64, in bytes."""
         return 8 * self.data.size
 
     def distances(self, progress: Progress = NO_PROGRESS, dtype: DTypeLike | None = None) -> Values:
-        """Return the squared distances between all these vectors, (n, n); by default of the dtype of the vectors."""
+        """Return the squared distances between all vectors, of shape (n, n), by default in their data type."""
         rows = self.data, self.squares
         distances: Values = np.empty((len(self), len(self)), self.dtype if dtype is None else dtype)
         kernel_tiles(rows, rows, distances, progress, exponential=False)
@@ -373,10 +375,10 @@ def squared_norms(data: Values) -> Values:
 
 
 def kernel_rounding(squares: Values) -> float:
-    """Return a bound on the rounding error of the kernel values between different vectors of these squared norms.
+    """Return a bound on the rounding error of kernel values between different vectors, given their squared norms.
 
-    D = ‖a‖² + ‖b‖² − 2ab is right to eps (‖a‖² + ‖b‖²), and the error of exp(−D) is that times exp(−D) at most, where
-    D ≥ (‖a‖ − ‖b‖)²: a vector far from all others has kernel values of 0, however long it is.
+    The error of D = ‖a‖² + ‖b‖² − 2ab is at most eps (‖a‖² + ‖b‖²). The error of exp(−D) is at most that times exp(−D),
+    where D ≥ (‖a‖ − ‖b‖)². A long vector far from all others thus causes no error: its kernel values are 0.
     """
     eps = float(np.finfo(squares.dtype).eps)
     ordered = np.sort(np.asarray(squares, np.float64))
@@ -386,12 +388,14 @@ def kernel_rounding(squares: Values) -> float:
 
 
 def set_self_kernel(values: Values, points: Indices | None = None) -> None:
-    """Set the kernel of each vector with itself to 1; rounding may leave nothing of that of a long one.
+    """Set the kernel of each vector with itself to 1; for long vectors the computed value may be far off.
 
     Parameters
     ----------
     values : ndarray of shape (m, n)
-        A row for each of some vectors, which are the columns `points`, by default the first m.
+        Kernel values, with one row per vector.
+    points : ndarray of int, shape (m,), optional
+        Column of the vector of each row; by default the first m columns.
     """
     rows = np.arange(len(values))
     values[rows, rows if points is None else points] = 1.0
@@ -404,9 +408,9 @@ def kernel_tiles(
     progress: Progress = NO_PROGRESS,
     exponential: bool = True,
 ) -> Values:
-    """Fill exp(−D), or D itself, between two sets of vectors given with their squared norms.
+    """Return exp(−D), or D without `exponential`, between two sets of vectors given with their squared norms.
 
-    Of a set with itself, the same pair of arrays given twice, only one half is computed and mirrored.
+    If both arguments are the same object, only half of the symmetric matrix is computed.
     """
     (a, a_squares), (b, b_squares) = these, other
     if out is None:
@@ -434,15 +438,15 @@ def kernel_tiles(
 
 
 class Gram:
-    """Kernel values exp(−factor · D) from a ready matrix of squared distances, shared by a whole grid.
+    """Kernel source with values exp(−factor · D) of a precomputed matrix D, which all points of a grid share.
 
     Parameters
     ----------
     distances : ndarray of shape (m, m), float32 or float64
     points : ndarray of int
-        The rows of the matrix that are the points of this source.
+        Rows of the matrix that are the points of this source.
     factor : float
-        1/σ² of the one global width.
+        1/σ² for the common width σ.
     """
 
     def __init__(self, distances: Values, points: Indices, factor: float) -> None:
@@ -450,28 +454,28 @@ class Gram:
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The precision of the distances and of the kernel values."""
+        """Data type of the distances and of the kernel values."""
         return self.distances.dtype
 
     def __len__(self) -> int:
         return len(self.points)
 
     def take(self, rows: Indices) -> Gram:
-        """Return the source of these points alone (the distances are shared)."""
+        """Return the source for some of the points, with the same distances."""
         return Gram(self.distances, self.points[rows], self.factor)
 
     @property
     def rounding(self) -> float:
-        """A bound on the error of the exponential; that of the distances is not known."""
+        """A bound on the rounding error of the exponential; the error of the distances is unknown."""
         return float(np.finfo(self.dtype).eps)
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-        """Refuse: there are no rows, but only distances."""
+        """Raise NotImplementedError, since only distances are available."""
         raise NotImplementedError
 
     @property
     def refined_bytes(self) -> None:
-        """There are no rows."""
+        """None, since only distances are available."""
         return None
 
     def kernel(
@@ -481,14 +485,14 @@ class Gram:
         out: Values | None = None,
         progress: Progress = NO_PROGRESS,
     ) -> Values:
-        """Return the kernel of some rows with some columns (all by default)."""
+        """Return the kernel between some rows and some columns, by default all."""
         where = self.points if columns is None else self.points[columns]
         return self.between(self.points[rows], where, out, progress)
 
     def between(
         self, rows: Indices, columns: Indices, out: Values | None = None, progress: Progress = NO_PROGRESS
     ) -> Values:
-        """Return the kernel between rows and columns of the whole matrix, whether they are this source's or not."""
+        """Return the kernel between any rows and columns of the matrix of distances."""
         if out is None:
             out = np.empty((len(rows), len(columns)), dtype=self.dtype)
         for top in range(0, len(rows), _TILE_ROWS):

@@ -1,4 +1,4 @@
-"""The multi-width SVM: widths given, median or learned; trained one-vs-one; a frozen model that predicts."""
+"""Train a multi-width SVM one-vs-one at given widths and C; the trained model is an immutable object."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = ["PairProblems", "PairSolution", "Solve", "SvmModel", "TrainingStep", 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_BLOCK_VALUES = 8_000_000  # kernel values a block of predictions
+_BLOCK_VALUES = 8_000_000  # kernel values per block of predictions
 
 
 @dataclass(frozen=True)
@@ -41,24 +41,29 @@ class SvmModel:
     Attributes
     ----------
     embedding : Embedding
-        Takes rows to where the kernel is exp(−‖z − z'‖²).
+        Map from rows to vectors z between which the kernel is exp(−‖z − z'‖²).
     vectors : ndarray of shape (n_support, d)
-        The embedded support vectors; float64 where the coefficients are so large that float32 would show.
+        The embedded support vectors, in float64 if float32 would change the margins visibly.
     support : ndarray of int, shape (n_support,)
-        Their rows among the training rows.
+        Indices of the support vectors in the training set.
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients y α.
     biases : ndarray of shape (n_pairs,)
+        Bias of each pair of classes.
+    n_classes : int
     shares : tuple of float
-        Each layer's share of the kernel's exponent.
+        Fraction of the kernel's exponent that each layer contributes.
+    C : float
     history : tuple of WidthsStep
-        How the widths were learned; empty if they were not.
+        Iterations of learning the widths; empty if they were not learned.
     chosen : ChosenBy or None
-        What chose the widths; None if they were not learned.
+        How learned widths were selected; None if they were not learned.
     gap : float
-        Largest gap of the optimality conditions over the pairs.
+        Largest violation of the optimality conditions over all pairs of classes.
     steps : int
-        Pair steps of the solver in all.
+        Total number of pair steps of the solver.
+    converged : bool
+        True if the solver converged for every pair of classes.
     """
 
     embedding: Embedding
@@ -77,14 +82,14 @@ class SvmModel:
 
     @property
     def widths(self) -> tuple[float, ...]:
-        """σ_t of each layer."""
+        """Kernel width σ_t of each layer."""
         return self.embedding.widths
 
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return the margin of each pair of classes, (n, n_pairs), positive on the side of the second class."""
+        """Return the margins of each pair of classes, of shape (n, n_pairs), positive for the second class."""
         steady = MonotonicProgress(progress)
         n, dtype = len(self.vectors), self.vectors.dtype
-        used = np.flatnonzero(self.vectors.any(axis=0))  # the others take no part in the products
+        used = np.flatnonzero(self.vectors.any(axis=0))  # all other columns are 0 and can be left out of the products
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
         by_pair = np.ascontiguousarray(self.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.biases)))
@@ -99,24 +104,24 @@ class SvmModel:
         return margins + self.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
-        """Return (n,) margins for two classes, positive for class 1, or (n, n_classes) scores for more."""
+        """Return (n,) margins for two classes, positive for class 1, or (n, n_classes) scores for more classes."""
         margins = self.margins(Z, progress=progress)
         return margins[:, 0] if self.n_classes == 2 else class_scores(margins, self.n_classes)
 
     def predict(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Indices:
-        """Return the class of each row, 0 … n_classes − 1."""
+        """Return the class code of each row, 0 … n_classes − 1."""
         scores = self.scores(Z, progress=progress)
         return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
 
 
-_SMALL = 1024  # rows up to which all is in float64
+_SMALL = 1024  # largest number of rows that is trained in float64
 _BLOCK_ROWS = 512
-_LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
+_LARGE = 1000.0  # norm of the coefficients above which float32 kernel values change the margins visibly
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """One outer step of the solver on one pair of classes (numbered from 0, of n_pairs)."""
+    """One outer step of the solver on one pair of classes; pairs are numbered from 0."""
 
     pair: int
     n_pairs: int
@@ -124,7 +129,7 @@ class TrainingStep:
 
 
 class _Pair(Progress):
-    """Turns a solver's step into a `TrainingStep` of its pair."""
+    """Progress that converts each `SolverStep` of a pair of classes to a `TrainingStep`."""
 
     def __init__(self, whole: Progress, pair: int, n_pairs: int) -> None:
         self._whole, self._pair, self._n_pairs = whole, pair, n_pairs
@@ -142,12 +147,15 @@ class PairSolution:
     Attributes
     ----------
     members : ndarray of int
-        Rows of the support vectors, and
+        Indices of the support vectors.
     beta : ndarray
-        y α of each.
-    bias, gap : float
+        Signed dual coefficient y α of each support vector.
+    bias : float
+    gap : float
+        Largest violation of the optimality conditions.
     steps : int
-        Pair steps of the solver.
+        Number of pair steps of the solver.
+    converged : bool
     """
 
     members: Indices
@@ -167,13 +175,15 @@ class PairProblems:
     Z : ndarray or memmap of shape (n, d)
     codes : ndarray of int, shape (n,)
     embedding : Embedding
-        Of the widths.
+        Embedding for the widths.
+    C : float
+    parameters : SvmParameters
     start : SvmModel or None
-        As in `fit_svm`.
+        Model from whose coefficients the solver starts.
     weights : ndarray of shape (n,) or None
-        Of the rows.
+        Weights of the rows.
     exact : bool
-        Whether the gaps have to hold in float64.
+        True if the optimality gaps must be verified in float64.
     """
 
     Z: NDArray[np.floating]
@@ -187,16 +197,16 @@ class PairProblems:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The classes of each."""
+        """The two class codes of each problem."""
         return pairs_of(int(self.codes.max()) + 1)
 
     def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[PairSolution]:
-        """Solve some of them, in their order, sharing kernel values as far as the memory allows.
+        """Yield the solutions of some problems in order; the problems share kernel values if the memory allows it.
 
         Parameters
         ----------
         numbers : sequence of int
-            Which of `pairs`.
+            Indices in `pairs`.
         """
         p, pairs = self.parameters, self.pairs
         steady = MonotonicProgress(progress)
@@ -234,7 +244,7 @@ class PairProblems:
 
 
 Solve = Callable[[PairProblems, Progress], Iterable[PairSolution]]
-"""Solves all problems, in their order."""
+"""Function that solves all problems in order."""
 
 
 def one_after_the_other(problems: PairProblems, progress: Progress) -> Iterable[PairSolution]:
@@ -259,7 +269,10 @@ def train(
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
 ) -> SvmModel:
-    """Train at given widths and C; arguments as in `fit_svm`. The gap of an `exact` model holds in float64."""
+    """Train at given widths and C, with the arguments of `fit_svm`.
+
+    The optimality gap of an `exact` model is verified in float64.
+    """
     n_classes = int(codes.max()) + 1
     if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
         start = None
@@ -294,7 +307,7 @@ def train(
 
 
 class _Sources:
-    """Where the pairs of classes get their kernel values from: shared by all pairs if the memory allows it."""
+    """Kernel values for pairs of classes; all pairs share them if the memory allows it."""
 
     def __init__(
         self,
@@ -321,15 +334,15 @@ class _Sources:
             self._shared = ClassRows(self._embed, self.members, self._dtype, shared_bytes, pulse)
 
     def of(self, pair: tuple[int, int]) -> tuple[PairRows, int]:
-        """Return the kernel of a pair of classes, and the bytes left for its solver."""
+        """Return the kernel of a pair of classes, and the number of bytes that its solver may use."""
         n = sum(len(self.members[code]) for code in pair)
         room = self._free if self._shared is not None else self._memory - self._bytes(n)
         need = least_memory(n, self._dtype.itemsize)
         if room < need:
             raise MemoryError(
                 f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
-                f"{(self._memory - room + need) / 1e6:.0f} MB above its input, "
-                f"more than the {self._memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
+                f"{(self._memory - room + need) / 1e6:.0f} MB in addition to its "
+                f"input, more than the limit of {self._memory / 1e6:.0f} MB; raise the memory or use fewer rows"
             )
         if self._shared is not None:
             return self._shared.pair(*pair), room
@@ -337,11 +350,11 @@ class _Sources:
         return ClassRows(self._embed, members, self._dtype, 0, self._pulse).pair(0, 1), room
 
     def _bytes(self, n: int) -> int:
-        """Return the bytes of so many embedded rows."""
+        """Return the size of n embedded rows in bytes."""
         return self._dtype.itemsize * n * len(self._columns)
 
     def _too_coarse(self, n: int) -> bool:
-        """True if kernel values in float32 are of no use: many rows lie far from the centre, and near to each other."""
+        """True if float32 is too coarse for the kernel: many rows are far from the centre and close to each other."""
         squares = np.empty(n, np.float32)
         for start in range(0, n, _BLOCK_ROWS):
             rows = np.arange(start, min(start + _BLOCK_ROWS, n))

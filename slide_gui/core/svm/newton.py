@@ -1,8 +1,8 @@
-"""L2-SVM by Newton's method with a line search on the primal objective, exact to float64: for learning widths.
+"""Train L2-SVMs to float64 accuracy by Newton's method on the primal objective; learning widths requires it.
 
-With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². On the active set A = {y f < 1} its minimum is
-the solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], β = 0 elsewhere. The plain iteration can cycle between
-active sets; an exact line search along the step makes it converge.
+With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². On the active set A = {y f < 1} its minimum is the
+solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], with β = 0 elsewhere. Without a line search the iteration can
+cycle between active sets. An exact line search along each step makes it converge.
 """
 
 from __future__ import annotations
@@ -22,31 +22,32 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _MOST_STEPS = 60
-_PART_FROM = 1000  # points from which a quarter is solved first
+_PART_FROM = 1000  # smallest number of points for which a quarter is solved first
 _SOFTER = 10.0
 _TILE = 256
 
 
 class NotConverged(ArithmeticError):
-    """An SVM was not solved, so that nothing that follows from its optimum holds."""
+    """An SVM did not converge, so quantities that depend on its optimum are unavailable."""
 
 
 @dataclass(frozen=True)
 class NewtonSolution:
-    """An L2-SVM at its optimum, if it converged.
+    """Result of `newton`: an L2-SVM, at its optimum if it converged.
 
     Attributes
     ----------
     beta : ndarray of shape (n,)
-        Signed dual coefficients y α, 0 outside `active`.
+        Signed dual coefficients y α, which are 0 outside `active`.
+    bias : float
     active : ndarray of int
-        The support vectors, y f < 1.
+        Indices of the support vectors, y f < 1.
     ridge : float or ndarray of shape (n,)
-        1/C as used on the diagonal: more than was asked if the system was singular.
+        Value 1/C on the diagonal; it is larger than requested if the system was singular.
     converged : bool
-        Whether `beta` solves the system of its own active set; if not, it is the best point reached.
+        True if `beta` solves the system of its active set; otherwise it is the best point reached.
     system : Bordered
-        The last system solved; that of `active` if it converged.
+        The last solved system; after convergence it belongs to `active`.
     """
 
     beta: Array
@@ -58,24 +59,26 @@ class NewtonSolution:
 
 
 class Bordered:
-    """[K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for some points A and a first v; a large one is factorised once for all v.
+    """The bordered system [K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for points A; a large one is factorised only once.
 
     Parameters
     ----------
     kernel : ndarray of shape (n, n)
     points : ndarray of int, shape (m,)
-        A.
+        Indices of the points A.
     ridge : float or ndarray of shape (m,)
-        r; more is taken, softly, where the system is singular.
+        Ridge r, which is increased gradually if the system is singular.
     right : ndarray of shape (m,)
-        The first v, with total 0.
+        First right-hand side v, with total 0.
+    progress : Progress
+        Can cancel the computation.
 
     Attributes
     ----------
     added : float
-        What was taken more.
+        Amount by which the ridge was increased.
     solution : tuple of ndarray, shape (m,), and float
-        x and b for the first v.
+        Solution x and b for the first right-hand side.
     """
 
     def __init__(
@@ -93,7 +96,7 @@ class Bordered:
         self.solution = self._balanced(both[:, 0], 0.0)
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
-        """Return x, of shape (m,), and b for another v."""
+        """Return x, of shape (m,), and b for another right-hand side."""
         return self._balanced(self._solver(right, self._progress), total)
 
     def _balanced(self, x: Array, total: float) -> tuple[Array, float]:
@@ -104,7 +107,7 @@ class Bordered:
 def _softly(
     kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
 ) -> tuple[Array, float]:
-    """Solve the system of some points, raising its diagonal softly where it is singular; return what was added too."""
+    """Solve the system of some points, increasing its diagonal until it is regular; return the increase as well."""
     added = 0.0
     while True:
         system = take_submatrix(kernel, points, progress)
@@ -117,19 +120,23 @@ def _softly(
         except np.linalg.LinAlgError:
             pass
         if added > 1e6:
-            raise FloatingPointError("the kernel matrix is not finite; check the widths")
+            raise FloatingPointError("the kernel matrix contains NaN or infinity; check the widths")
         added = max(added * _SOFTER, 1e-10)
 
 
 def bordered_inverse(
     kernel: Array, points: Indices, diagonal: Array | float, progress: Progress = NO_PROGRESS
 ) -> Array:
-    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for M = K_A + diag(diagonal).
+    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹ for M = K_A + diag(diagonal).
 
-    Parameters as in `Bordered`, and
+    The block is M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1.
 
+    Parameters
+    ----------
+    kernel, points, progress
+        Same as in `Bordered`.
     diagonal : float or ndarray of shape (m,)
-        Positive.
+        Positive values added to the diagonal of the kernel.
     """
     inverse, _ = _softly(kernel, points, diagonal, lambda system: inverse_definite(system, progress), progress)
     ones = inverse.sum(axis=1)
@@ -158,13 +165,13 @@ def newton(
     kernel : ndarray of shape (n, n), float64
         K without the ridge.
     y : ndarray of shape (n,)
-        −1 or 1, both present.
+        Labels −1 or 1, both present.
     ridge : float or ndarray of shape (n,)
-        1/C, of each point where they differ.
+        1/C, for all points or for each point.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients of a neighbouring problem: its support vectors are taken for those here at first.
+        Signed dual coefficients of a neighbouring problem, whose support vectors are the first active set.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     """
     n = len(y)
     if start is not None and np.any(start):
@@ -179,7 +186,7 @@ def newton(
     now: _Point | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
-        if not len(active):  # a start beyond every margin says nothing
+        if not len(active):  # the start has no points inside the margin, so begin with all
             now, active = None, np.arange(n)
         system = Bordered(kernel, active, at(ridge, active), y[active], progress)
         ridge = ridge + system.added
@@ -201,12 +208,12 @@ def optimum(
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> NewtonSolution:
-    """Train as `newton` does, for whoever needs the optimum itself, such as the derivative of a criterion there.
+    """Train an L2-SVM as `newton` does, and require convergence, for example for the gradient of a criterion.
 
     Raises
     ------
     NotConverged
-        If it was not reached.
+        If the iteration does not converge.
     """
     solution = newton(kernel, y, ridge, start=start, progress=progress)
     if not solution.converged:
@@ -216,7 +223,7 @@ def optimum(
 
 @dataclass(frozen=True)
 class _Point:
-    """Coefficients, bias, and the outputs Kβ + b at all points."""
+    """Coefficients and bias of an SVM, and its outputs Kβ + b at all points."""
 
     beta: Array
     bias: float
@@ -229,7 +236,7 @@ class _Point:
         return cls(beta, bias, kernel @ beta + bias)
 
     def towards(self, target: _Point, y: Array, ridge: Array | float) -> _Point:
-        """Return the point on the way to the target where the objective is least."""
+        """Return the point with the smallest objective between this point and the target."""
         step = _line_search(self, target, y, ridge)
         return _Point(
             self.beta + step * (target.beta - self.beta),
@@ -239,15 +246,15 @@ class _Point:
 
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
-    """Tell whether the two sets differ by points on the margin itself only, which have β = 0 to rounding."""
+    """True if the two active sets differ only by points on the margin, whose β is 0 up to rounding."""
     changed = np.setxor1d(active, now, assume_unique=True)
     return bool(np.all(np.abs(margin[changed]) < 1e-10))
 
 
 def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
-    """Return the step in (0, 1] that minimises the objective, whose slope along the line is piecewise linear."""
+    """Return the step in (0, 1] that minimises the objective; its slope along the line is piecewise linear."""
     largest = np.max(ridge)
-    C, loss = 1.0 / largest, y * (largest / ridge)  # of a point C · largest/ridge
+    C, loss = 1.0 / largest, y * (largest / ridge)  # the C of a point is C · largest/ridge
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)

@@ -1,4 +1,4 @@
-"""One-vs-one: the pairs of classes, the kernel values that they share, and one score a class from their margins."""
+"""One-vs-one classification: pairs of classes, shared kernel values, and one score per class from all margins."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["ClassRows", "PairRows", "class_scores", "pairs_of"]
 
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
-    """Return all pairs (i, j), i < j; a margin is positive on the side of j."""
+    """Return all pairs (i, j) of class codes with i < j; a margin is positive for class j."""
     return list(combinations(range(n_classes), 2))
 
 
 def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.float64]:
-    """Return votes plus summed margins squeezed into (−1/3, 1/3), so that they decide between equal votes only.
+    """Return one score per class: its votes, plus its summed margins scaled to (−1/3, 1/3), which only break ties.
 
     Parameters
     ----------
     margins : ndarray of shape (n, n_classes · (n_classes − 1) / 2)
-        In the order of `pairs_of`.
+        Margins in the order of `pairs_of`.
 
     Returns
     -------
     ndarray of shape (n, n_classes)
-        The predicted class has the highest.
+        The predicted class has the highest score.
     """
     votes = np.zeros((len(margins), n_classes))
     sums = np.zeros((len(margins), n_classes))
@@ -49,20 +49,20 @@ Indices = NDArray[np.intp]
 
 
 class ClassRows:
-    """Embedded rows of all classes, each class by itself, and kernel rows within the classes as they are asked for.
+    """Embedded rows of each class, and a cache of kernel rows within the classes.
 
     Parameters
     ----------
     embed : function
-        Takes rows of the data, a dtype and a progress to embedded rows.
+        Function of row indices, a data type and a progress that returns embedded rows.
     members : sequence of ndarray of int
-        The rows of each class, in the order in which its points are to be.
+        Row indices of each class, in the order of its points.
     dtype : dtype
         float32 or float64.
     memory : int
-        Bytes for the kernel rows kept.
+        Number of bytes for cached kernel rows.
     progress : Progress
-        The cancel point of the embedding.
+        Can cancel the embedding.
     """
 
     def __init__(
@@ -80,15 +80,15 @@ class ClassRows:
         self._caches = [_RowCache(len(rows), memory * len(rows) // n, dtype) for rows in members]
 
     def pair(self, first: int, second: int) -> PairRows:
-        """Return the kernel of the points of two classes, those of the first before those of the second."""
+        """Return the kernel source for two classes; the points of the first class come first."""
         return PairRows(self, (first, second), (len(self.members[first]), len(self.members[second])))
 
     def exact_rows(self, rows: Indices, progress: Progress) -> NDArray[np.float64]:
-        """Return some rows of the data, embedded in float64."""
+        """Return some rows embedded in float64."""
         return np.asarray(self._embed(rows, np.dtype(np.float64), progress), np.float64)
 
     def within(self, number: int, points: Indices, out: Values, progress: Progress) -> None:
-        """Fill the kernel between some points of a class and its first points, as many as `out` has columns."""
+        """Fill `out` with the kernel between some points of a class (rows) and its first points (columns)."""
         cache = self._caches[number]
         whole = self.data[number], self.squares[number]
         new = cache.room_for(points)
@@ -107,7 +107,7 @@ class ClassRows:
         set_self_kernel(out, points)
 
     def across(self, number: int, points: Indices, other: int, out: Values, progress: Progress) -> None:
-        """Fill the kernel between some points of a class and the first of another, as many as `out` has columns."""
+        """Fill `out` with the kernel between some points of a class (rows) and the first of another (columns)."""
         width = out.shape[1]
         columns = self.data[other][:width], self.squares[other][:width]
         kernel_tiles(self._some(number, points, progress), columns, out, progress)
@@ -117,7 +117,7 @@ class ClassRows:
 
 
 class _RowCache:
-    """Kernel rows of one class within itself, up to a capacity."""
+    """Cache of kernel rows within one class, with a limited capacity."""
 
     def __init__(self, n: int, memory: int, dtype: np.dtype[np.floating]) -> None:
         capacity = min(n, memory // max(dtype.itemsize * n, 1))
@@ -126,11 +126,11 @@ class _RowCache:
         self.used = 0
 
     def room_for(self, points: Indices) -> Indices:
-        """Return those of the points that are not kept and for which there is room."""
+        """Return the points that are not cached and still fit in the cache."""
         return points[self.slot[points] < 0][: len(self.store) - self.used]
 
     def add(self, points: Indices) -> Values:
-        """Return where the rows of these points are to be written."""
+        """Reserve cache rows for some points and return them for writing."""
         slots = slice(self.used, self.used + len(points))
         self.slot[points] = np.arange(slots.start, slots.stop)
         self.used = slots.stop
@@ -138,12 +138,15 @@ class _RowCache:
 
 
 class PairRows:
-    """The kernel of the first points of two classes, as a solver asks for it.
+    """Kernel source for the first points of two classes.
 
     Parameters
     ----------
+    shared : ClassRows
+    pair : (int, int)
+        Class codes.
     sizes : (int, int)
-        How many of the points of each class.
+        Number of points of each class.
     """
 
     def __init__(self, shared: ClassRows, pair: tuple[int, int], sizes: tuple[int, int]) -> None:
@@ -151,14 +154,14 @@ class PairRows:
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """The precision of the kernel values."""
+        """Data type of the kernel values."""
         return self._shared.dtype
 
     def __len__(self) -> int:
         return sum(self._sizes)
 
     def take(self, rows: Indices) -> PairRows | Vectors:
-        """Return the source of these points alone: at no cost where they are the first of each class."""
+        """Return the source for some points; nothing is copied if they are the first of each class."""
         first = int(np.searchsorted(rows, self._sizes[0]))
         leading = np.concatenate([np.arange(first), self._sizes[0] + np.arange(len(rows) - first)])
         if np.array_equal(rows, leading):
@@ -172,14 +175,14 @@ class PairRows:
         return kernel_rounding(np.concatenate(squares))
 
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> NDArray[np.float64]:
-        """Return some of these points in float64."""
+        """Return some points, embedded in float64."""
         pairs = zip(self._pair, self._sizes, strict=True)
         rows = np.concatenate([self._shared.members[number][:size] for number, size in pairs])
         return self._shared.exact_rows(rows[points], progress)
 
     @property
     def refined_bytes(self) -> int:
-        """Bytes of these points in float64."""
+        """Size of all points embedded in float64, in bytes."""
         return 8 * len(self) * int(self._shared.data[0].shape[1])
 
     def kernel(
@@ -189,7 +192,7 @@ class PairRows:
         out: Values | None = None,
         progress: Progress = NO_PROGRESS,
     ) -> Values:
-        """Return the kernel of some rows, in rising order, with some columns (all by default)."""
+        """Return the kernel between some rows, in rising order, and some columns, by default all."""
         if columns is rows and len(rows) == len(self):
             return self._whole(out, progress)
         if columns is not None:
@@ -213,7 +216,7 @@ class PairRows:
         return out
 
     def _whole(self, out: Values | None, progress: Progress) -> Values:
-        """Return the kernel of all points, of whose two halves one is computed."""
+        """Return the kernel between all points; the kernel between the two classes is computed only once."""
         n, size = len(self), self._sizes[0]
         if out is None:
             out = np.empty((n, n), dtype=self.dtype)

@@ -1,4 +1,4 @@
-"""What a multi-width SVM is trained with, and what chose its widths."""
+"""Parameters of a multi-width SVM, and the record of how its widths were selected."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["GUARD", "LOSSES", "WIDTHS", "Candidate", "ChosenBy", "Loss", "SvmPar
 
 @dataclass(frozen=True)
 class Loss(Choice):
-    """What a point inside the margin costs: the distance to it, or that squared."""
+    """The loss of a point inside the margin: its distance from the margin, or the squared distance."""
 
     squared: bool
 
 
 LOSSES = table_of(
-    Loss("squared_hinge", "squared hinge", "L2-SVM, the one whose widths are learned", squared=True),
+    Loss("squared_hinge", "squared hinge", "L2-SVM, with which widths are learned", squared=True),
     Loss(
         "hinge",
         "hinge",
@@ -30,37 +30,43 @@ LOSSES = table_of(
 
 
 WIDTHS = table_of(
-    Choice("learn", "learned", "one width a layer by gradient descent on a criterion"),
-    Choice("median", "median", "the median distance in each layer, all times one scale"),
+    Choice("learn", "learned", "one width per layer by gradient descent on a criterion"),
+    Choice("median", "median", "the median distance in each layer times one common scale"),
 )
-"""How the widths are found where they are not given."""
+"""Ways to select the widths if they are not given."""
 
 
 @dataclass(frozen=True)
 class SvmParameters:
-    """What a multi-width SVM is trained with; the estimator `MultiWidthSVC` describes each in full.
+    """Parameters of a multi-width SVM; the estimator `MultiWidthSVC` describes them in full.
 
     Attributes
     ----------
     groups : int, tuple of int, or None
-        Blocks of columns, one width each.
+        Blocks of columns, with one width per block.
     widths : "learn", "median" or tuple of float
     criterion : str
-        A key of `LEARNED_BY`.
+        Key of `LEARNED_BY`.
     loss : str
-        A key of `LOSSES`.
+        Key of `LOSSES`.
+    C : float or None
+        Penalty of errors; None selects it.
+    tol : float
+        Largest allowed violation of the optimality conditions.
     max_iter : int or None
-        Most pair steps a two-class problem.
+        Largest number of pair steps per two-class problem; None sets no limit.
     subset_size : int
-        Most points the widths are learned on.
+        Largest number of rows that widths are learned on.
     starts : int
-        Descents, from the best points of a grid.
+        Number of descents, each from one of the best points of a grid.
     retune : bool
-        Whether what was learned on a subset, or with another loss, is adjusted on held-out rows not learned on.
+        True adjusts C and one common scale after learning on a subset, on held-out rows outside the subset.
     memory : int
-        Bytes the training may use above its input.
+        Number of bytes that training may use in addition to its input.
+    seed : int
+        Seed of all random choices.
     near : (widths, C) or None
-        Learn from here too (a neighbouring problem’s answer), beside the best point of the grid.
+        Solution of a neighbouring problem, used as a start in addition to the best point of the grid.
     """
 
     groups: int | tuple[int, ...] | None = None
@@ -78,18 +84,18 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def checked(self) -> SvmParameters:
-        """Return these parameters, normalised.
+        """Return the parameters, checked and normalised.
 
         Raises
         ------
         ValueError
-            If one is out of its range; says which and what it may be.
+            If a parameter is out of range. The message gives its value and the allowed range.
         """
         check_choice("criterion", self.criterion, LEARNED_BY)
         check_choice("loss", self.loss, LOSSES)
         C, max_iter = self.C, self.max_iter
         if C is not None:
-            C = check_number("C", C, positive=True, needed="a positive number, or None to choose it")
+            C = check_number("C", C, positive=True, needed="a positive number, or None to select it")
         if max_iter is not None:
             max_iter = check_whole("max_iter", max_iter, 1, otherwise=", or None for no limit")
         return replace(
@@ -109,7 +115,7 @@ class SvmParameters:
 def _checked_widths(widths: object) -> str | tuple[float, ...]:
     if isinstance(widths, str):
         return check_choice("widths", widths, WIDTHS).key
-    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number a layer"
+    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number per layer"
     if not isinstance(widths, (tuple, list)) or not widths:
         raise ValueError(refusal)
     try:
@@ -119,23 +125,26 @@ def _checked_widths(widths: object) -> str | tuple[float, ...]:
 
 
 GUARD = "median widths (guard)"
-"""What chose the widths where learned ones were overruled."""
+"""Name of the selection if median widths replaced the learned ones."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Widths and a C that were evaluated on rows not trained on.
+    """Widths and C that were evaluated on held-out rows.
 
     Attributes
     ----------
     kind : {"learned", "median"}
-        The widths, multiplied by `scale`.
+        Kind of the widths.
+    scale : float
+        Factor of the widths.
+    C : float
     wrong, total : float
-        Misclassified rows and all rows: their number, or the sum of their weights.
+        Number of misclassified rows and of all rows, or the sums of their weights.
     n_rows : int
         Number of rows evaluated.
     converged : bool
-        False if the solver was cut off in one of the trainings.
+        False if the solver reached its limit of steps in one of the trainings.
     """
 
     kind: str
@@ -149,21 +158,22 @@ class Candidate:
 
 @dataclass(frozen=True)
 class ChosenBy:
-    """How the widths were chosen.
+    """How the widths were selected.
 
     Attributes
     ----------
     criterion : str
-        The criterion that they were learned by.
+        Criterion that the widths were learned with.
     guarded : bool
         True if median widths replaced the learned ones.
     learned_error, median_error : float or None
-        Share of the held-out rows that are misclassified with the learned widths and with the median widths at their
-        best scale, each at its best C; neither was learned or selected on these rows. None if a class has too few rows.
+        Fraction of held-out rows that are misclassified with the learned widths, and with the median widths at their
+        best scale. Each uses its best C. Nothing was learned or selected on these rows. None if a class has too few
+        rows.
     n_held_out : int
-        Number of these rows; 0 in results that earlier versions stored.
+        Number of held-out rows; 0 in results stored by earlier versions.
     candidates : tuple of Candidate
-        All that were evaluated, those on the held-out rows last.
+        All evaluated candidates; those evaluated on the held-out rows are last.
     """
 
     criterion: str
@@ -175,5 +185,5 @@ class ChosenBy:
 
     @property
     def name(self) -> str:
-        """The criterion, or that the guard decided."""
+        """The criterion, or `GUARD` if median widths replaced the learned ones."""
         return GUARD if self.guarded else self.criterion

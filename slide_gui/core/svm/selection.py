@@ -1,4 +1,4 @@
-"""Select widths and C: by cross-validation, on held-out rows, and learned widths against median widths."""
+"""Select widths and C by cross-validation and on held-out rows, and compare learned with median widths."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
 CS = (1.0, 10.0, 100.0)
-FINER = (2.0 / 3.0, 1.5)  # of σ², beside the best of them at its C
+FINER = (2.0 / 3.0, 1.5)  # factors of the best σ², evaluated at its C
 
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Error of cross-validation at one σ and C; not `converged` if the solver was cut off in a fold."""
+    """Cross-validation error at one σ and C; not `converged` if the solver reached its limit of steps in a fold."""
 
     sigma: float
     C: float
@@ -59,16 +59,16 @@ class GridPoint:
 
 @dataclass(frozen=True)
 class GridResult:
-    """What a grid search found.
+    """Result of a grid search.
 
     Attributes
     ----------
     sigma, C : float
-        Of the least error; of equals the first in the order of the grid.
+        Point with the smallest error; in a tie the first point of the grid.
     widths : tuple of float
-        σ · σ_t: what `MultiWidthSVC(widths=…)` takes.
+        Widths σ · σ_t for `MultiWidthSVC(widths=…)`.
     points : tuple of GridPoint
-        The whole grid.
+        All evaluated points.
     """
 
     sigma: float
@@ -78,14 +78,15 @@ class GridResult:
 
 
 def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indices | None = None) -> Indices:
-    """Return the fold of each row, every class spread evenly over the folds.
+    """Return the fold of each row; every class is spread evenly over the folds.
 
-    Rows of one group are in the same fold, or in fold −1, which every fold trains on, if a class has no other group.
+    Rows of one group are in the same fold. If a class has no other group, they are in fold −1, which belongs to the
+    training rows of every fold.
 
     Raises
     ------
     ValueError
-        If there are fewer than two folds, or some class has fewer than two rows.
+        If there are fewer than two folds, or if a class has fewer than two rows.
     """
     if n_folds < 2:
         raise ValueError(f"n_folds is {n_folds}; cross-validation needs at least 2")
@@ -105,21 +106,22 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indice
 
 
 class CrossValidation:
-    """Find the rows that an SVM trained without their fold misclassifies, at kernels exp(−factor · D) of one matrix D.
+    """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
-    A training starts from the answer of the same fold at the last C of the same kernel.
+    It finds the rows that an SVM trained without their fold misclassifies. Each training starts from the solution of
+    the same fold at the previous C, if the kernel is the same.
 
     Parameters
     ----------
     distances : ndarray of shape (n, n), float32 or float64
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1.
+        Class codes 0 … k − 1.
     folds : ndarray of int, shape (n,)
-        As `stratified_folds` returns them.
+        Fold of each row, as `stratified_folds` returns it.
     options : SolverOptions
-        Its C is that of each call.
+        Options of the solver; each call sets its own C.
     weights : ndarray of shape (n,), optional
-        Of the rows trained on.
+        Weights of the rows in training.
     """
 
     def __init__(
@@ -138,18 +140,18 @@ class CrossValidation:
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return whether each row of these folds, in order, is misclassified, and whether all trainings converged."""
+        """Return a mask of misclassified rows in the given folds, and True if all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
         source = Gram(self._distances, np.arange(len(self._codes)), factor)
         wrong, converged = np.zeros(len(self._codes), bool), True
         for fold in folds:
-            wrong[self._folds == fold], solved = self._judged(source, C, fold, progress)
+            wrong[self._folds == fold], solved = self._misclassified(source, C, fold, progress)
             converged = converged and solved
         return wrong[np.isin(self._folds, folds)], converged
 
-    def _judged(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
-        """Return which rows of one fold are misclassified, and whether the trainings of all pairs converged."""
+    def _misclassified(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
+        """Return a mask of misclassified rows in one fold, and True if the trainings of all pairs converged."""
         codes, inside = self._codes, self._folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
@@ -186,46 +188,50 @@ def median_width_search(
     row_groups: Indices | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> GridResult:
-    """Fix σ_t² to the median D_t and cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C, then around the best σ.
+    """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
+
+    A grid of σ and C is evaluated first, then two more values of σ around the best.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1.
+        Class codes 0 … k − 1.
     groups : int, tuple of int, or None
-        Blocks of columns; None is one block of all: Raw-SVM, where Z are the inputs.
+        Blocks of columns. None is one block of all columns, which gives Raw-SVM if Z contains the inputs.
     factors, Cs : sequence of float
-        The grid: σ² = factor · (number of blocks), and C.
+        The grid, with σ² = factor · (number of blocks).
     n_folds : int
-        Stratified, seeded.
+        Number of stratified folds.
     squared : bool
-        Squared hinge loss; otherwise the hinge.
+        True for the squared hinge loss, False for the hinge.
     memory : int
-        Bytes for distances and kernel values.
+        Number of bytes for distances and kernel values.
+    seed : int
+        Seed of the folds.
     row_groups : ndarray of int, shape (n,), optional
-        Rows of one group are in the same fold.
+        Group of each row. Rows of one group are in the same fold.
     progress : Progress
-        Told a `GridPoint` after each point.
+        Receives a `GridPoint` after each point.
 
     Raises
     ------
     ValueError
         If a class has fewer than two rows.
     MemoryError
-        If the matrix of distances does not fit in half the memory; says how much it needs.
+        If the matrix of distances needs more than half the memory. The message gives its size.
     """
     n = len(codes)
     if 4 * n * n > memory // 2:
         raise MemoryError(
-            f"a grid on {n} rows shares {4 * n * n / 1e6:.0f} MB of distances, more than half of the "
-            f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
+            f"a grid search on {n} rows needs {4 * n * n / 1e6:.0f} MB for distances, more than half of its limit of "
+            f"{memory / 1e6:.0f} MB; raise the memory or search on fewer rows"
         )
-    check_free(4 * n * n, f"a grid on {n} rows", "search on fewer rows")
+    check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
     folds = stratified_folds(codes, n_folds, seed, row_groups)
-    n_judged = max(int(np.count_nonzero(folds >= 0)), 1)
+    n_held_out = max(int(np.count_nonzero(folds >= 0)), 1)
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
@@ -235,21 +241,21 @@ def median_width_search(
     distances = vectors.distances(pulse, np.float32)
     del vectors
     options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
-    judged = CrossValidation(distances, codes, folds, options)
+    validation = CrossValidation(distances, codes, folds, options)
     points: list[GridPoint] = []
     total = len(factors) * len(Cs) + len(FINER)
 
-    def judge(sigma: float, Cs: Sequence[float]) -> None:
+    def evaluate(sigma: float, Cs: Sequence[float]) -> None:
         for C in Cs:
-            wrong, converged = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
-            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n_judged, converged))
+            wrong, converged = validation.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
+            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n_held_out, converged))
             steady.report(len(points) / total, points[-1])
 
     for factor in factors:
-        judge(float(np.sqrt(factor * len(sizes))), Cs)
+        evaluate(float(np.sqrt(factor * len(sizes))), Cs)
     coarse = min(points, key=_error)
     for factor in FINER:
-        judge(coarse.sigma * factor**0.5, (coarse.C,))
+        evaluate(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
 
@@ -266,7 +272,7 @@ MOST_ROWS = 10_000
 
 
 def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
-    """Tell whether a fifth of the rows, as many as are judged, were not learned on."""
+    """True if at least a fifth of the rows, the number to evaluate on, were not learned on."""
     return 5 * (n_rows - n_learned_on) >= n_rows
 
 
@@ -284,27 +290,30 @@ def tune(
     weights: Array | None = None,
     row_groups: Indices | None = None,
 ) -> tuple[float, float]:
-    """Return the scale and the C with the fewest errors, by weight, on a stratified fifth; the first of equals.
+    """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
+
+    In a tie the first point of the grid is returned.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
-        At most 10 000 rows are used, stratified.
+        Rows, of which a stratified subset of at most 10 000 is used.
     codes : ndarray of int, shape (n,)
+        Class codes.
     widths : ndarray of shape (L,)
-        Multiplied by each scale.
+        Widths to be multiplied by each scale.
     scales, Cs : sequence of float
         The grid.
     parameters : SvmParameters
-        Loss, tolerance, memory and seed.
+        Loss, tolerance, memory and seed are used.
     progress : Progress
-        The cancel point.
+        Receives the progress and can cancel the search.
     learned_on : ndarray of int, optional
-        Rows that the widths were learned on, and so fit better than others would: none of them is judged.
+        Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
     weights : ndarray of shape (n,), optional
-        Of the rows.
+        Weights of the rows.
     row_groups : ndarray of int, shape (n,), optional
-        No row is evaluated of a group that has a row among those trained or learned on.
+        Group of each row. A row is not held out if a row of its group is trained or learned on.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(codes, MOST_ROWS, parameters.seed)
@@ -316,7 +325,7 @@ def tune(
         return points[0]
     inside, outside = rows[~held_out], rows[held_out]
     steady = MonotonicProgress(progress)
-    fitted, judged = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
+    fitted, held_out_rows = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
     best, fewest = points[0], np.inf
     medians, some = np.ones(len(sizes)), _of(weights, inside)
     for number, (scale, C) in enumerate(points):
@@ -325,7 +334,7 @@ def tune(
         model = train(
             fitted, codes[inside], *at_point, medians=medians, weights=some, exact=False, progress=steady.pulse
         )
-        predicted = model.predict(judged, progress=steady.pulse)
+        predicted = model.predict(held_out_rows, progress=steady.pulse)
         wrong = _total(predicted != codes[outside], _of(weights, outside))
         if wrong < fewest:
             best, fewest = (scale, C), wrong
@@ -335,28 +344,28 @@ def tune(
 _FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ_t² = factor · L · median D_t
 _CS = (1.0, 10.0, 100.0)
 _HINGE_CS = (*_CS, 1000.0)
-_HARDER = (1.0, 3.0, 10.0)  # of the learned C: what is smooth or squared likes a softer margin than the error does
+_HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
 _FOLDS = 5
-_FEW = 250  # rows whose errors tell which points of a grid are worth all folds
+_FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
 _BEST = 3
-_JUDGED = 200  # rows held out of the sample for the comparison: one fold, or two if that has fewer
+_JUDGED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
 _MOST_JUDGED = 5000
 _BLOCK = 500
-_STEPS_A_ROW = 100  # pair steps of one training: what is not solved by then is evaluated as it is, and marked
+_STEPS_A_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenWidths:
-    """The widths and the C that `choose_widths` selects.
+    """Widths and C selected by `choose_widths`.
 
     Attributes
     ----------
     widths : ndarray of shape (L,)
     C : float
     history : tuple of WidthsStep
-        How widths were learned; if the median widths were selected, perhaps on a part of the sample.
+        Iterations of learning, on a part of the sample if the median widths were selected there.
     chosen : ChosenBy
-        The comparison.
+        Result of the comparison.
     """
 
     widths: Array
@@ -376,29 +385,32 @@ def choose_widths(
     weights: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> ChosenWidths:
-    """Learn widths, compare them with median widths on rows that neither was learned on, and keep the better.
+    """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
-    If at least a fifth of all rows are outside the sample, both are learned on the sample and evaluated on up to 5 000
-    of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows:
-    both are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
-    Learning selects C, and the scale of the median widths, by cross-validation on the rows that it is given. The one
-    with fewer errors on all held-out rows together is the better; the learned widths win ties. If the sample knows
-    groups of rows, whole groups are held out.
+    If at least a fifth of all rows are outside the sample, both are fitted to the sample and evaluated on up to 5 000
+    other rows. Otherwise a fifth of the sample is held out, or two fifths in turn if a fifth has fewer than 200 rows.
+    Both are fitted to the other rows and evaluated on the held-out fifth. The better ones are then fitted again to the
+    entire sample. Cross-validation on the rows of the fit selects C and the scale of the median widths. The better
+    widths have fewer errors on all held-out rows together. The learned widths win ties. If the rows have groups, whole
+    groups of the sample are always held out.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
     codes : ndarray of int, shape (n,)
+        Class codes.
+    sizes : tuple of int
+        Number of columns of each block.
     sample : WidthsSample
-        The rows to learn on.
+        Rows to learn on.
     options : WidthOptions
-        Of learning. A descent never starts at `near` if the widths are compared on rows of the sample.
+        Options of learning. If the comparison uses rows of the sample, no descent starts at `near`.
     parameters : SvmParameters
-        Loss, C, memory and seed.
+        Loss, C, memory and seed are used.
     weights : ndarray of shape (n,), optional
-        Of all rows: errors count by them.
+        Weights of all rows in the number of errors.
     progress : Progress
-        Told each `WidthsStep` on the whole sample, and at the end the `ChosenBy`.
+        Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
     """
     comparison = _Comparison(options, parameters, progress)
     if sample.row_groups is None and enough_fresh(len(sample.rows), len(codes)):
@@ -410,7 +422,7 @@ def choose_widths(
 
 
 class _Comparison:
-    """Learned against median widths, and the candidates evaluated for it."""
+    """Comparison of learned with median widths, and the evaluated candidates."""
 
     def __init__(self, options: WidthOptions, parameters: SvmParameters, progress: Progress) -> None:
         self._learning, self._parameters, self._progress = options, parameters, progress
@@ -426,7 +438,7 @@ class _Comparison:
         sizes: tuple[int, ...],
         weights: Array | None,
     ) -> ChosenWidths:
-        """Compare on rows outside the sample."""
+        """Compare the widths on rows outside the sample."""
         learned = learn_on(sample, self._learning, progress=self._progress.part(0.0, 0.6))
         if np.bincount(sample.codes).min() < 2:
             return self._uncompared(learned)
@@ -448,7 +460,7 @@ class _Comparison:
         return ChosenWidths(widths, best.C, learned.history, chosen)
 
     def on_folds(self, sample: WidthsSample) -> ChosenWidths:
-        """Compare on folds of the sample, then learn on all of it."""
+        """Compare the widths on folds of the sample, then fit the better ones to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
@@ -456,15 +468,17 @@ class _Comparison:
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 part = self._progress.part(0.6 * number / n_held_out, 0.6 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
-                steady.report(0.0, Stage("learning widths on four fifths to compare them", number, n_held_out))
+                steady.report(
+                    0.0, Stage("learning widths on four fifths of the rows to compare them", number, n_held_out)
+                )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_on(inside, replace(self._learning, near=()), progress=_unheard(steady))
-                except ValueError:  # no finite value of the criterion on this part; perhaps on the whole sample
+                except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
-                    judge = self._cross_validation(sample, widths, folds, steady.pulse)
-                    wrong, converged = judge.wrong(1.0, best.C, [fold], steady.pulse)
+                    validation = self._cross_validation(sample, widths, folds, steady.pulse)
+                    wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, _of(sample.weights, folds == fold), converged))
         if learned is None:
             return self._uncompared(learn_on(sample, self._learning, progress=self._progress))
@@ -479,7 +493,7 @@ class _Comparison:
         return ChosenWidths(widths, best.C, learned.history, chosen)
 
     def _uncompared(self, learned: LearnedWidths) -> ChosenWidths:
-        """Return the learned widths if a class has too few rows to hold any out."""
+        """Return the learned widths without a comparison, because a class has too few rows to hold any out."""
         C = learned.C if self._parameters.C is None else self._parameters.C
         return ChosenWidths(np.asarray(learned.widths), C, learned.history, ChosenBy(learned.criterion))
 
@@ -511,20 +525,23 @@ class _Comparison:
         Cs: Sequence[float],
         progress: Progress,
     ) -> tuple[Array, Candidate]:
-        """Return the widths and the point with the fewest errors over all folds, of the best few on the first folds."""
+        """Return the scaled widths and the candidate with the fewest errors in cross-validation.
+
+        Only the best candidates on the first folds are evaluated on all folds.
+        """
         steady = MonotonicProgress(progress)
         folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
-        judge = self._cross_validation(sample, widths, folds, steady.pulse)
+        validation = self._cross_validation(sample, widths, folds, steady.pulse)
         given = self._parameters.C
         points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
         first = min(_FOLDS, -(-_FEW * _FOLDS // len(folds))) if len(points) > _BEST else _FOLDS
         wrong = np.zeros((len(points), len(folds)), bool)
 
         def evaluate(number: int, some: range, done: float) -> Candidate:
-            """Return a point with its errors on all folds up to the last of these."""
+            """Evaluate a candidate on some more folds; return it with its errors on all folds so far."""
             steady.report(done + 0.5 * number / len(points))
             point, now = points[number], (folds >= 0) & (folds < some.stop)
-            errors, converged = judge.wrong(point.scale**-2.0, point.C, some, steady.pulse)
+            errors, converged = validation.wrong(point.scale**-2.0, point.C, some, steady.pulse)
             wrong[number, np.isin(folds, some)] = errors
             return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)
 
@@ -545,7 +562,7 @@ class _Comparison:
         return CrossValidation(sample.exponents(widths, progress), sample.codes, folds, options, sample.weights)
 
     def _decision(self, criterion: str) -> ChosenBy:
-        """Return which widths have fewer errors on all held-out rows together."""
+        """Return the selection by the number of errors on all held-out rows together."""
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
         total = math.fsum(each.total for each in by_kind[0])
@@ -555,7 +572,7 @@ class _Comparison:
 
 
 def _unheard(progress: Progress) -> Progress:
-    """Return a progress for the first 70 % whose steps are not shown: they are not of the result."""
+    """Return a progress of the first 70 % that hides the steps, because they do not belong to the result."""
     return Listener(lambda fraction, _: progress.report(0.7 * fraction))
 
 
@@ -564,7 +581,7 @@ def _of(weights: Array | None, rows: NDArray[Any]) -> Array | None:
 
 
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
-    """Return the number of rows that are True, or the sum of their weights: equal sets have equal sums."""
+    """Return the number of True rows, or the exactly rounded sum of their weights."""
     return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
 
 

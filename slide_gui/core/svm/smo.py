@@ -1,4 +1,4 @@
-"""Two-class SVMs on a small ready kernel matrix: pair steps (SMO), then active sets."""
+"""Solve two-class SVMs on a small precomputed kernel matrix: pair steps (SMO), then an active-set method."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["Box", "kernel_product", "kkt_gap", "minimise", "single_disturbs", "s
 
 Array = NDArray[np.float64]
 
-_STRIDE = 1000  # pair steps between two reports, 15–30 ms
+_STRIDE = 1000  # pair steps between two progress reports, 15–30 ms
 _GAP_STRIDE = 16
 _TILE = 256
-_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by precision; added to ‖φ_i − φ_j‖²/2, so that equal points can be paired
+_CURVATURE = {"f": 1e-6, "d": 1e-10}  # added to ‖φ_i − φ_j‖²/2, by data type, so that equal points can form a pair
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Box:
     Attributes
     ----------
     lower, upper : ndarray of shape (n,)
-        With a hinge loss 0 ≤ y β ≤ C, of a point with a weight C times that; with a squared hinge 0 ≤ y β.
+        For the hinge loss 0 ≤ y β ≤ C, where C is multiplied by the weight of the point. For the squared hinge
+        0 ≤ y β.
     """
 
     lower: Array
@@ -37,11 +38,11 @@ class Box:
 
     @classmethod
     def of(cls, y: Array, limit: Array | float) -> Box:
-        """Return the box of 0 ≤ y β ≤ limit."""
+        """Return the box for 0 ≤ y β ≤ limit."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0))
 
     def take(self, rows: NDArray[np.intp]) -> Box:
-        """Return the bounds of these points alone."""
+        """Return the bounds of some points."""
         return Box(self.lower[rows], self.upper[rows])
 
 
@@ -51,15 +52,18 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
     Parameters
     ----------
     residual : ndarray of shape (n,)
-        r = y − K̃β.
+        Residuals r = y − K̃β.
     beta : ndarray of shape (n,)
+        Signed dual coefficients.
+    box : Box
 
     Returns
     -------
     gap : float
-        max r over points that may move up − min r over points that may move down; −inf if nothing may move.
+        Largest r of points whose β can increase, minus smallest r of points whose β can decrease. It is −inf if no β
+        can change.
     bias : float
-        The mean of r over points strictly inside the box, or the middle of the gap where there are none.
+        Mean of r over points strictly inside the box, or the middle of the gap if there are none.
     """
     up, down = beta < box.upper, beta > box.lower
     highest = float(residual[up].max()) if up.any() else -np.inf
@@ -73,7 +77,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
-    """Return kernel @ change, in double precision where single would disturb the gap of the conditions."""
+    """Return kernel @ change, in float64 if float32 is too coarse for the tolerance."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
@@ -86,12 +90,12 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
 
 
 def single_disturbs(factors: Array, tol: float) -> bool:
-    """Tell whether a single precision sum of kernel values times these factors is too coarse for the tolerance."""
+    """True if a float32 sum of kernel values times these factors is too coarse for the tolerance."""
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
 def single_error(beta: Array) -> float:
-    """Return about how far outputs are off by kernel values made of single precision products, right to 1e-7."""
+    """Return the approximate error of the outputs if kernel values come from float32 products, accurate to 1e-7."""
     return float(1.5e-7 * np.linalg.norm(beta))
 
 
@@ -105,9 +109,10 @@ def pair_steps(
     max_steps: int,
     progress: Progress,
 ) -> tuple[Array, int]:
-    """Take pair steps with residuals kept in two arrays, infinite where a point may not move that way.
+    """Take pair steps and return the new β and the number of steps.
 
-    Every call below is one pass over q numbers in place: a pair step takes about 15 µs at q = 2000.
+    Two arrays hold the residuals, with infinite values for points whose β cannot increase or decrease. Each NumPy call
+    is one in-place pass over q numbers, so that a pair step takes about 15 µs at q = 2000.
     """
     up = np.where(beta < box.upper, residual, -np.inf).astype(kernel.dtype)
     down = np.where(beta > box.lower, residual, np.inf).astype(kernel.dtype)
@@ -134,7 +139,7 @@ def pair_steps(
             top = halves + (one + halves[i])
         subtract(top, row, out=scratch)
         if halves is not None:
-            scratch[i] = one  # its own, of which rounding may leave nothing
+            scratch[i] = one  # rounding may have cancelled the value of the point itself
         multiply(gain, gain, out=gain)
         divide(gain, scratch, out=gain)
         j = int(gain.argmax())
@@ -162,15 +167,15 @@ def pair_steps(
 
 Values = NDArray[np.floating]
 
-_NEAR = 2.0  # gap, in margins, below which the active sets are tried, once pair steps have taken their time
-_VERY_NEAR = 0.3  # gap below which the time they took in earlier working sets counts too
-_NEARER = 0.25  # of the gap at which they came to no end, before they are tried again
-_LEAST_STEPS = 500  # pair steps of a round, at least
-_STEPS_PER_SYSTEM = 0.008  # pair steps that cost as much as active sets do, per squared number of free points
-_MOST_STALLED_SETS = 20  # rounds without a smaller gap
+_NEAR = 2.0  # gap, in margins, below which active sets are tried after enough pair steps
+_VERY_NEAR = 0.3  # gap below which pair steps of earlier working sets count as well
+_NEARER = 0.25  # factor by which the gap must shrink before active sets that failed are tried again
+_LEAST_STEPS = 500  # smallest number of pair steps per round
+_STEPS_PER_SYSTEM = 0.008  # pair steps that take as long as active sets, per squared number of free points
+_MOST_STALLED_SETS = 20  # largest number of rounds without a smaller gap
 _MOST_SYSTEMS = 30
-_MOST_WORSE = 8  # systems without fewer changes than ever before
-_ROUNDING = {"f": 1e-7, "d": 1e-12}  # put on the diagonal: what rounding may take from the smallest eigenvalue
+_MOST_WORSE = 8  # largest number of systems without a new minimum of changes
+_ROUNDING = {"f": 1e-7, "d": 1e-12}  # added to the diagonal, because rounding may reduce the smallest eigenvalue
 
 
 def minimise(
@@ -185,33 +190,34 @@ def minimise(
     *,
     before: int = 0,
 ) -> tuple[Array, Array, int]:
-    """Minimise ½ βᵀK̃β − yᵀβ over the box, Σβ fixed, starting from a feasible β.
+    """Minimise ½ βᵀK̃β − yᵀβ over the box with fixed Σβ, starting from a feasible β.
 
     Parameters
     ----------
     kernel : ndarray of shape (q, q), float32 or float64
-        K̃ = K + diag(ridge), K with a diagonal of 1.
+        K̃ = K + diag(ridge), where the diagonal of K is 1.
     residual : ndarray of shape (q,)
-        r = y − K̃β at the start, points outside the set included.
+        Residuals r = y − K̃β at the start, including the contribution of points outside the working set.
     beta : ndarray of shape (q,)
-        The start; left as it is.
+        Start, which is not changed.
+    box : Box
     ridge : float or ndarray of shape (q,)
-        What the diagonal of `kernel` has above 1.
+        Diagonal of `kernel` minus 1.
     tol : float
-        Stop when the gap of the optimality conditions is below.
+        The iteration stops if the violation of the optimality conditions is below this value.
     max_steps : int
-        Most pair steps in all; a system counts as one.
+        Largest number of pair steps; a linear system counts as one.
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     before : int
-        Pair steps that earlier working sets of the same problem took.
+        Number of pair steps in earlier working sets of the same problem.
 
     Returns
     -------
     beta : ndarray of shape (q,)
     residual : ndarray of shape (q,)
     steps : int
-        Pair steps and systems.
+        Number of pair steps and linear systems.
     """
     steps, waited, stalled, best, near = 0, 0, 0, np.inf, _NEAR
     while steps < max_steps:
@@ -228,15 +234,15 @@ def minimise(
             near = _NEARER * gap
             if solution is not None:
                 (beta, residual), near = solution, -np.inf
-                continue  # to the gap, which the rounding of the kernel may have left too large
+                continue  # check the gap, which may be too large because of rounding
         most = min(_LEAST_STEPS + patience, max_steps - steps)
         moved, moves = pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves
-        # the residuals of single precision drift: they are made anew after each round
+        # Residuals in float32 drift, so they are recomputed after each round.
         change = moved - beta
         new_residual = residual - kernel_product(kernel, change, tol, progress)
         gained = 0.5 * float(change @ (residual + new_residual))
-        if gained <= 0.0:  # the precision of the kernel allows no more
+        if gained <= 0.0:  # the precision of the kernel is exhausted
             break
         beta, residual = moved, new_residual
     return beta, residual, steps
@@ -251,8 +257,8 @@ def _active_sets(
     max_systems: int,
     progress: Progress,
 ) -> tuple[tuple[Array, Array] | None, int]:
-    """Return the solution and its residuals, or None if it is not found; and the number of systems solved."""
-    linear = residual + kernel_product(kernel, beta, tol, progress)  # what the residual would be at β = 0
+    """Return the solution with its residuals, or None without convergence, and the number of solved systems."""
+    linear = residual + kernel_product(kernel, beta, tol, progress)  # the residuals at β = 0
     total = float(beta.sum())
     free = (beta > box.lower) & (beta < box.upper)
     fewest, worse, systems = len(beta) + 1, 0, 0

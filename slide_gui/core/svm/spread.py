@@ -1,4 +1,4 @@
-"""One-vs-one problems as independent tasks on the workers of a Dask cluster; the model comes back as one."""
+"""Solve the one-vs-one problems of an SVM as independent tasks on the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["solved_by"]
 
 
 def solved_by(client: Client) -> Solve:
-    """Return what solves the problems of pairs of classes on the workers of a cluster, a task each.
+    """Return a function that solves the problems of all pairs of classes on a cluster, one task per pair.
 
-    The rows travel once. Workers should do one task at a time; each uses one thread of BLAS.
+    The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
 
     Raises
     ------
     TypeError
-        If the client is none.
+        If `client` is not a `distributed.Client`.
     """
     if not callable(getattr(client, "submit", None)):
         raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")

@@ -1,4 +1,4 @@
-"""Training a multi-width SVM: widths and C chosen as the parameters say, then all pairs of classes."""
+"""Train a multi-width SVM: select widths and C, then train all pairs of classes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 __all__ = ["fit_svm", "svm_bytes"]
 
 _MEDIAN_ROWS = 1000
-_LEARNING = 5  # matrices of points × points, that a criterion works with beside the distances of each layer
-_SHARES_ROWS = 500  # where widths are given, of which the medians tell each layer's share only
+_LEARNING = 5  # n × n matrices that a criterion needs in addition to the distances in each layer
+_SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -52,41 +52,41 @@ def fit_svm(
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
 ) -> SvmModel:
-    """Choose widths and C as the parameters say, then train on all rows.
+    """Select widths and C by the parameters, then train on all rows.
 
     Parameters
     ----------
     Z : ndarray or memmap of shape (n, d), float32 or float64
-        Rows [h⁰, h¹, …]; read in blocks.
+        Rows [h⁰, h¹, …], which are read in blocks.
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1, each present, k ≥ 2.
+        Class codes 0 … k − 1, each present, with k ≥ 2.
     weights : ndarray of shape (n,), optional
-        Positive. At the final widths and C, the C of a row is C times its weight. If these are selected, errors count
-        by weight; the rows learned on, held out and the median distances do not depend on weights.
+        Positive weights of the rows. At the final widths, the C of a row is C times its weight. If widths and C are
+        selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
     row_groups : ndarray of int, shape (n,), optional
-        The group of each row, such as the patient: no split for selecting widths and C separates rows of one group.
+        Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
     start : SvmModel, optional
-        A model of the same rows in a neighbouring representation: its coefficients start the solver.
+        Model of the same rows in a neighbouring representation; the solver starts from its coefficients.
     progress : Progress
-        Told `WidthsStep` while widths are learned, then `TrainingStep`.
+        Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
     solve_pairs : callable
-        Solves the problems of all pairs of classes.
+        Function that solves the problems of all pairs of classes.
 
     Raises
     ------
     ValueError
-        For parameters out of range, widths that do not fit the blocks, fewer than two classes, or weights with a
-        criterion that is not defined with them.
+        If parameters are out of range, if widths do not fit the blocks, if there are fewer than two classes, or if the
+        criterion is not defined with weights.
     MemoryError
-        If the stated memory is too small, or more would be needed than is free; says how much.
+        If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
     Cancelled
-        By the progress.
+        If the progress cancels.
     """
     parameters = parameters.checked()
     codes = np.asarray(codes)
     n_classes = int(codes.max()) + 1
     if n_classes < 2:
-        raise ValueError("all rows are of one class; training needs at least two classes")
+        raise ValueError("all rows belong to one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
     needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters, grouped=row_groups is not None)
@@ -98,7 +98,7 @@ def fit_svm(
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
-    # Learning takes about 13 times as long a pair of rows as training does, on the rows of the subset only.
+    # For each pair of rows, learning takes about 13 times as long as training, but it uses the subset only.
     learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
     chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
     part = progress.part(0.0, chosen_by)
@@ -123,16 +123,16 @@ def fit_svm(
 def svm_bytes(
     counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters, *, grouped: bool = False
 ) -> int:
-    """Return about how many bytes choosing widths and C and training take at their peak, above their input.
+    """Return the approximate peak memory, in bytes, of selecting widths and C and training, without the input.
 
-    What is kept depends on the support vectors: this is where many rows are.
+    The memory depends on the number of support vectors. The estimate assumes that many rows are support vectors.
 
     Parameters
     ----------
     counts : sequence of int
-        Rows of each class.
+        Number of rows in each class.
     columns, layers : int
-        Of the rows, and of their blocks.
+        Number of columns and of blocks of columns.
     grouped : bool
         True if rows have groups.
     """
@@ -141,7 +141,8 @@ def svm_bytes(
     if parameters.widths == "learn":
         learned = min(n, parameters.subset_size)
         matrices: float = layers + _LEARNING
-        if grouped or not enough_fresh(learned, n):  # then learned on four fifths too, beside the distances of all
+        # Learning on four fifths of the subset needs all its distances as well.
+        if grouped or not enough_fresh(learned, n):
             matrices = max(matrices, layers + 0.64 * matrices)
         needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
     elif parameters.C is None:
@@ -152,7 +153,7 @@ def svm_bytes(
 
 
 def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the bytes of training at given widths and C: rows embedded, kernel rows, support vectors."""
+    """Return the memory, in bytes, of training at given widths and C: embedded rows, kernel rows, support vectors."""
     n, pair = sum(counts), sum(sorted(counts)[-2:])
     rows, left = 4 * n * columns, max(memory - 4 * n * columns, 0)
     if len(counts) == 2:
@@ -172,13 +173,13 @@ def _choose(
     parameters: SvmParameters,
     progress: Progress,
 ) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
-    """Return widths, C, the history of learning, and what chose the widths if they were learned."""
+    """Return the widths, C, the history of learning, and how learned widths were selected."""
     given = parameters.C
     if not isinstance(parameters.widths, str):
         widths = np.asarray(parameters.widths, dtype=np.float64)
         if len(widths) != len(sizes):
             raise ValueError(
-                f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
+                f"widths is {parameters.widths!r}; it must contain {len(sizes)} positive numbers, one per block"
             )
         if given is None:
             given = tune(

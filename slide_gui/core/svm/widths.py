@@ -1,4 +1,4 @@
-"""Learning one kernel width a layer, and C with them, by descent on a criterion (paper, "Kernel Parameters")."""
+"""Learn one kernel width per layer, and C, by gradient descent on a criterion (paper, "Kernel Parameters")."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ __all__ = ["LearnedWidths", "WidthOptions", "WidthsSample", "WidthsStep", "learn
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_CACHED_ROWS = 64  # rows of 2 500 numbers: what is made of a tile stays in the cache
+_CACHED_ROWS = 64  # rows per tile: all arrays of a tile of 2 500 columns fit in the cache
 
 
 @dataclass(frozen=True)
 class WidthOptions:
-    """How widths are learned.
+    """Options for learning widths.
 
     Attributes
     ----------
     criterion : str
-        A key of `LEARNED_BY`.
+        Key of `LEARNED_BY`.
     C : float or None
-        Kept at this value; None: learned.
+        Fixed value of C, or None to learn it.
     subset_size : int
-        Learn on a stratified subset of at most so many points.
+        Largest number of points in the stratified subset.
     starts : int
-        How many of the best starting points of a grid to descend from; at most one if there are others `near`.
+        Number of descents, each from one of the best points of a grid. At most one is used if `near` is not empty.
     max_iter : int
-        Most iterations of L-BFGS-B a start.
+        Largest number of L-BFGS-B iterations per start.
     seed : int
-        Of the subset and of the points held out.
+        Seed of the subset and of the held-out points.
     memory : int
-        Bytes for the matrices of distances and kernel values.
+        Number of bytes for the matrices of distances and kernel values.
     near : tuple of (widths, C)
-        Start here too (at the solutions of neighbouring problems).
+        Additional starts, at the solutions of neighbouring problems.
     """
 
     criterion: str = AUTO
@@ -61,20 +61,21 @@ class WidthOptions:
 
 
 class Objective:
-    """J(θ) and its gradient on one set of points; θ = (log σ_t, …) with log C last unless C is given.
+    """Criterion J(θ) and its gradient on one set of points; θ = (log σ_t, …), with log C last unless C is given.
 
     Parameters
     ----------
     distances : ndarray of shape (L, n, n)
-        D_t of each layer.
+        Squared distances D_t in each layer.
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1.
+        Class codes 0 … k − 1.
+    options : WidthOptions
     progress : Progress
-        The cancel point.
+        Can cancel the computation.
     weights : ndarray of shape (n,), optional
-        Of the points.
+        Weights of the points.
     row_groups : ndarray of int, shape (n,), optional
-        Whole groups are held out by a criterion that holds points out.
+        Group of each point. A criterion that holds points out holds out whole groups.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Objective:
         self.n_support = 0
 
     def on(self, rows: Indices) -> Objective:
-        """Return the objective on some of the rows, of which those stay held out that were."""
+        """Return the objective on some of the rows; held-out rows stay held out."""
         distances = np.empty((len(self.distances), len(rows), len(rows)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, rows, self.progress)
@@ -118,7 +119,7 @@ class Objective:
         return theta[:n_layers], float(theta[n_layers])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        """Return J(θ) and its gradient, of the length of θ; infinity where an SVM could not be solved."""
+        """Return J(θ) and its gradient; J is infinite if an SVM did not converge."""
         log_widths, log_c = self.split(theta)
         rates = np.exp(-2.0 * log_widths)
         ridge, weights = float(np.exp(-log_c)), self.weights
@@ -128,7 +129,7 @@ class Objective:
         try:
             evaluation = evaluate(self.criterion, kernel, self.codes, ridge, *known, weights=weights)
         except NotConverged:
-            self.starts.clear()  # what lies near it may be as hard to solve from there
+            self.starts.clear()  # neighbouring kernels may not converge from these starts either
             return np.inf, np.zeros(len(theta))
         self.n_support = evaluation.n_support
         self.progress.report(0.0)
@@ -141,7 +142,7 @@ class Objective:
         return evaluation.value, slope
 
     def _kernel(self, rates: Array) -> Array:
-        """Return exp(−Σ_t rate_t D_t), of which half is computed."""
+        """Return exp(−Σ_t rate_t D_t); only half of the symmetric matrix is computed."""
         kernel: Array = np.empty(self.distances.shape[1:])
         for top in range(0, len(kernel), _CACHED_ROWS):
             block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
@@ -155,13 +156,13 @@ class Objective:
         return kernel
 
     def _contracted(self, gradient: Array, kernel: Array) -> Array:
-        """Return Σ_ij G_ij K_ij D_t,ij of each layer, K and D being symmetric: half of the products are made."""
+        """Return Σ_ij G_ij K_ij D_t,ij for each layer; K and D are symmetric, so half of the products suffice."""
         sums = np.zeros(len(self.distances))
         for top in range(0, len(kernel), _CACHED_ROWS):
             block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
-            weighted[:, : weighted.shape[0]] *= 0.5  # the tile on the diagonal has both halves
+            weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains both halves
             for layer, distances in enumerate(self.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
             self.progress.report(0.0)
@@ -171,10 +172,10 @@ class Objective:
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
-_PART_ROWS = 1000  # on which descents begin, where there are twice as many
+_PART_ROWS = 1000  # descents begin on this many rows if there are at least twice as many
 _USUAL_STEPS = 6
-_QUIET_STEPS = 3  # in a row that change the objective by less than 1e-4 of it, after which a descent ends
-_FIRST_STEP = 0.3  # of the logarithms, down the gradient: a gradient as it is may be a thousandth of a step
+_QUIET_STEPS = 3  # a descent ends after this many steps in a row with a relative change below 1e-4
+_FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -182,22 +183,23 @@ _TILE = 256
 
 @dataclass(frozen=True)
 class WidthsStep:
-    """One iteration, as seen on the way.
+    """One iteration of learning the widths.
 
     Attributes
     ----------
     iteration : int
-        Counted over all starts.
+        Number of the iteration, counted over all starts.
     start : int
-        Which starting point this descent began from.
+        Number of the start of this descent.
     criterion : float
-        J, the prior not included.
-    prior : float
-        What is added to J in what is minimised.
+        Criterion J without the prior.
     widths, shares : tuple of float
-        σ_t and each layer's share of the exponent, (median D_t / σ_t²) / Σ.
+        Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
+    C : float
     n_support : int
-        Support vectors on the subset (of all pairs of classes together).
+        Number of support vectors on the subset, summed over all pairs of classes.
+    prior : float
+        Prior that is added to J in the objective.
     """
 
     iteration: int
@@ -211,25 +213,25 @@ class WidthsStep:
 
     @property
     def objective(self) -> float:
-        """What is minimised, J + prior: never rises within a start, and the least of all starts is kept."""
+        """The minimised objective, J + prior; it never rises within a descent."""
         return self.criterion + self.prior
 
 
 @dataclass(frozen=True)
 class LearnedWidths:
-    """What was learned.
+    """Result of learning widths.
 
     Attributes
     ----------
     criterion : str
-        What was minimised, "auto" resolved.
+        Minimised criterion; "auto" is replaced by the criterion that it selected.
     best : WidthsStep
-        The iteration with the least J + prior over all starts. What was only tried in a line search is not taken:
-        without its prior it may have a lower J, at widths that the prior is there to keep away from.
+        Iteration with the smallest J + prior over all starts. Points of a line search do not count: their J may be
+        lower at extreme widths, which the prior prevents.
     history : tuple of WidthsStep
         All iterations.
     subset : ndarray of int
-        The rows learned on.
+        Rows that the widths were learned on.
     """
 
     criterion: str
@@ -239,21 +241,21 @@ class LearnedWidths:
 
     @property
     def widths(self) -> tuple[float, ...]:
-        """σ_t."""
+        """Learned widths σ_t."""
         return self.best.widths
 
     @property
     def C(self) -> float:
-        """As learned, or as it was given."""
+        """Learned or given value of C."""
         return self.best.C
 
 
 @dataclass
 class _Descent:
-    """L-BFGS-B from one start, with its stopping rule and its history.
+    """One L-BFGS-B descent with its stopping rule and history.
 
-    The prior and the bounds are those of the start, `origin`; the first step is at `begin`. It ends after `patience`
-    quiet steps in a row.
+    The descent begins at `begin`. The prior and the bounds are centred on `origin`. The descent ends after `patience`
+    steps in a row that hardly change the objective.
     """
 
     objective: Objective
@@ -269,15 +271,15 @@ class _Descent:
     last: float = np.inf
 
     def penalised(self, theta: Array) -> tuple[float, Array]:
-        """Return J + prior, and its gradient; a value above the start's where J is not to be had."""
+        """Return J + prior and its gradient; if J is infinite, return a value above the one at the start."""
         value, slope, _ = self.evaluated(theta)
         if not np.isfinite(value):
-            # Finite, for the line search to interpolate and come back; above the start, so never accepted.
+            # The line search needs a finite value to interpolate; it never accepts one above the start's.
             return self.evaluated(self.begin)[0] + 1.0, np.zeros(len(theta))
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 
     def evaluated(self, theta: Array) -> tuple[float, Array, int]:
-        """Return J, its gradient and the number of support vectors, computed once a point."""
+        """Return J, its gradient and the number of support vectors, computed once per point."""
         key = theta.tobytes()
         if key not in self.seen:
             self.seen[key] = (*self.objective(theta), self.objective.n_support)
@@ -303,11 +305,11 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # Most descents end long before `max_iter`: half of the share is done after as many iterations as are usual.
+        # Most descents end long before `max_iter`, so the usual number of iterations counts as half of the progress.
         self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
-        """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
+        """Stop after `patience` iterations in a row with a relative change of the objective below 1e-4."""
         theta = np.asarray(intermediate_result.x)
         value, _ = self.penalised(theta)
         self.note(theta)
@@ -318,14 +320,14 @@ class _Descent:
             raise StopIteration
 
     def run(self) -> None:
-        """Descend, unless J is not to be had at the start."""
+        """Run the descent, unless J is infinite at the start."""
         minimize = _minimize(self.progress)
 
         if not np.isfinite(self.evaluated(self.begin)[0]):
             return
         self.note(self.begin)
         slope = float(np.linalg.norm(self.penalised(self.begin)[1]))
-        unit = max(_FIRST_STEP / max(slope, 1e-12), 1.0)  # L-BFGS-B's first step is the gradient of what it minimises
+        unit = max(_FIRST_STEP / max(slope, 1e-12), 1.0)  # the first step of L-BFGS-B is the gradient
 
         def scaled(theta: Array) -> tuple[float, Array]:
             value, slope = self.penalised(theta)
@@ -343,7 +345,7 @@ class _Descent:
 
 
 def _minimize(progress: Progress) -> Callable[..., Any]:
-    """Return SciPy's `minimize`, imported in pieces the first time: as a whole it would take a quarter of a second."""
+    """Return SciPy's `minimize`; it is imported in pieces that report progress, since the import takes 0.25 s."""
     for name in ("scipy.linalg", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize"):
         import_module(name)
         progress.report(0.0)
@@ -354,22 +356,22 @@ def _minimize(progress: Progress) -> Callable[..., Any]:
 
 @dataclass(frozen=True, eq=False)
 class WidthsSample:
-    """The rows that widths are learned on, and the distances between them.
+    """Rows that widths are learned on, and the distances between them.
 
     Attributes
     ----------
     rows : ndarray of int, shape (n,)
-        A stratified subset, sorted.
+        Sorted indices of a stratified subset.
     codes : ndarray of int, shape (n,)
-        Their classes.
+        Class codes of the rows.
     medians : ndarray of shape (L,)
-        Median D_t.
+        Median of D_t in each layer.
     distances : ndarray of shape (L, n, n)
-        D_t.
+        Squared distances D_t in each layer.
     weights : ndarray of shape (n,) or None
-        Of the rows.
+        Weights of the rows.
     row_groups : ndarray of int, shape (n,), or None
-        The group of each row; no split separates rows of one group.
+        Group of each row. No split separates rows of one group.
     """
 
     rows: Indices
@@ -390,23 +392,23 @@ class WidthsSample:
         weights: Array | None = None,
         row_groups: Indices | None = None,
     ) -> WidthsSample:
-        """Draw the rows, whatever their weights; arguments and errors as of `learn_widths`."""
+        """Draw the rows regardless of their weights; see `learn_widths` for arguments and errors."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
         need = 8 * len(rows) ** 2 * max(len(sizes) + 6, len(sizes) + 0.64 * (len(sizes) + 6))
         if need > options.memory:
             raise MemoryError(
                 f"learning {len(sizes)} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
-                f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
+                f"limit of {options.memory / 1e6:.0f} MB; raise the memory or learn on a smaller subset"
             )
         steady = MonotonicProgress(progress)
-        steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
+        steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
         return cls(rows, codes[rows], medians, distances, _rows_or_none(weights, rows), _rows_or_none(row_groups, rows))
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
-        """Return the sample of some of these rows, given by their positions; with the same medians."""
+        """Return the sample of the rows at some positions, with unchanged medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
@@ -414,7 +416,7 @@ class WidthsSample:
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return Σ_t D_t / σ_t², (n, n)."""
+        """Return Σ_t D_t / σ_t², of shape (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
         for top in range(0, len(exponents), _TILE):
             tile = self.distances[:, top : top + _TILE]
@@ -435,39 +437,40 @@ def learn_widths(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> LearnedWidths:
-    """Learn σ_t, and C unless it is given, on a stratified subset of the rows.
+    """Learn the widths σ_t, and C unless it is given, on a stratified subset of the rows.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
         Rows [h⁰, h¹, …].
     codes : ndarray of int, shape (n,)
-        Classes 0 … k − 1, at least two.
+        Class codes 0 … k − 1 of at least two classes.
     sizes : tuple of int
-        Columns of each layer.
+        Number of columns of each layer.
+    options : WidthOptions
     progress : Progress
-        Told a `WidthsStep` at every iteration.
+        Receives a `WidthsStep` at every iteration.
 
     Raises
     ------
     ValueError
-        If the criterion is unknown, or cannot be evaluated on these rows at any start.
+        If the criterion is unknown, or if it has no finite value at any start.
     MemoryError
-        If the matrices need more than the stated memory; says how much.
+        If the matrices need more than `options.memory`. The message gives the required memory.
     """
     steady = MonotonicProgress(progress)
     return learn_on(WidthsSample.of(Z, codes, sizes, options, steady.part(0.0, 0.0)), options, progress=steady)
 
 
 def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
-    """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
+    """Learn the widths σ_t, and C unless it is given, on the rows of a sample; see `learn_widths`."""
     steady = MonotonicProgress(progress)
     objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights, sample.row_groups)
     origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15
     if len(sample.codes) >= 2 * _PART_ROWS:
-        patience, begun = 1, 0.4  # it begins near its end
+        patience, begun = 1, 0.4  # the descent on all rows starts close to its optimum
         part = MonotonicProgress(steady.part(0.15, 0.4))
         starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, part)
     rest = steady.part(begun, 1.0)
@@ -480,9 +483,8 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
         return learn_on(sample, replace(options, near=()), progress=steady)
     if not history:
         raise ValueError(
-            f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} "
-            "rows, for "
-            "the SVM did not converge there; give C or the widths, or learn on fewer rows"
+            f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "
+            "because the SVM did not converge; give C or the widths, or learn on fewer rows"
         )
     return LearnedWidths(objective.criterion, min(history, key=_objective), tuple(history), sample.rows)
 
@@ -492,7 +494,7 @@ def _objective(step: WidthsStep) -> float:
 
 
 def _part(objective: Objective, size: int) -> Objective:
-    """Return the objective on at most so many of its rows, stratified; itself if it has no more."""
+    """Return the objective on a stratified subset of about `size` rows, or on all rows if there are fewer."""
     few = stratified_subset(objective.codes, size, objective.options.seed)
     return objective if len(few) == len(objective.codes) else objective.on(few)
 
@@ -500,13 +502,13 @@ def _part(objective: Objective, size: int) -> Objective:
 def _descended(
     part: Objective, medians: Array, starts: list[tuple[int, Array, Array]], progress: MonotonicProgress
 ) -> list[tuple[int, Array, Array]]:
-    """Descend on a part of the rows, in a fraction of the time, and return the best start with the point it came to.
+    """Descend from every start on a part of the rows, which is faster, and return the best start with its end point.
 
-    All are returned as they were if the part has no finite value at any.
+    If no start has a finite value on the part, all starts are returned unchanged.
     """
     ends = []
     for number, origin, begin in starts:
-        stage = Stage(f"descending on {len(part.codes)} rows", number, len(starts))
+        stage = Stage(f"learning widths on {len(part.codes)} rows", number, len(starts))
         progress.report(number / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
@@ -521,10 +523,10 @@ def _descended(
 
 
 def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
-    """Return the best starting points of the grid scale × C, best first, evaluated on a few hundred points.
+    """Return the solutions of neighbouring problems, then the best points of the grid scale × C.
 
-    The solutions of neighbouring problems come before them. One point of the grid stays if one is asked for: a valley
-    that is followed along the neighbours may end in a poor one.
+    The grid is evaluated on a few hundred rows. If there are neighbouring solutions, at most one point of the grid is
+    used. It is a safeguard, because following neighbouring solutions may lead to a poor local optimum.
     """
     options = objective.options
     near = [np.log([*widths, C])[: len(widths) + (options.C is None)] for widths, C in options.near]
@@ -533,13 +535,15 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
         return near
     small = _part(objective, _START_ROWS)
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
-    judged = []
+    evaluated = []
     for number, (scale, C) in enumerate(points):
-        progress.report(number / len(points), Stage(f"starts of {objective.criterion}", number, len(points)))
+        progress.report(
+            number / len(points), Stage(f"evaluating starts for {objective.criterion}", number, len(points))
+        )
         log_widths = np.log(widths_from(medians, scale * len(medians)))
         theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
         small.starts.clear()
         value, _ = small(theta)
-        judged.append((value, theta))
-    judged = sorted((entry for entry in judged if np.isfinite(entry[0])), key=lambda entry: entry[0])
-    return [*near, *(theta for _, theta in judged[:n_starts])]
+        evaluated.append((value, theta))
+    evaluated = sorted((entry for entry in evaluated if np.isfinite(entry[0])), key=lambda entry: entry[0])
+    return [*near, *(theta for _, theta in evaluated[:n_starts])]
