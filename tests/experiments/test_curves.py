@@ -97,7 +97,7 @@ def test_that_label_curves_of_nothing_or_without_layers_are_refused() -> None:
     for base in (replace(BASE, method="raw-svm"), replace(BASE, stack=StackParameters(depth=0))):
         with pytest.raises(ValueError, match="has no layers to fit without labels"):
             label_points(base, [20], [0])
-    with pytest.raises(ValueError, match="no answers to average"):
+    with pytest.raises(ValueError, match="no results on SLIDE's features to average"):
         label_curves(DATA, [])
 
 
