@@ -56,7 +56,7 @@ def test_that_drawing_a_document_runs_nothing(what: str, cache: Path, capsys: py
     Path("doc.json").write_text(changed)
     assert main(["draw", "doc.json", "-o", "again.csv"]) == 1
     message = said(capsys)
-    assert message.startswith("slide-gui: doc.json: is no document of a figure (")
+    assert message.startswith("slide-gui: doc.json: is not the document of a figure (")
     assert ("leave memory out" if what == "memory" else "a file may name") in message
     assert not Path("marker").exists()
     assert not Path("again.csv").exists()
