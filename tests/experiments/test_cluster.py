@@ -223,7 +223,7 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
         next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
     mended = answers(paths[1], two, [])
     (fault,) = mended.faults
-    assert fault.endswith("cannot be read (No such file or directory); the run has to be made again")
+    assert fault.endswith("cannot be read (No such file or directory); compute the run again")
     assert equal(results_of(paths[0]), results_of(paths[1]))
 
 
@@ -275,7 +275,7 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
     [
         (ClusterChoice(workers=-1), "workers is -1"),
         (ClusterChoice(workers=1000), "workers is 1000"),
-        (ClusterChoice(2, "tcp://there:1"), "exclude one another"),
+        (ClusterChoice(2, "tcp://there:1"), "exclude each other"),
         (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
     ],
 )

@@ -57,9 +57,9 @@ def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_a
 def test_that_curves_of_two_methods_or_parts_are_refused() -> None:
     one = answer(0.3, 1, 0.1)
     for other in (answer(0.3, 1, 0.1, method="median"), answer(0.3, 1, 0.1, evaluate="validation")):
-        with pytest.raises(ValueError, match="not of 2 kinds"):
+        with pytest.raises(ValueError, match="got 2 combinations"):
             error_curves(DATA, [one, other])
-    with pytest.raises(ValueError, match="not of 0 kinds"):
+    with pytest.raises(ValueError, match="got 0 combinations"):
         error_curves(DATA, [])
 
 

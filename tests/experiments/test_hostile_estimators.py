@@ -94,7 +94,7 @@ def test_that_what_no_file_may_name_is_not_kept(cache: Path, capsys: pytest.Capt
     words = ["train", "tiny.npz", "--transformer", "manifold.Isomap", "n_components=3", "-C", "1", "--widths", "median"]
     assert main([*words, "-o", "runs.sqlite"]) == 2
     message = said(capsys)
-    assert "this run cannot be kept in a store: 'manifold.Isomap' is not among the classes" in message
+    assert "this run cannot be stored: 'manifold.Isomap' is not among the classes" in message
     assert not Path("runs.sqlite").exists()
     assert main(words) == 0
     asked = spec(DATA, method="custom", transformer=Estimator.of("manifold.Isomap", {"n_components": 3}), C=1.0)

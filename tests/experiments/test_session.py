@@ -115,7 +115,7 @@ def test_that_data_are_found_beside_the_session_where_both_were_moved_and_in_kno
     moved = read_session(there / "a.slide-session")
     assert located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
     (there / "data" / "iris.csv").rename(known / "iris.csv")
-    with pytest.raises(MissingData, match=r"needs the data iris\.csv, which was not found; locate it"):
+    with pytest.raises(MissingData, match=r"needs the data iris\.csv; locate the file"):
         located(moved, there / "a.slide-session")
     assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
 
@@ -134,10 +134,10 @@ def _with(**changes):
     [
         ("", "is damaged"),
         ("[" * 100_000, "is damaged"),
-        ("[]", "is no session of slide-gui"),
-        (_with(format="other"), "is no session of slide-gui"),
-        (_with(version=0), "no version that is known"),
-        (_with(version=3), "written by a later slide-gui"),
+        ("[]", "is not a session of slide-gui"),
+        (_with(format="other"), "is not a session of slide-gui"),
+        (_with(version=0), "has an unknown version"),
+        (_with(version=3), "of a later slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),

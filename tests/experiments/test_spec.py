@@ -206,7 +206,7 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"stack": StackParameters(noise=1.0)}, "noise"),
         ({"svm": SvmParameters(loss="square")}, "loss"),
         ({"method": "pca-svm"}, "kept is missing"),
-        ({"method": "custom"}, "neither a transformer nor a classifier"),
+        ({"method": "custom"}, "needs a transformer or a classifier"),
         ({"classifier": KNN}, "has its own parts"),
         ({"labels": 1}, "2 or more, or None"),
         ({"fit_rows": "labelled"}, "how many labels"),

@@ -135,7 +135,7 @@ def test_that_other_numbers_in_a_whole_file_are_found_by_the_checksum(path: Path
     file.write_bytes(pack_arrays(changed))
     with RunStore(path) as store:
         assert list(store.check().faults) == [RESULT.spec.hash]
-        with pytest.raises(DamagedRun, match="altered since it was written"):
+        with pytest.raises(DamagedRun, match="was altered after it was written"):
             store.load(RESULT.spec.hash)
 
 
@@ -148,7 +148,7 @@ def test_that_another_document_of_the_same_run_is_found_by_the_checksum(path: Pa
     connection.execute("UPDATE runs SET document = ? WHERE hash = ?", (json.dumps(document), RESULT.spec.hash))
     connection.commit()
     connection.close()
-    with RunStore(path) as store, pytest.raises(DamagedRun, match="altered since it was written"):
+    with RunStore(path) as store, pytest.raises(DamagedRun, match="was altered after it was written"):
         store.load(RESULT.spec.hash)
 
 

@@ -212,7 +212,7 @@ def test_that_data_that_are_nowhere_can_be_located_whatever_their_name_is_now(
     table.rename(tmp_path / "elsewhere" / f"{name}.csv")
     again = windows()
     shows_example(again)
-    assert "table.csv, which was not found" in again.notice.accessibleName()
+    assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
     again.keeper._keep()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy_requested.emit()
