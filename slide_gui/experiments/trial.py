@@ -1,4 +1,4 @@
-"""A trial of SLIDE on the user's data in about a minute: a quick sweep, a selection by validation error, one sentence."""
+"""A trial of SLIDE on the user's data in about a minute: a quick sweep, a selected setting, one sentence."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Trial:
 
     @property
     def sentence(self) -> str:
-        """The selected setting, its error with the 95 % interval, and whether simpler models differ significantly from it."""
+        """The selected setting, its error with the 95 % interval, and its comparison with simpler models."""
         stack, rate = self.result.spec.stack, self.result.rate
         chosen = f"noise {stack.noise:g}, depth {stack.depth}" if stack.depth else "the raw input, no layer"
         parts = [f"{chosen}: {_error(rate)} on {counted(rate.n, 'held-out row')}"]

@@ -276,7 +276,7 @@ def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(da
     with RunStore("s.sqlite") as store:
         assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
     assert main([*asked, "--dry-run"]) == 0
-    assert "7 runs, 6 already there, about" in capsys.readouterr().out
+    assert "7 runs, 6 already stored, about" in capsys.readouterr().out
     assert main(asked) == 0
     assert f"best on validation: {place_name(best['noise'], best['depth'])}\n" in capsys.readouterr().out
 

@@ -116,7 +116,7 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(path: Path, h
     with RunStore(path) as store:
         assert list(store.check().faults) == [RESULT.spec.hash]
         assert str(file) in store.check().faults[RESULT.spec.hash]
-        with pytest.raises(DataError, match="made again"):
+        with pytest.raises(DataError, match="compute the run again"):
             store.load(RESULT.spec.hash)
         with pytest.raises(DamagedRun):
             store.take(RESULT.spec)

@@ -290,7 +290,7 @@ def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_alre
         run_sweep(DATA, replace(FAST, splits=(0,)), store)
         second = plan_sweep(asked, DATA, store.runs())
         assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
-        assert str(second).startswith("15 runs, 7 already there, about ")
+        assert str(second).startswith("15 runs, 7 already stored, about ")
         each = plan_sweep(replace(asked, choose="each"), DATA, store.runs())
         assert each.n_runs == 16
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
