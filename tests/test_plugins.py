@@ -144,7 +144,7 @@ def test_that_an_exporter_of_a_package_writes_the_figure(example, tmp_path):
     content = (tmp_path / "line.raw").read_bytes()
     assert len(content) > 10_000
     assert len(content) % 4 == 0
-    with pytest.raises(ValueError, match="a figure is written as"):
+    with pytest.raises(ValueError, match="figures end in"):
         save_export(tmp_path / "line.bmp", export, Style())
 
 
