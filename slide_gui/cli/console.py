@@ -54,7 +54,7 @@ class Command:
     run : callable or None
         Takes the parsed arguments and returns the exit code. None if `options` adds subcommands with their own `run`.
     computes : bool
-        Whether to set the number of BLAS threads before the command runs.
+        True to set the number of BLAS threads before the command runs.
     """
 
     name: str

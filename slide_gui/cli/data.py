@@ -87,7 +87,7 @@ def _get(arguments: argparse.Namespace) -> int:
     known = [entry.key for entry in entries()]
     for key in arguments.key:
         if key not in known:
-            raise UsageError(f"there is no data set {key!r}; choose one of {', '.join(known)}")
+            raise UsageError(f"unknown data set {key!r}; choose one of {', '.join(known)}")
     written = {}
     for key in arguments.key:
         with progress_bar(f"fetching {key}") as progress:
@@ -154,7 +154,7 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     add_cluster_options(
         parser,
-        "where rows are summed",
+        "where to sum rows",
         "Default: in this process. zarr://PATH and parquet://PATH name data larger than memory: an array of rows or "
         "images, or a table of numbers. They are read chunk by chunk, once for each layer.",
     )

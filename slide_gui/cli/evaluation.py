@@ -35,9 +35,7 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     parser.add_argument("--splits", type=int, metavar="N", help="number of 80/20 splits per data set (the protocol's)")
     parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument(
-        "--generated", action="store_true", help="generate the data, even where the real files are found"
-    )
+    parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     add_cluster_options(parser)
 
 

@@ -474,7 +474,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
 def add_cluster_options(
     parser: argparse.ArgumentParser,
-    title: str = "where runs are computed",
+    title: str = "where to compute runs",
     about: str = "Default: one run after the other, in this process.",
 ) -> None:
     """Add the options --workers and --scheduler, which say where to compute."""

@@ -27,7 +27,7 @@ __all__ = [
 Place = tuple[float, int]  # noise and depth
 
 _MOST_ROWS = 10**7
-_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
+_NOTHING_HELD_OUT = "selecting needs validation errors; train on the split"
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def best_words(answers: Sequence[PointResult]) -> str:
     if not answers:
         return ""
     if any(answer.validation_error is None for answer in answers):
-        return "nothing was held out to choose noise and depth by"
-    return "not all splits have the same noises and depths: nothing can be chosen yet"
+        return "no validation rows to select noise and depth by"
+    return "the splits have different noise levels and depths so far: none can be selected yet"
 
 
 def _exact_mean(answers: Sequence[PointResult]) -> Fraction:

@@ -509,7 +509,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
             (
                 f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
                 f"{spec.fingerprint[:12]}…); "
-                "open the data that it was made with"
+                "open the data of the run"
             ),
             dataset.name,
         )

@@ -104,7 +104,7 @@ class Setting:
         if spec.svm.C is not None:
             said["C"] = f"C = {spec.svm.C:g}"
         if spec.test_rows is not None:
-            said["judged"] = f"judged on {counted(spec.test_rows, 'row')}"
+            said["judged"] = f"evaluated on {counted(spec.test_rows, 'row')}"
         if spec.fit_rows != usual.fit_rows:
             said["fit"] = FIT_ROWS[spec.fit_rows].text
         other = _different(
@@ -120,7 +120,7 @@ class Setting:
         said = []
         if self.spec.evaluate != other.spec.evaluate:
             validated = other.spec.evaluate == "validation"
-            said.append("judged on the validation rows" if validated else "judged on the test rows")
+            said.append("evaluated on the validation rows" if validated else "evaluated on the test rows")
         said += [words for name, words in theirs.items() if mine.get(name) != words]
         said += [f"not {words}" for name, words in mine.items() if name not in theirs]
         if other.warm != self.warm:

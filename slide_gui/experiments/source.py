@@ -125,7 +125,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
     said = (
         f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
-        f"{counted(sda.pretraining_epochs, 'epoch')} a layer at rate {sda.pretraining_rate:g}"
+        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
         said += f", fine-tuning at rate {sda.fine_tuning_rate:g}"

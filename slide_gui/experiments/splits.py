@@ -175,7 +175,7 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
         test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not 0 < len(test) < n:
         what = "class has a row" if whole.groups is None else "group is"
-        raise DataError(f"no {what} to spare for {held_out}; give more rows, or hold nothing out", whole.name)
+        raise DataError(f"no {what} left for {held_out}; give more rows, or hold out fewer", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     return replace(

@@ -212,16 +212,15 @@ def export_of(
 def save_export(
     path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
 ) -> None:
-    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
+    """Write the figure in the format of the suffix, its numbers as .csv, or one of its texts.
 
-    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled. With
-    that of another package's exporter, that writes the figure.
+    With a suffix of `slide_gui.figures.animation.ANIMATED` the frames of an animation are drawn and written, which can
+    be cancelled. With the suffix of another package's exporter, that exporter writes the figure.
 
     Raises
     ------
     ValueError
-        If the suffix is none of PDF, SVG, PNG and CSV, of no text and no exporter, or there is nothing to draw, or an
-        animation cannot be written here, or an exporter fails.
+        If the suffix is unknown, there is nothing to draw, the animation cannot be written, or an exporter fails.
     OSError
         If the file cannot be written.
     """

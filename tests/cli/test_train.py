@@ -162,7 +162,9 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     assert "White-SVM, 80.0% of variance, 40 labels" in capsys.readouterr().out
     sda = ["--units", "9,8", "--pretraining-epochs", "1", "--fine-tuning-epochs", "2", "--noise", "0.1"]
     assert main(["train", "tiny.npz", "--method", "sda", *sda, "--on-split"]) == 0
-    assert "SdA, units 9–8, noise 0.1, 1 epoch a layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
+    assert (
+        "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
         (
             {"method": "sda-svm", "sda": SDA},
-            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch a layer at rate 0.02",
+            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer at rate 0.02",
         ),
         (
             {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
-            "SdA, units 10, noise 0, 15 epochs a layer at rate 0.1, fine-tuning at rate 0.1",
+            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.1, fine-tuning at rate 0.1",
         ),
         (
             {

@@ -54,8 +54,8 @@ def test_that_a_document_gives_the_value_that_it_was_made_from() -> None:
         ({"name": "x", "share": float("inf")}, "share is inf, expected a finite number"),
         ({"name": "x", "pair": ["b"]}, "pair is .*, expected a list"),
         ({"name": "x", "pair": "bc"}, "pair is 'bc', expected a list"),
-        ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected a whole number"),
-        ({"name": "x", "inner": {"sizes": [False]}}, "sizes is False, expected a whole number"),
+        ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected an integer"),
+        ({"name": "x", "inner": {"sizes": [False]}}, "sizes is False, expected an integer"),
         ({"name": "x", "inner": 3}, "inner is 3, expected an object"),
     ],
 )

@@ -99,6 +99,6 @@ def test_that_what_no_file_may_name_is_not_kept(cache: Path, capsys: pytest.Capt
     assert main(words) == 0
     asked = spec(DATA, method="custom", transformer=Estimator.of("manifold.Isomap", {"n_components": 3}), C=1.0)
     with RunStore("runs.sqlite") as store:
-        with pytest.raises(ValueError, match="cannot be kept"):
+        with pytest.raises(ValueError, match="cannot be stored"):
             store.save(run(DATA, asked))
         assert store.runs() == []

@@ -76,7 +76,7 @@ def test_that_arrays_that_do_not_fit_are_refused(name: str, array: NDArray[Any])
     ("entry", "value", "message"),
     [
         ("labels", [0, 1], "confusion does not fit"),
-        ("labels", ["a"], "labels is 'a', expected a whole number"),
+        ("labels", ["a"], "labels is 'a', expected an integer"),
         ("versions", [], "the versions that computed it"),
         ("versions", {"numpy": 2}, "versions is 2, expected a text"),
         ("timings", {}, "timings has no entry 'fit'"),

@@ -156,7 +156,7 @@ def test_that_a_file_that_is_no_session_is_refused_in_one_sentence_with_its_name
 def test_that_a_picture_whose_session_was_cut_off_says_so(tmp_path):
     path = tmp_path / "a.svg"
     path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
-    with pytest.raises(DataError, match=r"cut off|damaged"):
+    with pytest.raises(DataError, match=r"incomplete session|damaged"):
         read_session(path)
 
 

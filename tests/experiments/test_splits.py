@@ -252,7 +252,7 @@ def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs() 
 
 def test_that_a_single_group_cannot_be_divided() -> None:
     whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
-    with pytest.raises(DataError, match="no group is to spare for 25 % held out"):
+    with pytest.raises(DataError, match="no group is left for 25 % held out"):
         divide(whole, HeldOut())
     with pytest.raises(ValueError, match="all training rows are in one group"):
         split_rows(whole.train_labels, 0, 0, whole.groups)

@@ -282,7 +282,7 @@ def test_that_a_sweep_whose_store_is_removed_fails(path: Path, capsys: pytest.Ca
         patch.setattr(RunStore, "save", removed)
         assert main(words) == 1
     said = capsys.readouterr().err
-    assert f"{path}: the store was removed or replaced while it was open; 2 runs made since were saved to" in said
+    assert f"{path}: the store was removed or replaced while it was open; 2 runs computed since were saved to" in said
     with RunStore(path.with_name("runs-rescued.sqlite"), read_only=True) as store:
         assert len(store.runs()) == 2
 
@@ -724,7 +724,7 @@ def test_that_arrays_that_are_no_file_are_refused(path: Path, kind: str) -> None
     file = array_file(path)
     file.unlink()
     {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda place: os.symlink("/dev/zero", place)}[kind](file)
-    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is no file; the run has to"):
+    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is not a file; compute the run"):
         store.load(RESULT.spec.hash)
 
 
@@ -735,7 +735,9 @@ def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path
         assert store.swept == 0
     assert sorted(arrays[0].parent.iterdir()) == arrays
     os.truncate(path, 0)
-    with pytest.raises(DataError, match="is empty, so it is not a run store; restore a copy, or move the arrays"):
+    with pytest.raises(
+        DataError, match="is empty, so it is not a run store; restore a copy, or move its folder of arrays away"
+    ):
         RunStore(path)
     assert sorted(arrays[0].parent.iterdir()) == arrays
 

@@ -275,7 +275,7 @@ def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits
     together = choose(pooled(answers))
     assert [found.point.noise for found in together] == [0.4]
     assert together[0].validation_error == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="same noises and depths"):
+    with pytest.raises(ValueError, match="different noise levels and depths"):
         pooled(answers[:3])
     with pytest.raises(ValueError, match="train on the split"):
         pooled([answer(0.2, 0, None)])

@@ -150,5 +150,5 @@ def test_that_data_that_cannot_be_judged_are_refused() -> None:
     with pytest.raises(DataError, match="no labels"):
         plan_trial(whole)
     alone = Dataset("alone", DATA.train, DATA.train[:0], DATA.train_labels, NONE)
-    with pytest.raises(DataError, match="nothing is held out"):
+    with pytest.raises(DataError, match="no rows are held out"):
         plan_trial(alone)

@@ -100,7 +100,7 @@ class _Awaited:
         self._points, self._stored = points, stored
         self._answers: dict[str, PointResult] = {}
         self._chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
-        self._final = task.plan.final(points[-1]).spec  # stands for the selected one, with equal size, until selection
+        self._final = task.plan.final(points[-1]).spec  # placeholder of equal size until the selection
 
     @property
     def next(self) -> list[RunSpec]:
