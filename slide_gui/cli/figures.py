@@ -74,7 +74,7 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     said = f"figure or CSV, by suffix ({usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=said)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each with the output's name")
-    said = "store no session in pictures, with which the window shows the same view; a bundle has it as a separate file"
+    said = "omit from pictures the session that restores the view in the window; a bundle has it as a separate file"
     parser.add_argument("--no-session", action="store_true", help=said)
 
 

@@ -48,7 +48,7 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 
 
 def fitted(text: str, size: float, room: float, weight: str = "normal", smallest: float = 4.5) -> tuple[str, float]:
-    """Return text and type size that fit into `room` mm: first the type is reduced, then the text is cut with …."""
+    """Return text and type size that fit into `room` mm. The type is reduced first, then the text is shortened."""
     needed = width_mm(text, size, weight)
     if needed <= room:
         return text, size
