@@ -219,7 +219,7 @@ def test_that_any_document_of_a_figure_is_read_or_refused(
     whole = json.loads((target("document of a figure").whole(tmp_path)).read_text())
     for text in (document, {**whole, "runs": runs}, {**whole, "points": points}, {**whole, "source": document}):
         path.write_text(json.dumps(text))
-        with pytest.raises(DataError, match="no document of a figure"):
+        with pytest.raises(DataError, match="is not the document of a figure"):
             FigureProvenance.read(path)
 
 

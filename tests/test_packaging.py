@@ -128,7 +128,7 @@ def test_that_a_bundle_lists_what_its_bill_says_and_where_the_texts_are(
     assert capsys.readouterr().out.splitlines() == [
         "Qt 6.11: LGPL-3.0-only",
         "zlib 1.3: Zlib",
-        f"their texts: {place}",
+        f"licence texts: {place}",
     ]
     assert "| Qt | 6.11 | LGPL-3.0-only |" in licences.as_markdown()
 

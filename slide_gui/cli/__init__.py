@@ -1,7 +1,7 @@
-"""The `slide-gui` command: files or nothing opens the window, a subcommand runs without one.
+"""The `slide-gui` command: without a subcommand it opens the window, with a subcommand it runs without one.
 
-Exit codes: 0 done, 1 failed or cancelled, 2 wrong usage; 130 or 143 if SIGINT (Ctrl+C) or SIGTERM closed the window;
-130 if SIGINT came while the program was starting. Nothing heavy is imported before it is needed.
+Exit codes: 0 success, 1 failure or cancelled, 2 wrong usage. If SIGINT (Ctrl+C) or SIGTERM closes the window, the code
+is 130 or 143. If SIGINT arrives during start-up, it is 130. Heavy modules are imported only when they are needed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-# What `signal` wraps: its own import takes long enough for Ctrl+C to fall into it.
+# `signal` wraps this module and takes so long to import that Ctrl+C can arrive during the import.
 from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
 
     def command() -> int:
-        if not arguments:  # the window waits for no parser
+        if not arguments:  # the window opens without importing the parser
             from slide_gui.gui.app import run as open_window
 
             return open_window([])
@@ -45,11 +45,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     code = guarded(command)
     if starts_here:
-        signal(SIGINT, SIG_DFL)  # all is done: no traceback from the end of the interpreter
+        signal(SIGINT, SIG_DFL)  # the command is done: avoid a traceback while the interpreter ends
     return code
 
 
 def _end_at_once(_number: int, _frame: object) -> None:
-    """End the process without a traceback: an exception inside an import would come out as any other."""
+    """End the process at once: a KeyboardInterrupt inside an import could be converted into another exception."""
     os.write(2, b"slide-gui: cancelled\n")
     os._exit(128 + SIGINT)

@@ -1,4 +1,4 @@
-"""What every subcommand is, what it says, and where: results on stdout, progress and errors on stderr."""
+"""Define subcommands and their output: results go to stdout, progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Command:
     Attributes
     ----------
     name, help, about : str
-        What it is called, what it does in a few words, and what its own help begins with.
+        Name, short help in the list of subcommands, and first sentence of the subcommand's own help.
     options : callable
-        Adds its options to its parser once it is asked for: their help is made of tables whose modules import NumPy,
-        which those who ask for other things need not wait for.
+        Adds the options to the parser when the subcommand is first used. The help texts come from tables whose modules
+        import NumPy, which the other subcommands should not wait for.
     run : callable or None
-        Takes the parsed arguments and returns the exit code; None where `options` adds subcommands that have theirs.
+        Takes the parsed arguments and returns the exit code. None if `options` adds subcommands with their own `run`.
     computes : bool
-        Whether the threads of BLAS are set before it runs.
+        True to set the number of BLAS threads before the command runs.
     """
 
     name: str
@@ -66,12 +66,12 @@ class Command:
 
 
 class UsageError(Exception):
-    """Arguments that cannot be meant; ends with exit code 2."""
+    """Invalid arguments. The program ends with exit code 2."""
 
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """Turn a ValueError into a `UsageError` of the same words."""
+    """Turn a ValueError into a `UsageError` with the same message."""
     try:
         yield
     except ValueError as error:
@@ -80,7 +80,7 @@ def usage() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM, which batch systems send, end a command as Ctrl+C does: in one sentence, its workers with it."""
+    """Let SIGTERM, which batch systems send, end a command and its workers as Ctrl+C does, with one sentence."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
@@ -96,7 +96,7 @@ def interruptible() -> Iterator[None]:
 
 
 def guarded(command: Callable[[], int]) -> int:
-    """Run a command and turn whatever it raises into one sentence on stderr and an exit code."""
+    """Run a command and turn any exception into one sentence on stderr and an exit code."""
     try:
         code = command()
         sys.stdout.flush()
@@ -106,16 +106,16 @@ def guarded(command: Callable[[], int]) -> int:
     except (KeyboardInterrupt, Cancelled):
         return _say("cancelled", FAILED)
     except BrokenPipeError:
-        # The reader of stdout has gone; nothing more can be said, not even by the interpreter at its end.
+        # The reader of stdout is gone. Redirect stdout, so that the interpreter does not report the pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except MemoryError as error:
-        said = str(error) if type(error) is MemoryError else ""  # NumPy's is another, and says an array's shape
+        said = str(error) if type(error) is MemoryError else ""  # NumPy's subclass only gives an array's shape
         return _say(said or "not enough memory; use less data or a smaller depth", FAILED)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _say(f"{place}{error.strerror or error}", FAILED)
-    except ValueError as error:  # DataError among them
+    except ValueError as error:  # includes DataError
         return _say(str(error), FAILED)
     except Exception as error:
         if _was_interrupted(error):
@@ -129,7 +129,7 @@ def warn(sentence: str) -> None:
 
 
 def _was_interrupted(error: BaseException | None) -> bool:
-    """Return whether an error came of KeyboardInterrupt, which compiled modules turn into others in their import."""
+    """Return True if KeyboardInterrupt caused the error: compiled modules convert it while they are imported."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -141,7 +141,7 @@ def _say(sentence: str, code: int) -> int:
 
 
 def print_line(text: str, stream: TextIO | None = None) -> None:
-    """Print text of one or more lines, by default on stdout; nothing in it can steer the terminal."""
+    """Print text of one or more lines, by default on stdout, with terminal control characters escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=stream)
 
 
@@ -151,10 +151,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str]) -> int:
-    """Print the JSON document where --json asks for it, else the lines; return the exit code of what is done."""
+    """Print the JSON document if --json is given, otherwise the lines, and return the exit code for success."""
     if arguments.json:
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-        # JSON escapes keep control characters and halves of surrogate pairs exact, and off the terminal.
+        # JSON escapes preserve control characters and lone surrogates exactly and keep them off the terminal.
         print(re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text))
     else:
         for line in lines:
@@ -163,14 +163,14 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
 
 
 def announce(seconds: float) -> None:
-    """Print on stderr how long a computation will take, unless that is a few seconds."""
+    """Print the estimated time of a computation on stderr if it is at least ten seconds."""
     if seconds >= _BETWEEN_LINES:
         print(f"estimated time: {about(seconds)}", file=sys.stderr)
 
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """Give a progress that draws a bar on a terminal, wiped at the end; elsewhere it prints a line now and then."""
+    """Yield a progress that draws a bar on a terminal and wipes it at the end; elsewhere it prints lines."""
     if not sys.stderr.isatty():
         yield _Lines(label)
         return
@@ -182,7 +182,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 
 class _Words(Progress):
-    """Holds what is said of a computation: its label, what its last payload says, and the time left."""
+    """Text of a progress line: its label, the title of the last payload, and the time left."""
 
     def __init__(self, label: str) -> None:
         self._label, self._title = printable(label), ""
@@ -232,6 +232,6 @@ class _Bar(_Words):
         sys.stderr.flush()
 
     def wipe(self) -> None:
-        """Leave the line empty."""
+        """Clear the line."""
         sys.stderr.write("\r" + " " * self._width + "\r")
         sys.stderr.flush()

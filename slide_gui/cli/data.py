@@ -1,4 +1,4 @@
-"""Data and models: `slide-gui datasets` lists, fetches and describes data sets; `slide-gui fit` keeps a stack."""
+"""`slide-gui datasets` lists, downloads and describes data sets. `slide-gui fit` fits a stack and saves it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ __all__ = ["COMMANDS", "describe_model"]
 def _datasets_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
-    action = actions.add_parser("list", help="name the benchmark data sets and say which files are here")
+    action = actions.add_parser("list", help="list the benchmark data sets and the files found for them")
     add_json(action)
     action.set_defaults(run=_list)
 
     action = actions.add_parser("get", help="download the files of a benchmark data set (uses the network)")
-    action.add_argument("key", metavar="NAME", nargs="+", help="as `slide-gui datasets list` names it")
+    action.add_argument("key", metavar="NAME", nargs="+", help="a name from `slide-gui datasets list`")
     add_json(action)
     action.set_defaults(run=_get)
 
     action = actions.add_parser("info", help="describe a data set")
     action.add_argument("data", metavar="DATA", nargs="+", help="a name, or the file or files of one data set")
     add_data_options(action)
-    action.add_argument("--seed", type=int, default=0, help="of the generator, where data are generated (0)")
+    action.add_argument("--seed", type=int, default=0, help="seed of generated data (0)")
     add_json(action)
     action.set_defaults(run=_info)
 
@@ -73,7 +73,7 @@ def _list(arguments: argparse.Namespace) -> int:
                 "citation": entry.citation,
             }
         )
-    files = [", ".join(row["found"]) if row["found"] else "not here, generated instead" for row in rows]
+    files = [", ".join(row["found"]) if row["found"] else "no files, generated instead" for row in rows]
     named = zip(rows, files, strict=True)
     lines = (f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  {where}" for row, where in named)
     return print_answer(arguments, rows, lines)
@@ -86,7 +86,7 @@ def _get(arguments: argparse.Namespace) -> int:
     known = [entry.key for entry in entries()]
     for key in arguments.key:
         if key not in known:
-            raise UsageError(f"there is no data set {key!r}; choose one of {', '.join(known)}")
+            raise UsageError(f"unknown data set {key!r}; choose one of {', '.join(known)}")
     written = {}
     for key in arguments.key:
         with progress_bar(f"fetching {key}") as progress:
@@ -123,7 +123,7 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
 
 
 def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
-    """Return how many rows each label has, by its name where it has one."""
+    """Return the number of rows of each label, keyed by the label's name if it has one."""
     if labels is None:
         return None
     import numpy as np
@@ -153,15 +153,15 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     add_cluster_options(
         parser,
-        "where rows are summed",
-        "In this process, unless one of these says more. zarr://PATH and parquet://PATH name rows larger than memory: "
-        "an array of rows or images, or the numbers of a table. They are read chunk by chunk, once for each layer.",
+        "where to sum rows",
+        "Default: in this process. zarr://PATH and parquet://PATH name data larger than memory: an array of rows or "
+        "images, or a table of numbers. They are read chunk by chunk, once for each layer.",
     )
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
 
 
 def describe_model(model: FittedModel) -> dict[str, Any]:
-    """Return what --json says of a model."""
+    """Return the description of a model for --json."""
     stack = model.stack
     return {
         "dataset": model.dataset,
@@ -184,7 +184,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.source import DataSource
 
     if arguments.output is not None:
-        lazy = any(map(is_lazy, arguments.data))  # their names hold a colon, which separates paths elsewhere
+        lazy = any(map(is_lazy, arguments.data))  # zarr:// contains a colon, which separates paths elsewhere
         source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
         check_outputs(arguments, [arguments.output], [source])
         if arguments.output.is_file() and arguments.output.stat().st_size and not is_model_file(arguments.output):
@@ -197,22 +197,22 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 
 def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> FittedModel:
-    """Return the model of the data that the arguments name, those that stay in their files summed where they say."""
+    """Return the model of the named data. Data that stay in their files are summed where the arguments say."""
     from slide_gui.core.workers import ClusterError
     from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
 
     where = cluster_choice(arguments)
     lazy = any(map(is_lazy, arguments.data))
     if not lazy and not where.is_here:
-        raise UsageError("--workers and --scheduler sum rows named as zarr://PATH or parquet://PATH; leave them out")
+        raise UsageError("--workers and --scheduler need data named as zarr://PATH or parquet://PATH; leave them out")
     if not lazy:
         return fit_data(read_data(data_source(arguments)), parameters)
     if len(arguments.data) > 1:
-        raise UsageError(f"{' '.join(arguments.data)}: name one zarr://PATH or parquet://PATH alone")
+        raise UsageError(f"{' '.join(arguments.data)}: expected a single zarr://PATH or parquet://PATH")
     reading, held_out = read_options(arguments)
     if held_out is not None:
-        raise UsageError(f"{arguments.data[0]}: all its rows are fitted; leave the options of a test part out")
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what Zarr leaves behind where a chunk is broken
+        raise UsageError(f"{arguments.data[0]}: all its rows are fitted; leave out the options of the test set")
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # Zarr leaves tasks behind after a broken chunk
     place = arguments.data[0]
     with opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
         rows = open_lazy(place, reading)
@@ -226,13 +226,13 @@ def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
     stack, p = model.stack, model.stack.parameters
     size = f"{counted(stack.n_samples, 'row')} of {counted(stack.n_features, 'feature')}"
     yield f"{dataset_title(model.dataset, model.generated)}: {size}"
-    yield f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
+    yield f"noise level 1−p = {p.noise:g}, keep probability p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
     for number, layer in enumerate(stack.layers, start=1):
         yield f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row"
     rms = input_rms(stack.layers[0]) if stack.layers else None
     if rms is not None and rms.max() > 1:
         largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
-        yield f"values lie beyond 0 to 1, for which thresholds are meant ({largest}); scale them"
+        yield f"some values lie outside 0 to 1, the range thresholds are meant for ({largest}); scale the data"
     if output is not None:
         yield f"saved {output}"
 
@@ -240,7 +240,7 @@ def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
 COMMANDS = (
     Command(
         "datasets", "list, download and describe data sets",
-        "which data sets there are, what they hold, and fetching their files.", _datasets_options, computes=False,
+        "list data sets, download their files, or describe one.", _datasets_options, computes=False,
     ),
-    Command("fit", "fit a stack and save the model", "fit a stack and keep it.", _fit_options, _fit),
+    Command("fit", "fit a stack and save the model", "fit a stack and save it.", _fit_options, _fit),
 )  # fmt: skip

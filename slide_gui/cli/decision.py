@@ -1,4 +1,4 @@
-"""`slide-gui decide`: what a trained classifier decides of one image, and why."""
+"""`slide-gui decide`: the class that a trained classifier predicts for one image, and the reasons."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     group = parser.add_argument_group("classifier")
     group.add_argument("--store", type=Path, required=True, metavar="FILE", help="the store that holds its run")
-    group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="of the run, or how it begins")
+    group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
     add_image_options(parser)
-    parser.add_argument("--seed", type=int, default=0, help="of generated data (0)")
-    parser.add_argument("--no-flip", action="store_true", help="do not look for the fewest changes that flip it")
+    parser.add_argument("--seed", type=int, default=0, help="seed of generated data (0)")
+    parser.add_argument(
+        "--no-flip", action="store_true", help="do not search for the fewest features that change the predicted class"
+    )
 
 
 def _decide(arguments: argparse.Namespace) -> int:
@@ -33,7 +35,7 @@ def _decide(arguments: argparse.Namespace) -> int:
     from slide_gui.text import label_names
 
     if not arguments.store.is_file():
-        raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
+        raise UsageError(f"{str(arguments.store)!r}: this run store does not exist")
     with RunStore(arguments.store, read_only=True) as store:
         hashes = store.hashes(arguments.hash)
         if len(hashes) != 1:
@@ -77,7 +79,8 @@ def _document(decision: Decision, flip: Flip | None, names: tuple[str, ...]) -> 
 
 
 def _lines(document: dict[str, Any]) -> Iterator[str]:
-    yield f"{document['image']}: {document['class']}, by {document['margin']:.4g} over {document['second']}"
+    margin = f"margin {document['margin']:.4g} over {document['second']}"
+    yield f"{document['image']}: predicted as {document['class']}, {margin}"
     if len(document["votes"]) > 2:
         votes = sorted(document["votes"].items(), key=lambda vote: -vote[1])
         yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
@@ -85,15 +88,17 @@ def _lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"support vector {each['row']} ({each['class']}): K = {each['kernel']:.3g}, pulls by {each['pull']:+.3g}"
     flip = document["flip"]
     if flip is not None and flip["features"]:
-        which = "the fewest that do" if flip["fewest"] else "fewer may do"
-        yield f"changing features {', '.join(map(str, flip['features']))} makes it {flip['class']} ({which})"
+        which = "no smaller set does" if flip["fewest"] else "a smaller set may do"
+        features = ", ".join(map(str, flip["features"]))
+        yield f"changing features {features} changes the class to {flip['class']} ({which})"
     elif flip is not None:
-        yield "no change of a few features was found that flips it"
+        yield "found no small set of features whose change alters the predicted class"
 
 
 COMMANDS = (
     Command(
-        "decide", "say what a stored classifier decides of one image, and why",
-        "duels, nearest support vectors and the fewest changes that flip the decision.", _options, _decide,
+        "decide", "explain how a stored classifier predicts one image",
+        "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
+        _options, _decide,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`slide-gui doctor`: what this installation has, what is broken, and the remedy."""
+"""`slide-gui doctor`: examine this installation and name problems with their remedies."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _REINSTALL = "install slide-gui again: pip install --force-reinstall slide-gui"
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes
     ----------
     name : str
-        What was looked at.
+        Subject of the check.
     state : {"ok", "note", "broken"}
-        A note limits what can be done; only what is broken makes the command fail.
+        A note reports a limitation. Only "broken" makes the command fail.
     text : str
-        What it is like.
+        Result of the check.
     remedy : str
-        What to do about it; empty where nothing needs doing.
+        Command or action that repairs it. Empty if none is needed.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Look at everything; a look that fails is itself a finding."""
+    """Run all checks. A check that raises an exception is reported as broken."""
     looks: list[tuple[str, Callable[[], list[Finding]]]] = [
         ("python", _python),
         ("packages", _packages),
@@ -93,7 +93,7 @@ def _packages() -> list[Finding]:
 
 
 def _qt_binding() -> list[Finding]:
-    """PySide6 6.12 on Python 3.11 loses references to None and True while it paints, and aborts."""
+    """Report PySide6 6.12 on Python 3.11, which loses references to None and True while painting, and aborts."""
     try:
         version = tuple(int(part) for part in metadata.version("PySide6-Essentials").split(".")[:2])
     except (metadata.PackageNotFoundError, ValueError):
@@ -116,7 +116,7 @@ def _blas() -> list[Finding]:
     set_threads()
     said = f"{'; '.join(map(str, loaded_blas()))}, on {cores()} cores"
     if loaded_blas()[0].threads is None:
-        return [Finding("BLAS", "note", f"{said}; its threads cannot be set or counted")]
+        return [Finding("BLAS", "note", f"{said}; the number of its threads is unknown and cannot be set")]
     return [Finding("BLAS", "ok", said)]
 
 
@@ -129,7 +129,7 @@ def _float32_scatter() -> list[Finding]:
         Finding(
             "float32 scatter",
             "broken",
-            "this BLAS multiplies 0/1 data wrongly, so that every fit would be wrong",
+            "this BLAS multiplies 0/1 data wrongly, so every fit would be wrong",
             "install another NumPy: pip install 'numpy<2.5'",
         )
     ]
@@ -187,7 +187,7 @@ def _is_writable(folder: Path) -> bool:
 
 COMMANDS = (
     Command(
-        "doctor", "check this installation", "what this installation has, what is broken, and the remedy.",
+        "doctor", "check this installation", "check this installation and name problems with their remedies.",
         lambda _: None, _run, computes=False,
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The paper's tables and figures: `slide-gui benchmark` and `slide-gui reproduce`, which go on where they were."""
+"""The paper's tables and figures: `slide-gui benchmark` and `slide-gui reproduce`. Both resume interrupted work."""
 
 from __future__ import annotations
 
@@ -33,16 +33,14 @@ _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
 def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
-    parser.add_argument("--splits", type=int, metavar="N", help="80/20 splits of each data set (the protocol's)")
+    parser.add_argument("--splits", type=int, metavar="N", help="number of 80/20 splits per data set (the protocol's)")
     parser.add_argument("--quick", action="store_true", help=quick)
-    parser.add_argument(
-        "--generated", action="store_true", help="generate the data, even where the real files are found"
-    )
+    parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
     add_cluster_options(parser)
 
 
 def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable[[str, Progress], Dataset]:
-    """Return what loads a data set of the catalogue by its key, from other files where some are given for it."""
+    """Return a function that loads a data set of the catalogue by key, or from the file given for that key."""
     from slide_gui.data.entries import entry
     from slide_gui.experiments.source import DataSource
 
@@ -63,22 +61,23 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
         "data",
         nargs="*",
         metavar="DATA",
-        help="only these data sets of the protocol (all); KEY=FILE takes the rows of a file for one of them, a quarter "
-        "of which is the test part where it has none",
+        help="only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set "
+        "KEY; a quarter of them is held out as test set if the file has none",
     )
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
-    _add_protocol_options(parser, "the protocol's small version, in about a minute")
+    _add_protocol_options(parser, "the small version of the protocol, in about a minute")
     parser.add_argument(
-        "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
+        "--store", type=Path, required=True, metavar="FILE", help="reuse the runs in this file and add new ones"
     )
-    parser.add_argument("--stored", action="store_true", help="run nothing: show what the store holds")
+    parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
     parser.add_argument(
         "--tables",
         type=Path,
         nargs="+",
         default=[],
         metavar="FILE",
-        help="write the table of errors, or of times if the name begins with times (.pdf, .svg, .png, .csv, .md, .tex)",
+        help="write the table of errors, or of times if the file name begins with times "
+        "(.pdf, .svg, .png, .csv, .md, .tex)",
     )
 
 
@@ -91,11 +90,11 @@ def _benchmark(arguments: argparse.Namespace) -> int:
 
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
-        raise UsageError("a data set's key and = are followed by a file, as in convex=images.npz")
+        raise UsageError("expected KEY=FILE, as in convex=images.npz; name a file after the =")
     keys = [word.partition("=")[0] for word in arguments.data]
     twice = next((key for key in files if keys.count(key) > 1), None)
     if twice is not None:
-        raise UsageError(f"{twice} is named {keys.count(twice)} times; one file can stand for it")
+        raise UsageError(f"{twice} is named {keys.count(twice)} times; name one file for it")
     with usage():
         where = cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
@@ -120,7 +119,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
 
 
 def _save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
-    """Write the table of errors, or of times where the name begins so, as the suffix says."""
+    """Write the table of errors, or of times if the file name begins with times, in the format of the suffix."""
     from slide_gui.figures.evaluation import errors_export, times_export
     from slide_gui.figures.export import save_export
     from slide_gui.figures.style import Style
@@ -174,7 +173,7 @@ def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow], written: 
     from slide_gui.figures.evaluation import error_table, markdown, time_table
 
     for fault in state.faults:
-        yield f"made again: {fault}"
+        yield f"run repeated: {fault}"
     yield markdown(error_table(state))
     yield markdown(time_table(times))
     for path in written:
@@ -182,10 +181,13 @@ def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow], written: 
 
 
 def _reproduce_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where index.html and all files go")
-    _add_protocol_options(parser, "a small version in at most two minutes; the page says what it leaves out")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for index.html and all files")
+    _add_protocol_options(parser, "a small version in at most two minutes; the page lists what it leaves out")
     parser.add_argument(
-        "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (in the folder)"
+        "--store",
+        type=Path,
+        metavar="FILE",
+        help="reuse the runs in this file and add new ones (default: runs.sqlite in FOLDER)",
     )
 
 
@@ -200,7 +202,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         where = cluster_choice(arguments)
     folder: Path = arguments.out
     check_folder(arguments, folder)
-    with folder_files(folder):  # marks it before the store is made in it
+    with folder_files(folder):  # marks the folder before the store is created in it
         pass
 
     def seen(items: tuple[ReproducedItem, ...]) -> None:
@@ -229,13 +231,13 @@ def _write_page(folder: Path, items: tuple[ReproducedItem, ...], scale: Reproduc
 
 COMMANDS = (
     Command(
-        "benchmark", "all methods on all data sets: the paper's tables",
-        "the paper's tables, all methods on all data sets; broken off, it goes on where it was.",
+        "benchmark", "compare all methods on all data sets: the paper's tables",
+        "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it stopped.",
         _benchmark_options, _benchmark,
     ),
     Command(
-        "reproduce", "every figure and table of the paper, on one page",
-        "every figure and table of the paper on one page; broken off, it goes on where it was.",
+        "reproduce", "reproduce every figure and table of the paper on one page",
+        "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
         _reproduce_options, _reproduce,
     ),
 )  # fmt: skip

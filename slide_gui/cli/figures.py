@@ -1,4 +1,4 @@
-"""Figures of stacks, as the window exports them, those of runs made again, and the main job without a display."""
+"""Figures without a window: stacks as the window exports them, exported figures of runs drawn again, and a demo."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
-    """Add how the figure looks, with --show and --bias for that of weights, and where it goes: as files or a bundle."""
+    """Add the options of a figure: style, --show and --bias for weights, and output files or a bundle."""
     from slide_gui.figures.color_scale import MAPS
     from slide_gui.figures.style import LEVELS, SHOWN, WIDTHS, Style
 
@@ -66,20 +66,20 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
         "--bundle",
         type=Path,
         metavar="FOLDER",
-        help="write figure, CSV, commands and a Python script here instead",
+        help="write figure, CSV, commands and a Python script to this folder instead",
     )
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
-    said = f"figure, by suffix, or CSV ({usual})"
+    said = f"figure or CSV, by suffix ({usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=said)
-    parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each under the output's name")
-    said = "leave out of pictures what a window needs to show the same; those of a bundle have it beside them"
+    parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each with the output's name")
+    said = "omit from pictures the session that restores the view in the window; a bundle has it as a separate file"
     parser.add_argument("--no-session", action="store_true", help=said)
 
 
 def _style(arguments: argparse.Namespace) -> Style:
-    """Return the style asked for; refuse a value that is none of the choices."""
+    """Return the requested style. Refuse invalid values."""
     from slide_gui.figures.style import Style
 
     names = ("levels", "colors", "width", "dpi", "show")
@@ -89,7 +89,7 @@ def _style(arguments: argparse.Namespace) -> Style:
 
 
 def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
-    """Return the files asked for, by `name` where none is; refuse a format that is not written."""
+    """Return the requested output files, or the default called `name`. Refuse formats that cannot be written."""
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
     for wanted in arguments.format or ():
         if wanted not in formats:
@@ -107,7 +107,7 @@ def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = 
 
 
 def _check_places(arguments: argparse.Namespace, outputs: Sequence[Path], sources: Sequence[DataSource]) -> None:
-    """Refuse outputs that would replace an input, or a bundle in a folder of the user's files."""
+    """Refuse outputs that would replace an input, or a bundle in a folder with the user's files."""
     if arguments.bundle is None:
         check_outputs(arguments, outputs, sources)
     else:
@@ -123,9 +123,9 @@ def _write(
     lines: Sequence[str] = (),
     session: str = "",
 ) -> int:
-    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code.
+    """Write the files or the bundle, print them with the result as JSON or in lines, and return the exit code.
 
-    Pictures hold the session, a bundle beside them.
+    Pictures contain the session. A bundle has it as a separate file.
     """
     from slide_gui.figures.export import save_bundle, save_export
 
@@ -141,10 +141,10 @@ def _write(
 
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
-    """Return the session, for a picture, of what a window shows of a figure on the Weights page."""
+    """Return the session to store in a picture of a view of the Weights page."""
     from slide_gui.experiments.session import Selection
 
-    colors = "auto" if style.colors == "grey" else style.colors  # which no window shows weights in
+    colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     choices = (("weights", "view", str(view)),)
     return picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
@@ -167,15 +167,15 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         metavar="ROW,COLUMN",
-        help="pixels to show, counted from 0 (plain features: a number or a name each); once for all data sets, or "
-        "once for each in their order (default: four well-lit pixels)",
+        help="pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
+        "for all data sets, or once for each in their order (default: four bright pixels)",
     )
     add_stack_options(parser)
     parser.add_argument(
         "--animate",
         metavar="WHAT",
-        help="write an animated GIF: noise, one weight figure per noise level from 0 to 0.95, or layers, one layer "
-        "after the other",
+        help="write an animation as .gif: noise shows the weights at noise levels from 0 to 0.95, layers shows one "
+        "layer after the other",
     )
     _add_figure_options(parser, "weights", of_weights=True)
 
@@ -207,7 +207,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     if moves == "noise":
         rows = [dataset for dataset in datasets if dataset is not None]
         if len(rows) < len(datasets):
-            raise UsageError("--animate noise needs the data, which a saved model does not hold; name the data instead")
+            raise UsageError("--animate noise needs the data, but a saved model contains none; name the data instead")
         export = noise_animation(rows, parameters, [each.pixels for each in weights], weights)
     elif moves:
         if len(weights) > 1:
@@ -225,7 +225,7 @@ def _weights(arguments: argparse.Namespace) -> int:
 
 
 def _animation(arguments: argparse.Namespace) -> str:
-    """Return what is to be animated, empty for nothing; refuse what cannot be."""
+    """Return the requested animation, empty if none. Refuse invalid combinations."""
     from slide_gui.core.choices import check_choice
     from slide_gui.figures.animation import ANIMATION_DPI
     from slide_gui.figures.weight_animations import ANIMATIONS
@@ -235,7 +235,7 @@ def _animation(arguments: argparse.Namespace) -> str:
     with usage():
         key: str = check_choice("animate", arguments.animate, ANIMATIONS).key
     if arguments.bundle is not None:
-        raise UsageError("--animate and --bundle do not go together; give one of them")
+        raise UsageError("--animate and --bundle exclude each other; give one of them")
     arguments.dpi = arguments.dpi or ANIMATION_DPI
     return key
 
@@ -245,22 +245,22 @@ def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
     if len(given) == 1:
         return given * n
     if len(given) != n:
-        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once for each")
+        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once per data set")
     return given
 
 
 def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[Dataset | None, FittedModel, tuple[int, ...]]:
-    """Return the data (None of a loaded model), the model fitted or loaded, and the pixels to show if none is named."""
+    """Return the data (None for a loaded model), the fitted or loaded model, and the pixels shown by default."""
     from slide_gui.experiments.inspection.rows import default_pixels
     from slide_gui.experiments.model_file import is_model_file, load_model
 
     if len(source.paths) == 1 and is_model_file(source.paths[0]):
         if arguments.bundle is not None:
-            raise UsageError("--bundle needs the data, not a saved model, so that its script can fit again")
+            raise UsageError("--bundle needs the data, because its script fits them again; name the data, not a model")
         model = load_model(source.paths[0])
-        # A model holds no images: take the reconstruction of an image that is lit everywhere.
+        # A model contains no images. Use the sums of its first weights in place of the mean image.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
         return None, model, default_pixels(model.image_shape, light)
     dataset = read_data(source, f"reading {source.argument}")
@@ -269,7 +269,7 @@ def _model(
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:
-    """Return the feature that ROW,COLUMN or a number names; refuse what names none."""
+    """Return the index of the feature given as ROW,COLUMN, index or name. Refuse an unknown one."""
     shape = model.image_shape
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -279,7 +279,9 @@ def _pixel_named(text: str, model: FittedModel) -> int:
         return model.feature_names.index(text)
     if shape is None:
         if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
-            raise UsageError(f"pixel {text!r}: {model.dataset} has features 0 to {model.stack.n_features - 1}")
+            raise UsageError(
+                f"pixel {text!r}: expected a feature of {model.dataset}, 0 to {model.stack.n_features - 1}"
+            )
         return numbers[0]
     if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
         raise UsageError(
@@ -306,9 +308,9 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
 def _flow_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     group = add_image_options(parser)
-    group.add_argument("--name", help="what the figure calls the image")
-    group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the blanked pixels (0)")
-    group.add_argument("--clean", action="store_true", help="corrupt nothing")
+    group.add_argument("--name", help="name of the image in the figure")
+    group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the corruption (0)")
+    group.add_argument("--clean", action="store_true", help="leave the image uncorrupted")
     add_stack_options(parser)
     _add_figure_options(parser, "flow")
 
@@ -318,7 +320,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     if parameters.depth == 0:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
-        raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
+        raise UsageError(f"--corruption is {arguments.corruption}; expected a seed of 0 or more")
     from slide_gui.experiments.inspection.flow import flow_result
     from slide_gui.figures.flow import flow_export
 
@@ -355,12 +357,12 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
 def _copies_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     group = parser.add_argument_group("copies")
-    group.add_argument("--layer", type=int, default=1, metavar="K", help="whose weights, 1 to the depth (1)")
+    group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, from 1 to the depth (1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
-    group.add_argument("--shown", type=int, metavar="M", help="number of copies whose row is drawn (the largest)")
-    group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions to average over (3)")
-    group.add_argument("--rows", type=int, metavar="N", help="rows used, a sample where there are more (1200)")
-    group.add_argument("--pixel", metavar="ROW,COLUMN", help="whose row is drawn (the one in the middle)")
+    group.add_argument("--shown", type=int, metavar="M", help="number of copies whose weights are drawn (the largest)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions averaged over (3)")
+    group.add_argument("--rows", type=int, metavar="N", help="number of rows used, sampled if there are more (1200)")
+    group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (the central one)")
     add_stack_options(parser)
     _add_figure_options(parser, "copies")
 
@@ -368,7 +370,9 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
 def _copies(arguments: argparse.Namespace) -> int:
     style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments, "copies")
     if not 1 <= arguments.layer <= parameters.depth:
-        raise UsageError(f"layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}")
+        raise UsageError(
+            f"--layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}"
+        )
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
     from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
@@ -377,7 +381,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     counts = [2**k for k in range(arguments.most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
     if shown not in counts:
-        raise UsageError(f"shown is {shown}; it must be one of {', '.join(map(str, counts))}")
+        raise UsageError(f"--shown is {shown}; it must be one of {', '.join(map(str, counts))}")
     source = data_source(arguments)
     _check_places(arguments, outputs, [source])
     dataset = read_data(source, f"reading {source.argument}")
@@ -395,7 +399,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
     slope = copies.slope()
     if slope is not None:
-        lines.append(f"error falls as m to the {slope:.3f}")
+        lines.append(f"the error is proportional to m to the power {slope:.3f}")
     export = copies_export(result, source)
     session = _session(source, model, style, _COPIES, pins=(feature,))
     return _write(export, style, outputs, arguments, _copies_document(result), lines, session)
@@ -441,7 +445,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     provenance = FigureProvenance.read(arguments.provenance)
     if provenance.figure not in figure_names():
         known = ", ".join(figure_names())
-        raise DataError(f"asks for the figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
+        raise DataError(f"unknown figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure)
     check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
@@ -463,7 +467,7 @@ def _draw(arguments: argparse.Namespace) -> int:
 
 
 def _demo_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="where to write (out)")
+    parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="output folder (out)")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -474,17 +478,17 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 
 def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
-    """Fit a stack on generated Rectangles; write its weight figure, its numbers and a picture of the window.
+    """Fit a stack on generated Rectangles; write its weight figure, its numbers and a screenshot of the window.
 
     Parameters
     ----------
     out : Path
-        Folder for weights.pdf, .svg, .png and .csv, and window.png; new, empty, or one that this function filled.
+        Folder for weights.pdf, .svg, .png and .csv, and window.png. It is new, empty, or filled by this function.
 
     Returns
     -------
     list of Path
-        What was written.
+        Written files.
     """
     from slide_gui.core.slide.stack import StackParameters
     from slide_gui.data.files import folder_files
@@ -507,7 +511,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
             save_figure(lambda figure: draw_weights(figure, weights, style), path, style, session)
             progress.report(0.6 + 0.3 * number / len(paths))
         weights_csv(out / "weights.csv", weights)
-        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset
+        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt treats "" as unset
         from slide_gui.gui.app import take_screenshot
 
         take_screenshot(out / "window.png")
@@ -517,24 +521,25 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
 
 COMMANDS = (
     Command(
-        "weights", "draw the weight figure", "the paper's weight figure, as the window exports it.",
+        "weights", "draw the weight figure", "draw the paper's weight figure as the window exports it.",
         _weights_options, _weights,
     ),
     Command(
-        "flow", "draw one image on its way through the layers",
-        "one image on its way through the layers, as the window shows it.", _flow_options, _flow,
+        "flow", "draw one image and its hidden representations",
+        "draw one image and its hidden representation after each layer, as the window shows them.",
+        _flow_options, _flow,
     ),
     Command(
         "copies", "compare corrupted copies with their limit",
-        "W_m of m really corrupted copies against its closed-form limit, as the window shows it.",
+        "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
         _copies_options, _copies,
     ),
     Command(
-        "draw", "make an exported figure of runs again",
-        "an exported figure of runs again, from the document of its bundle.", _draw_options, _draw,
+        "draw", "draw an exported figure of runs again",
+        "draw an exported figure of runs again from the JSON document of its bundle.", _draw_options, _draw,
     ),
     Command(
-        "demo", "the main job without a display",
-        "fit generated data and write the weight figure, without a window.", _demo_options, _demo,
+        "demo", "fit generated data and draw the weight figure",
+        "fit generated data and write the weight figure and a screenshot, without a display.", _demo_options, _demo,
     ),
 )  # fmt: skip

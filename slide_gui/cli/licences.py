@@ -1,4 +1,4 @@
-"""`slide-gui licences`: what this installation is made of, and under which licences."""
+"""`slide-gui licences`: the components of this installation and their licences."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def _run(arguments: argparse.Namespace) -> int:
     ]
     lines = [f"{row['name']} {row['version']}: {row['licence']}" for row in rows]
     places = {part.texts.parent for part in components() if part.texts is not None}
-    lines += [f"their texts: {place}" for place in places]
+    lines += [f"licence texts: {place}" for place in places]
     return print_answer(arguments, rows, lines)
 
 
 COMMANDS = (
     Command(
-        "licences", "what the program is made of, and under which licences",
-        "every part with its version and its licence.", lambda _: None, _run, computes=False,
+        "licences", "list the components of the program and their licences",
+        "list every component with its version and licence.", lambda _: None, _run, computes=False,
     ),
 )  # fmt: skip

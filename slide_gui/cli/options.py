@@ -1,4 +1,4 @@
-"""Arguments that several subcommands share: the data, the stack, the classifier, the rows."""
+"""Arguments shared by several subcommands: the data, the stack, the classifier, the rows."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ __all__ = [
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
-    """Return the help of an option that takes a key of a table: what it means, all keys, what each does."""
+    """Return the help of an option that takes a key of a table: its meaning, all keys, and the tip of each."""
     said = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
     return f"{meaning} ({default}). {said}".replace("%", "%%")
 
 
 def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
-    """Add DATA, the one data set of a subcommand, and how it is read and divided."""
+    """Add DATA, the data set of a subcommand, and the options for reading and dividing it."""
     parser.add_argument(
         "data",
         nargs="+",
@@ -76,73 +76,81 @@ def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> No
 
 
 def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
-    """Add how files are read that do not say it, and what is held out of data without a test part.
+    """Add the options for reading files and for holding out rows of data without a test set.
 
-    With `every_fold` the subcommand runs on all folds; else --fold says on which.
+    With `every_fold` the subcommand runs on all folds. Otherwise --fold selects one.
     """
-    group = parser.add_argument_group("files of your own", "What a file does not say is guessed; these say it.")
-    group.add_argument("--label-column", metavar="NAME", help="of a table: a name, a number from 1, or none")
+    group = parser.add_argument_group("files of your own", "These options replace the guesses about a file.")
+    group.add_argument(
+        "--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none"
+    )
     names = group.add_mutually_exclusive_group()
     names.add_argument(
         "--header", action="store_true", default=None, help="the first line of a table names its columns"
     )
-    names.add_argument("--no-header", dest="header", action="store_false", help="the first line is a row")
-    group.add_argument("--shape", metavar="ROWSxCOLUMNS", help="of the images, such as 28x28; none: no picture")
+    names.add_argument("--no-header", dest="header", action="store_false", help="the first line of a table is a row")
+    group.add_argument(
+        "--shape", metavar="ROWSxCOLUMNS", help="size of the images, such as 28x28; none: rows are not images"
+    )
     group.add_argument("--transposed", action="store_true", help="the images are stored column by column")
     group.add_argument(
-        "--leave-out", metavar="NAME", action="append", help="a column of a table that is no feature; once for each"
+        "--leave-out", metavar="NAME", action="append", help="column of a table to ignore; repeat for several columns"
     )
     scales = group.add_mutually_exclusive_group()
     scales.add_argument(
-        "--scale", dest="scaled", action="store_true", default=None, help="bring each feature of no picture to 0 … 1"
+        "--scale",
+        dest="scaled",
+        action="store_true",
+        default=None,
+        help="scale each feature to 0 … 1 if the rows are not images",
     )
-    scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the numbers as they are")
+    scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the values as they are")
     group.add_argument(
         "--bins",
         type=int,
         metavar="K",
-        help="cut a quantity as label into K ranges with about equally many training rows; 0: each number is a class",
+        help="divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class",
     )
     group.add_argument(
         "--group",
         metavar="NAME",
-        help="a column of a table, such as the patient: rows with the same text there stay on the same side of every "
-        "split: training, validation and test rows, and the folds that select C and widths",
+        help="a column of a table, such as the patient: rows with the same value stay on the same side of every split: "
+        "training, validation and test rows, and the folds that select C and widths",
     )
     group = parser.add_argument_group(
-        "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
+        "test set", "Without a test set, a quarter of each class is held out. These options change that."
     )
-    group.add_argument("--held-out", type=float, metavar="SHARE", help="hold out this share, 0 to 0.9 (0.25)")
-    group.add_argument("--split-seed", type=int, metavar="N", help="of the draw (0)")
-    many = "each of K folds is the test part once" if every_fold else "deal the rows into K folds"
+    group.add_argument("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
+    group.add_argument("--split-seed", type=int, metavar="N", help="seed of the draw (0)")
+    many = "divide the rows into K folds, each the test set once" if every_fold else "divide the rows into K folds"
     group.add_argument("--folds", type=int, metavar="K", help=many)
     if not every_fold:
-        group.add_argument("--fold", type=int, metavar="J", help="which of them is the test part, from 1 (1)")
+        group.add_argument("--fold", type=int, metavar="J", help="fold that is the test set, from 1 (1)")
 
 
 def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataSource:
-    """Return the one data set that the arguments name, to be read and divided as they say.
+    """Return the data set that the arguments name, with the options for reading and dividing it.
 
     Parameters
     ----------
     judges : {"test", "validation"}
-        Where nothing is judged on a test part, none is held out unless that is asked for.
+        Rows on which the command evaluates. With "validation" rows are held out only if the arguments request it.
 
     Raises
     ------
     UsageError
-        If the options do not go together, or are out of range.
+        If options exclude each other or are out of range.
     """
     return data_sources(arguments, [arguments.data], judges=judges)[0]
 
 
 def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut | None]:
-    """Return how files are to be read, and what is to be held out, as the arguments say.
+    """Return the options for reading files and for holding out rows.
 
     Raises
     ------
     UsageError
-        If the options do not go together, or are out of range.
+        If options exclude each other or are out of range.
     """
     from slide_gui.experiments.source import ParseOptions
 
@@ -174,19 +182,19 @@ def picture_session(
     selection: Selection | None = None,
     choices: tuple[tuple[str, str, str], ...] = (),
 ) -> str:
-    """Return what a picture holds of the session in which a window shows the same."""
+    """Return the session that a picture stores so that the window can show the same view."""
     from slide_gui.experiments.session import Selection, SessionRecord, picture_text
 
     return picture_text(SessionRecord(source, fingerprint, parameters, selection or Selection(), page, choices))
 
 
 def files_source(arguments: argparse.Namespace) -> DataSource | None:
-    """Return the files in `data` as they are to be read and divided; None where nothing is said of that.
+    """Return the source of the files in `data`, or None if no option about reading or dividing is given.
 
     Raises
     ------
     UsageError
-        As `data_source`, and if it is said of a session, which says so itself.
+        As `data_source`, and if a file is a session, which contains these options itself.
     """
     from slide_gui.data.reading import AS_GUESSED
     from slide_gui.experiments.session import SUFFIX
@@ -197,7 +205,7 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
         return None
     for name in arguments.data:
         if name.lower().endswith(SUFFIX):
-            raise UsageError(f"{name!r} is a session, which says itself how its data are read; leave the options out")
+            raise UsageError(f"{name!r} is a session, which stores how its data are read; leave out the options")
     return replace(source, key="", paths=tuple(arguments.data))
 
 
@@ -216,19 +224,19 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
     fold, seed = getattr(arguments, "fold", None), arguments.split_seed or 0
     if arguments.folds is not None:
         if arguments.held_out is not None:
-            raise ValueError("--held-out and --folds do not go together; give one of them")
+            raise ValueError("--held-out and --folds exclude each other; give one of them")
         if arguments.folds < 2:
             raise ValueError(f"--folds is {arguments.folds}; it must be 2 or more")
         return HeldOut(0.0, seed, arguments.folds, 0 if fold is None else fold - 1).checked()
     if fold is not None:
-        raise ValueError("--fold says which of several; give --folds, too")
+        raise ValueError("--fold needs --folds; give both")
     if arguments.held_out is None:
         return None if arguments.split_seed is None else HeldOut(seed=seed).checked()
     return HeldOut(arguments.held_out, seed).checked()
 
 
 def read_data(source: DataSource, label: str = "reading") -> Dataset:
-    """Return the data set, with a bar on stderr while it is read, and then what should be checked."""
+    """Return the data set. Draw a progress bar on stderr while it is read, then print guesses to check."""
     with progress_bar(label) as progress:
         dataset = source.load(progress=progress)
     warn_of_guesses(dataset)
@@ -236,14 +244,14 @@ def read_data(source: DataSource, label: str = "reading") -> Dataset:
 
 
 def warn_of_guesses(dataset: Dataset) -> None:
-    """Print on stderr what was guessed of the files and should be checked."""
+    """Print on stderr each uncertain guess about the files, for the user to check."""
     for guess in dataset.checks:
-        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # the refusal of missing labels reports that one
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
 def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
-    """Print on stderr if hardly any feature differs between rows after the threshold."""
+    """Print a warning on stderr if hardly any feature differs between rows after the threshold."""
     from slide_gui.core.slide.stack import threshold_problem
 
     if problem := threshold_problem(dataset.train, parameters):
@@ -257,21 +265,21 @@ def check_outputs(
     *,
     store: Path | None = None,
 ) -> None:
-    """Refuse to write over an input or a store, before anything is read.
+    """Refuse to overwrite an input or a store, before any data are read.
 
     Parameters
     ----------
     outputs : sequence of Path
-        The files that will be written.
+        Files to write.
     sources : sequence of DataSource
-        The data that are read.
+        Data to read.
     store : Path, optional
         A store that the arguments do not name as ``store``.
 
     Raises
     ------
     UsageError
-        If an output is an input, a store, or a part of one.
+        If an output is an input, a store, or one of the store's files.
     """
     from slide_gui.data.files import check_outputs
     from slide_gui.experiments.database import store_files
@@ -282,7 +290,7 @@ def check_outputs(
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
-    """Refuse to replace files that the user did not name.
+    """Refuse to replace default outputs, which the user did not name.
 
     Raises
     ------
@@ -295,12 +303,12 @@ def refuse_existing(outputs: Iterable[Path]) -> None:
 
 
 def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Sequence[DataSource] = ()) -> None:
-    """Refuse a folder for outputs that holds files of the user, before anything is read.
+    """Refuse an output folder that contains the user's files, before any data are read.
 
     Raises
     ------
     UsageError
-        If slide-gui did not write what is in it, or an input is in it.
+        If slide-gui did not write the folder's contents, or an input is in it.
     """
     from slide_gui.data.errors import DataError
     from slide_gui.data.files import check_folder
@@ -312,7 +320,7 @@ def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Se
         check_folder(folder)
         for each in _inputs(arguments, sources):
             if folder.resolve() in each.resolve().parents:
-                raise DataError(f"the input {each} is in it; name another folder", str(folder))
+                raise DataError(f"contains the input {each}; name another folder", str(folder))
 
 
 def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> list[Path]:
@@ -322,16 +330,16 @@ def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> lis
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add which image of the data is meant, and return the group of these options."""
+    """Add the options that select one image, and return their group."""
     group = parser.add_argument_group("image")
-    group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="where it stands (train)")
-    group.add_argument("--image", type=Path, metavar="FILE", help="take the numbers of this text file instead")
+    group.add_argument("--row", type=int, default=0, metavar="N", help="index of the image, from 0 (0)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="set that contains the image (train)")
+    group.add_argument("--image", type=Path, metavar="FILE", help="read the image from this text file instead")
     return group
 
 
 def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
-    """Return the image that `add_image_options` named, and what it is called."""
+    """Return the selected image and its name."""
     if arguments.image is not None:
         from slide_gui.experiments.source import read_image
 
@@ -342,20 +350,20 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
             )
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
-    if not 0 <= arguments.row < len(rows):
-        raise UsageError(f"row is {arguments.row}; the {arguments.part} part of {dataset.name} has {len(rows)} rows")
     words = "training" if arguments.part == "train" else "test"
+    if not 0 <= arguments.row < len(rows):
+        raise UsageError(f"--row is {arguments.row}; the {words} set of {dataset.name} has {len(rows)} rows, from 0")
     return rows[arguments.row], f"{words} image {arguments.row + 1}"
 
 
 def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: str = "fitting") -> FittedModel:
-    """Return the fitted stack, with a bar on stderr while it is fitted."""
+    """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
     from slide_gui.data.errors import DataError
     from slide_gui.data.lazy import LazyRows
     from slide_gui.experiments.model_file import fit_model
 
     if len(dataset.train) < 2:
-        raise DataError(f"has {counted(len(dataset.train), 'row')} to fit layers on; they need two", dataset.name)
+        raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
     if not isinstance(dataset, LazyRows):
         warn_of_threshold(dataset, parameters)
     with progress_bar(label) as progress:
@@ -363,16 +371,16 @@ def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: st
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
-    """Add --noise, --depth and the other parameters of a stack, and --seed; unset ones stay None.
+    """Add --noise, --depth, the other parameters of a stack, and --seed. Options that are not given stay None.
 
-    With `axes`, noise and depth are texts that name several values.
+    With `axes`, --noise and --depth each take a range or list of values.
     """
     from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, StackParameters
     from slide_gui.core.slide.squashing import SQUASHINGS
 
     usual = StackParameters()
     group = parser.add_argument_group("stack")
-    noise = "probability that a feature is blanked, 0 to below 1"
+    noise = "noise level, the probability that a feature is set to 0; 0 to below 1"
     if axes:
         group.add_argument(
             "--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
@@ -384,20 +392,21 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         group.add_argument(
             "--depth", type=int, metavar="L", help=f"number of layers, 0 to {MOST_LAYERS} ({usual.depth})"
         )
-    group.add_argument("--threshold", type=float, metavar="T", help=f"of the threshold function ({usual.threshold:g})")
+    group.add_argument("--threshold", type=float, metavar="T", help=f"threshold between layers ({usual.threshold:g})")
     squashings = choice_help("the function T between two layers", SQUASHINGS, usual.squashing)
     group.add_argument("--squashing", metavar="NAME", help=f"{squashings}; or that of an installed package")
-    group.add_argument("--fit-on", metavar="NAME", help=choice_help("what a layer is fitted on", FIT_ON, usual.fit_on))
+    fit_on = choice_help("representation that a layer is fitted on", FIT_ON, usual.fit_on)
+    group.add_argument("--fit-on", metavar="NAME", help=fit_on)
     group.add_argument("--ridge", type=float, metavar="R", help=f"added to the diagonal of E[Q] ({usual.ridge:g})")
     group.add_argument(
-        "--dtype", metavar="NAME", help=f"of rows and representations: float32 or float64 ({usual.dtype})"
+        "--dtype", metavar="NAME", help=f"type of rows and representations: float32 or float64 ({usual.dtype})"
     )
-    group.add_argument("--batch-size", type=int, metavar="N", help=f"rows a block ({usual.batch_size})")
-    parser.add_argument("--seed", type=int, default=0, help="of generated data, splits and classifiers (0)")
+    group.add_argument("--batch-size", type=int, metavar="N", help=f"rows per block ({usual.batch_size})")
+    parser.add_argument("--seed", type=int, default=0, help="seed of generated data, splits and classifiers (0)")
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
-    """Return what was asked for, the library's own default for the rest.
+    """Return the stack parameters given, with the library's defaults for the others.
 
     Raises
     ------
@@ -415,13 +424,13 @@ _SDA = (
     ("pretraining_rate", float, "learning rate of pre-training"),
     ("pretraining_epochs", int, "passes over the rows for each layer"),
     ("fine_tuning_rate", float, "learning rate of fine-tuning"),
-    ("fine_tuning_epochs", int, "most passes of fine-tuning"),
-    ("patience", int, "epochs without a better one on the validation rows after which it stops"),
+    ("fine_tuning_epochs", int, "largest number of passes of fine-tuning"),
+    ("patience", int, "epochs without a lower validation error after which fine-tuning stops"),
 )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """Add the classifier's options and the protocol's."""
+    """Add the options of the classifier and of the protocol."""
     from slide_gui.core.svm.criteria import LEARNED_BY
     from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
     from slide_gui.experiments.methods import METHODS
@@ -430,16 +439,16 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
     for name, meaning, table, default in (
-        ("method", "representation and classifier", METHODS, "slide-svm, or custom where one of its parts is given"),
+        ("method", "representation and classifier", METHODS, "slide-svm, or custom if one of its parts is given"),
         ("widths", "kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths)),
-        ("criterion", "what learning the widths minimises", LEARNED_BY, usual.criterion),
-        ("loss", "what a point inside the margin costs", LOSSES, usual.loss),
+        ("criterion", "criterion that learning the widths minimises", LEARNED_BY, usual.criterion),
+        ("loss", "cost of a point inside the margin", LOSSES, usual.loss),
     ):
         group.add_argument(f"--{name}", metavar="NAME", help=choice_help(meaning, table, default))
-    group.add_argument("-C", type=float, metavar="C", help="trade-off (chosen)")
-    group.add_argument("--starts", type=int, metavar="N", help=f"descents of learning ({usual.starts})")
+    group.add_argument("-C", type=float, metavar="C", help="trade-off (selected by cross-validation)")
+    group.add_argument("--starts", type=int, metavar="N", help=f"starting points of learning ({usual.starts})")
     group.add_argument(
-        "--subset", type=int, metavar="N", help=f"most rows the widths are learned on ({usual.subset_size})"
+        "--subset", type=int, metavar="N", help=f"largest number of rows to learn the widths on ({usual.subset_size})"
     )
     group = parser.add_argument_group("rows")
     rows = group.add_mutually_exclusive_group()
@@ -458,31 +467,31 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         const="split",
         help=TRAINING["split"].tip.replace("%", "%%"),
     )
-    judged = choice_help("which rows it is judged on", EVALUATE, "test")
+    judged = choice_help("rows to evaluate on", EVALUATE, "test")
     group.add_argument("--evaluate", metavar="PART", default="test", help=judged)
-    group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
+    group.add_argument("--test-rows", type=int, metavar="N", help="evaluate on a stratified subsample of N rows (all)")
 
 
 def add_cluster_options(
     parser: argparse.ArgumentParser,
-    title: str = "where runs are made",
-    about: str = "In this process, one after the other, unless one of these says more.",
+    title: str = "where to compute runs",
+    about: str = "Default: one run after the other, in this process.",
 ) -> None:
-    """Add where runs are made: --workers and --scheduler."""
+    """Add the options --workers and --scheduler, which say where to compute."""
     group = parser.add_argument_group(title, about)
     group.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="so many processes of this computer, with one thread each"
+        "--workers", type=int, default=0, metavar="N", help="N processes on this computer, with one thread each"
     )
     group.add_argument(
         "--scheduler",
         default="",
         metavar="ADDRESS",
-        help="the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it wrote",
+        help="the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it writes",
     )
 
 
 def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
-    """Return where runs are to be made; refuses what cannot be, before anything is read."""
+    """Return where to compute runs. Refuse an invalid choice before any data are read."""
     from slide_gui.experiments.cluster import ClusterChoice
 
     with usage():
@@ -491,7 +500,7 @@ def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
 
 @contextmanager
 def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
-    """Connect to what makes runs in place of this process; None where nothing does."""
+    """Connect to the workers that compute runs in place of this process. Yield None if there are none."""
     from slide_gui.experiments.cluster import Cluster
 
     if choice.is_here:
@@ -502,7 +511,7 @@ def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
-    """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    """Add the options of one run that replace SLIDE or the SVM, and the number of labels."""
     from slide_gui.core.baselines import ESTIMATORS
     from slide_gui.core.sda.model import SdaParameters
     from slide_gui.experiments.spec import FIT_ROWS
@@ -521,7 +530,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     for name, kind, meaning in _SDA:
         said = f"{meaning} ({getattr(usual, name):g})"
         group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N" if kind is int else "R", help=said)
-    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows of a mini-batch ({usual.batch_size})")
+    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows per mini-batch ({usual.batch_size})")
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
@@ -536,12 +545,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         )
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
-    rows = choice_help("which rows the representation, which takes no labels, is fitted on", FIT_ROWS, "training")
+    rows = choice_help("rows to fit the representation on, which uses no labels", FIT_ROWS, "training")
     group.add_argument("--fit-rows", metavar="ROWS", help=rows)
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
-    """Return the classifier's parameters, the library's own defaults for what was not given."""
+    """Return the classifier's parameters given, with the library's defaults for the others."""
     from slide_gui.core.svm.parameters import SvmParameters
 
     given: dict[str, Any] = {
@@ -557,7 +566,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the method with its parts, training, evaluate and test_rows, as specs take them; unset ones are absent."""
+    """Return the method with its parts, training, evaluate and test_rows, as arguments of a spec. Omit unset ones."""
     from slide_gui.core.choices import check_choice
     from slide_gui.experiments.methods import METHODS
 
@@ -577,7 +586,7 @@ def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
     if method.projection is None:
         return
     if not hasattr(arguments, "kept"):
-        raise UsageError(f"--method {method.key} needs --kept, which only slide-gui train takes; choose another method")
+        raise UsageError(f"--method {method.key} needs --kept, an option of slide-gui train; choose another method")
     try:
         method.projection.checked(arguments.kept, method.key)
     except ValueError as error:
@@ -585,7 +594,7 @@ def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
 
 
 def _sda(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of autoencoders, the library's own defaults for what was not given."""
+    """Return the autoencoders' parameters given, with the library's defaults for the others."""
     from slide_gui.core.sda.model import SdaParameters
 
     given: dict[str, Any] = {name: getattr(arguments, name, None) for name, *_ in _SDA}
@@ -597,7 +606,7 @@ def _sda(arguments: argparse.Namespace) -> dict[str, Any]:
         parameters = SdaParameters(**{name: value for name, value in given.items() if value is not None})
         return {"sda": parameters.checked()}
     except ValueError as error:
-        text = "--units: expected whole numbers with commas between" if "int()" in str(error) else str(error)
+        text = "--units: expected integers with commas between" if "int()" in str(error) else str(error)
         raise UsageError(text) from None
 
 
@@ -625,7 +634,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    """Return the numbers of ``1,2.5``, or else the word, which `SvmParameters` checks."""
+    """Return the numbers of ``1,2.5``. Return other text unchanged for `SvmParameters` to check."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The arguments of `slide-gui`, and which subcommand they start."""
+"""Parse the arguments of `slide-gui` and start the window or a subcommand."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _COMMANDS: dict[str, Command] = {
 }
 
 _DESCRIPTION = """\
-See and use stacked linear denoisers (SLIDE).
+Show and use stacked linear denoisers (SLIDE).
 
-Without a subcommand the window opens: `slide-gui` on generated Rectangles, `slide-gui FILE …` on the
-files of one data set (how they are read and divided: see `slide-gui FILE --help`)."""
+Without a subcommand the window opens: `slide-gui` on the generated Rectangles data, `slide-gui FILE …` on
+the files of one data set (options for reading and dividing them: see `slide-gui FILE --help`)."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence, as all others of this program, and whose options may wait for it.
+    """A parser that reports errors in one sentence and adds the options of a subcommand when it is first used.
 
-    No option may be shortened: ``--fold`` would be taken for ``--folds``.
+    Abbreviated options are refused: ``--fold`` would be read as ``--folds``.
     """
 
     command: Command | None = None
-    """Whose options are added when it is first used."""
+    """Command whose options are added at the first use."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
@@ -59,7 +59,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all subcommands; each sets `run`, a function of the parsed arguments, and `computes`."""
+    """Return the parser with all subcommands. Each sets `run`, a function of the parsed arguments, and `computes`."""
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
@@ -80,7 +80,7 @@ def run(arguments: Sequence[str]) -> int:
     Raises
     ------
     UsageError
-        If the arguments make no sense.
+        If the arguments are invalid.
     """
     if not arguments[0].startswith("-") and arguments[0] not in _COMMANDS:
         return _open_window(arguments)
@@ -104,7 +104,7 @@ def _open_window(arguments: Sequence[str]) -> int:
     if not any(each.startswith("-") for each in arguments):
         files = [Path(each) for each in arguments]
     else:
-        about = "`slide-gui FILE …`: the window, on the files of one data set."
+        about = "`slide-gui FILE …`: open the window on the files of one data set."
         parser = _Parser(prog="slide-gui FILE", description=about)
         parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
         add_data_options(parser)

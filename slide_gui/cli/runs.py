@@ -1,4 +1,4 @@
-"""Runs: `slide-gui train` does one, `slide-gui sweep` many, `slide-gui runs` keeps their store in order."""
+"""Runs: `slide-gui train` computes one, `slide-gui sweep` many, `slide-gui runs` manages a store of runs."""
 
 from __future__ import annotations
 
@@ -66,16 +66,14 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     add_run_options(parser)
     add_method_options(parser)
-    parser.add_argument("--split", type=int, default=0, metavar="N", help="which 80/20 split (0)")
-    parser.add_argument(
-        "-o", "--output", type=Path, metavar="STORE", help="take the run from this store, or keep it there"
-    )
-    drawn = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv), told apart by how the name begins"
+    parser.add_argument("--split", type=int, default=0, metavar="N", help="number of the 80/20 split, from 0 (0)")
+    parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
+    drawn = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=drawn)
 
 
 def _describe_result(result: RunResult) -> dict[str, Any]:
-    """Return what --json says of a run."""
+    """Return the description of a run for --json."""
     document = result.document()
     return {
         "hash": result.hash,
@@ -98,7 +96,7 @@ def _train(arguments: argparse.Namespace) -> int:
     for path in arguments.figure:
         _run_figure(path)
     if arguments.figure and arguments.folds is not None:
-        raise UsageError("--figure draws one run, and --folds makes several; leave one of them out")
+        raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
     from slide_gui.experiments.spec import RunSpec, on_every_fold
 
     source = data_source(arguments, judges=arguments.evaluate)
@@ -123,12 +121,13 @@ def _train(arguments: argparse.Namespace) -> int:
 
 
 def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
-    """Say what came out of each fold and of all of them together; return the exit code."""
+    """Print the result of each fold and of all together, and return the exit code."""
     from slide_gui.error_rate import ErrorRate
 
     rate = ErrorRate.of_folds([result.rate for result in results])
     wrong = sum(len(result.misclassified) for result in results)
-    together = f"{dataset.title}: {len(results)} folds, test error {rate}, {wrong} of {rate.n}, each row judged once"
+    errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
+    together = f"{dataset.title}: {len(results)} folds, {errors}, each row tested once"
     lines = [line for result in results for line in (*_result_lines(result), "")]
     document = {
         "error": rate.error,
@@ -142,7 +141,7 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
 
 
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
-    """Return the result, from the store if it holds it; keep it there if it does not."""
+    """Return the result from the store, or compute and store it."""
     from slide_gui.experiments.cost import RunShape, typical_seconds
     from slide_gui.experiments.run import run
 
@@ -161,18 +160,18 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 
 def _result_lines(result: RunResult) -> Iterator[str]:
-    """Say what came out, for people."""
+    """Yield the lines that describe a run."""
     from slide_gui.experiments.source import describe_chosen, describe_convergence, describe_spec
 
     spec, classifier, times = result.spec, result.classifier, result.timings
     yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
-    count = f"{len(result.misclassified)} of {result.n_test}"
+    count = f"{len(result.misclassified)} of {result.n_test} misclassified"
     yield f"{spec.evaluate} error {result.rate}, {count}"
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
-    yield f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on"
+    yield f"training error {100 * result.train_error:.2f} %{validation}, trained on {result.n_train} rows"
     if classifier is not None:
         shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; weights of the depths {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
         vectors = f"{classifier.n_support} support vectors"
@@ -182,12 +181,12 @@ def _result_lines(result: RunResult) -> Iterator[str]:
         del parts["widths"]
     yield ", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items())
     if not result.is_current:
-        yield "of another version of the numbers: kept, but no answer to what is asked now"
-    yield f"made with {', '.join(f'{name} {version}' for name, version in result.versions)}"
+        yield "computed by another results version: kept, but not reused for new requests"
+    yield f"computed with {', '.join(f'{name} {version}' for name, version in result.versions)}"
 
 
 def _run_figure(path: Path) -> RunFigure:
-    """Return the figure of a run that a file's name begins with."""
+    """Return the figure of a run selected by the beginning of a file name."""
     from slide_gui.figures.run_exports import RUN_FIGURES
 
     for name, figure in RUN_FIGURES.items():
@@ -211,30 +210,30 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
     add_cluster_options(parser)
     group = parser.add_argument_group("sweep")
-    group.add_argument("--splits", type=int, default=1, metavar="N", help="80/20 splits 0 to N − 1 (1)")
-    group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="of splits and classifiers (--seed)")
-    group.add_argument("--cold", action="store_true", help="learn each point's widths without a start from the last")
+    group.add_argument("--splits", type=int, default=1, metavar="N", help="number of 80/20 splits (1)")
+    group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
+    group.add_argument("--cold", action="store_true", help="learn each point's widths without starting from the last")
     group.add_argument(
         "--choose",
         action="store_true",
-        help="choose noise and depth by validation error, train those again on the whole training part, and test them",
+        help="select noise and depth by validation error, train them again on the whole training set, and test them",
     )
     group.add_argument(
         "--labels",
         metavar="N,N,…",
-        help="over several noises or depths, train each run on so many labelled rows; at one noise and depth, error "
-        "against the number of labelled rows: SLIDE fitted on all training rows, on the labelled ones only, and "
-        "Raw-SVM; each of --seeds draws the labels anew",
+        help="with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
+        "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows only, "
+        "and Raw-SVM; each of --seeds draws new labels",
     )
-    group.add_argument("--dry-run", action="store_true", help="say how many runs it is and how long they take, no more")
+    group.add_argument("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     group.add_argument(
         "--pooled",
         action="store_true",
-        help="with --choose: once for all splits and seeds, by their mean validation error, instead of for each by its "
-        "own",
+        help="with --choose: select once for all splits and seeds, by the mean validation error, instead of once for "
+        "each",
     )
     parser.add_argument(
-        "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
+        "--store", type=Path, required=True, metavar="FILE", help="reuse the runs in this file and add new ones"
     )
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
 
@@ -259,7 +258,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.choose and arguments.training != "split":
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
-        raise UsageError("--pooled says how to choose; add --choose")
+        raise UsageError("--pooled needs --choose; give both")
     where = cluster_choice(arguments)
     arguments.noise = arguments.depth = None
     counts, arguments.labels = arguments.labels, None
@@ -290,7 +289,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
-    Classes.of(dataset)  # refuses what cannot be classified before a store is made
+    Classes.of(dataset)  # refuses data without usable labels before a store is created
     sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
     warn_of_threshold(dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth))
     makes_none = arguments.dry_run and not arguments.store.exists()
@@ -367,7 +366,7 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
 
     yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
     for fault in state.faults:
-        yield f"made again: {fault}"
+        yield f"run repeated: {fault}"
     dealt = dataset.held_out is not None and dataset.held_out.folds > 0
     yield f"{'fold  ' if dealt else ''}noise  depth  split  seed   error  validation  95 %         widths by"
     for run in state.done:
@@ -382,20 +381,20 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
             point = run.point
             fold = "" if point.fold is None else f"fold {point.fold + 1}, "
             yield (
-                f"{fold}split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
+                f"{fold}split {point.split}, seed {point.seed}: selected noise {point.noise:g}, depth {point.depth}; "
                 f"test error {run.rate}"
             )
         mean = _mean(state)
         spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
-        yield f"mean test error {mean}, 95 % interval over {mean.covers}{spread}"
+        yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
     if arguments.figure is not None:
         yield f"saved {arguments.figure}"
 
 
 def _parse_counts(text: str) -> tuple[int, ...]:
-    """Return the numbers of ``50,100,200``; refuse another text."""
+    """Return the numbers of ``50,100,200``. Refuse any other text."""
     if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise UsageError(f"--labels {text!r}: expected whole numbers with commas between")
+        raise UsageError(f"--labels {text!r}: expected integers with commas between")
     return tuple(int(part) for part in text.split(","))
 
 
@@ -405,12 +404,12 @@ def _sweep_labels(
     axes: tuple[tuple[float, ...], tuple[int, ...]],
     choices: dict[str, Any],
 ) -> int:
-    """Run the sweep over labels that the arguments of `sweep` ask for."""
+    """Run the sweep over numbers of labels."""
     noises, depths = axes
     if len(noises) > 1 or len(depths) > 1:
-        raise UsageError("--labels goes with one noise and one depth")
+        raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
     if arguments.choose:
-        raise UsageError("--labels and --choose do not go together")
+        raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
     from slide_gui.experiments.curves import label_curves, label_points
     from slide_gui.experiments.spec import RunSpec, on_every_fold
     from slide_gui.experiments.store import RunStore
@@ -458,19 +457,19 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
     for name, task, text in (
         ("list", _list, "print the table of runs"),
         ("show", _show, "print one run"),
-        ("check", _check, "check every run against what was recorded of it"),
+        ("check", _check, "check every run against its recorded checksum"),
         ("delete", _delete, "hide runs from the table"),
-        ("restore", _restore, "take a deletion back"),
+        ("restore", _restore, "restore deleted runs"),
         ("export", _export, "write the table as CSV"),
     ):
         command = inner.add_parser(name, help=text, description=text)
         command.add_argument("store", type=Path, metavar="STORE")
         if task in (_show, _delete, _restore):
             many = "+" if task is not _show else None
-            command.add_argument("hash", nargs=many, metavar="HASH", help="of the run, or how it begins")
+            command.add_argument("hash", nargs=many, metavar="HASH", help="hash of the run, or its first digits")
         if task is _check:
             command.add_argument(
-                "--save-whole", type=Path, metavar="NEW", help="save the runs that are whole to this new store"
+                "--save-whole", type=Path, metavar="NEW", help="save the undamaged runs to this new store"
             )
         if task is _export:
             command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
@@ -485,7 +484,7 @@ def _with_store(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.store import RunStore
 
     if not arguments.store.is_file():
-        raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
+        raise UsageError(f"{str(arguments.store)!r}: this run store does not exist")
     if arguments.task is _export and arguments.output is None:
         arguments.output = Path("runs.csv")
         refuse_existing([arguments.output])
@@ -525,7 +524,7 @@ def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
         )
         yield "  ".join([*padded, mark]).rstrip()
     if not all(run.is_current for run in runs):
-        yield "* of another version of the numbers: kept, but no answer to what is asked now"
+        yield "* computed by another results version: kept, but not reused for new requests"
 
 
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -553,9 +552,9 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
         yield f"{arguments.store}: {damaged}"
-    yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
+    yield f"{report.n_runs} runs, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
     if (report.faults or report.damage) and arguments.save_whole is None:
-        yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"
+        yield f"save those with: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"
     if saved is not None:
         yield f"saved {saved} runs to {arguments.save_whole}"
 
@@ -563,7 +562,7 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
 def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
     hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
-    said = "restored" if undo else "deleted; slide-gui runs restore takes it back"
+    said = "restored" if undo else "deleted; slide-gui runs restore restores them"
     return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {said}"])
 
 
@@ -581,15 +580,16 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 COMMANDS = (
     Command(
-        "train", "train the multi-width SVM and judge it", "one run, from the data to the test error.",
+        "train", "train the multi-width SVM and evaluate it", "compute one run, from the data to the test error.",
         _train_options, _train,
     ),
     Command(
-        "sweep", "error over noise, depth and splits",
-        "runs over noise, depth and splits; broken off, it goes on where it was.", _sweep_options, _sweep,
+        "sweep", "compute the error over noise, depth and splits",
+        "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
+        _sweep_options, _sweep,
     ),
     Command(
-        "runs", "list, show, check, delete and export stored runs", "what a store of runs holds.", _runs_options,
+        "runs", "list, show, check, delete and export stored runs", "manage the runs of a store.", _runs_options,
         computes=False,
     ),
 )  # fmt: skip

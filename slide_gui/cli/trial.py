@@ -1,4 +1,4 @@
-"""`slide-gui try`: what SLIDE makes of a person's data in about a minute, in one sentence."""
+"""`slide-gui try`: a first result of SLIDE on the user's data in about a minute, in one sentence."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ __all__ = ["COMMANDS"]
 def _try_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_cluster_options(parser)
-    parser.add_argument("--seed", type=int, default=0, help="of generated data (0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of generated data (0)")
     parser.add_argument(
-        "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (no runs are kept)"
+        "--store", type=Path, metavar="FILE", help="reuse the runs in this file and add new ones (not stored)"
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a folder for the figure, its numbers, and what makes them again"
+        "--out", type=Path, metavar="DIR", help="folder for the figure, its numbers, and the script that reproduces it"
     )
 
 
@@ -39,10 +39,10 @@ def _try(arguments: argparse.Namespace) -> int:
     where, source = cluster_choice(arguments), data_source(arguments)
     check_folder(arguments, arguments.out, [source])
     dataset = read_data(source)
-    plan = plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    plan = plan_trial(dataset)  # refuses unusable data before a store is created
     announce(trial_seconds(plan, dataset))
     if arguments.out is not None:
-        with folder_files(arguments.out):  # marks the folder, which may get the store, too
+        with folder_files(arguments.out):  # marks the folder, which may also receive the store
             pass
     with opened_cluster(where) as cluster, progress_bar("trying") as progress:
         if arguments.store is None:
@@ -70,8 +70,8 @@ def _try(arguments: argparse.Namespace) -> int:
 COMMANDS = (
     Command(
         "try",
-        "what SLIDE makes of your data in about a minute",
-        "a quick sweep, a choice on validation rows, and one sentence with its interval and test.",
+        "test SLIDE on your data in about a minute",
+        "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
         _try_options,
         _try,
     ),

@@ -1,1 +1,1 @@
-"""What was asked and what came out: specifications, runs and the files that keep them."""
+"""Specifications of runs, their results, and the files that store both."""

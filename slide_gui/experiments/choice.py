@@ -1,4 +1,4 @@
-"""Choosing among runs by validation error, and judging what was chosen on the test part."""
+"""Select runs by validation error and evaluate the selected ones on the test set."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ __all__ = [
 Place = tuple[float, int]  # noise and depth
 
 _MOST_ROWS = 10**7
-_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
+_NOTHING_HELD_OUT = "selecting needs validation errors; train on the split"
 
 
 @dataclass(frozen=True)
 class PointResult:
-    """A point with its answer.
+    """A point of a sweep with its result.
 
     Attributes
     ----------
     rate : ErrorRate
-        On the rows judged.
+        Error rate on the evaluated rows.
     seconds : float
-        That the run took.
+        Duration of the run.
     chosen_by : str
-        What chose the widths; empty where they were not learned, or it is not known.
+        Criterion or guard that selected the widths. Empty if they were not learned, or it is unknown.
     row_errors : bytes or None
-        The errors by row, as `statistics.row_errors` packs them; None where they are not known.
+        Errors by row, packed by `statistics.row_errors`. None if unknown.
     """
 
     point: SweepPoint
@@ -55,23 +55,23 @@ class PointResult:
 
     @classmethod
     def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
-        """Return the answer of a point."""
+        """Return the result of a point."""
         return cls(
             point, result.rate, result.validation_error, result.timings.total, result.chosen_by, result.row_errors
         )
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Choose by validation error what the runs differ in: one point for each fold, split and seed, in their order.
+    """Select one point for each fold, split and seed by validation error, in the order of fold, split and seed.
 
-    Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
-    its neighbours on the axis it lies on, the noises of its depth or what is kept; of equals again the one with fewer
-    layers, then the one with less noise or less kept, then the first.
+    Small validation sets give many equal errors. Ties are broken by the least mean error over the point and its
+    neighbours on its axis: the noise levels of its depth, or the values of `kept`. The next tie-breaks are fewer
+    layers, a smaller noise level or `kept`, and the earlier point.
 
     Raises
     ------
     ValueError
-        If an answer has no validation error, because it was trained on the whole training part.
+        If an answer has no validation error because it was trained on the whole training set.
     """
     groups: dict[tuple[int, int, int], list[PointResult]] = {}
     for answer in answers:
@@ -82,12 +82,12 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
-    """Return the mean error of some answers with its interval (`splits_rate`); the folds of one split count as one.
+    """Return the mean error of several results with its interval (`splits_rate`). The folds of one split count as one.
 
     Raises
     ------
     ValueError
-        If there are none.
+        If there are no results.
     """
     draws: dict[object, list[PointResult]] = {}
     for number, answer in enumerate(answers):
@@ -98,21 +98,21 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
 
 
 def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Return the answers of the first split and seed, with the mean validation error over all at each of their places.
+    """Return the results of the first split and seed, each with the mean validation error over all splits and seeds.
 
-    The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them. All splits
-    have as many validation rows, so that equal means are equal counts of errors; they are computed as such.
+    The validation rows of one split are few, so this mean selects by all of them. All splits have equal numbers of
+    validation rows: equal means are equal counts of errors, and are computed exactly.
 
     Raises
     ------
     ValueError
-        As `choose`, or if the splits do not have the same places.
+        As `choose`, or if the splits have different noise levels and depths.
     """
     groups: dict[object, list[PointResult]] = {}
     for answer in answers:
         groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
     if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits do not have the same noises and depths; run all of them first")
+        raise ValueError("the splits have different noise levels and depths; run all of them first")
     means = []
     for group in groups.values():
         if any(answer.validation_error is None for answer in group):
@@ -122,9 +122,10 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
-    """Return noise and depth of what `choose` takes of the `pooled` answers, each once: one, or some of the folds'.
+    """Return the distinct noise levels and depths that `choose` selects from the `pooled` results.
 
-    There are none where nothing was held out to choose by, or where not all splits have the same places yet.
+    There is one, or several from different folds. The tuple is empty if validation errors are missing or the splits
+    have different noise levels and depths so far.
     """
     if not answers or any(answer.validation_error is None for answer in answers):
         return ()
@@ -136,7 +137,7 @@ def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(answers: Sequence[PointResult]) -> str:
-    """Say which place is best on validation rows, or why none can be chosen; nothing where there are no answers."""
+    """Return a sentence on the best noise and depth on validation rows, or on why none is selected; may be empty."""
     places = chosen_places(answers)
     if places:
         said = "; ".join(place_name(noise, depth) for noise, depth in places)
@@ -146,14 +147,14 @@ def best_words(answers: Sequence[PointResult]) -> str:
     if not answers:
         return ""
     if any(answer.validation_error is None for answer in answers):
-        return "nothing was held out to choose noise and depth by"
-    return "not all splits have the same noises and depths: nothing can be chosen yet"
+        return "no validation rows to select noise and depth by"
+    return "the splits have different noise levels and depths so far: none can be selected yet"
 
 
 def _exact_mean(answers: Sequence[PointResult]) -> Fraction:
-    """Return the mean validation error as a ratio of integers: means of floats differ where counts of errors do not.
+    """Return the mean validation error as a ratio of integers: means of floats can differ for equal counts of errors.
 
-    Each error is wrong / rows, rounded to a float; the nearest fraction with a denominator below 10⁷ is that ratio.
+    Each error is wrong / rows, rounded to a float. The nearest fraction with a denominator below 10⁷ is that ratio.
     """
     errors = [Fraction(answer.validation_error or 0.0).limit_denominator(_MOST_ROWS) for answer in answers]
     return sum(errors, Fraction()) / len(errors)
@@ -174,26 +175,26 @@ def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fract
 
 
 def _line(point: SweepPoint) -> object:
-    """Return what the points of one axis have in common; autoencoders differ in too much to lie on one."""
+    """Return a key shared by the points of one axis. Each autoencoder has its own, because they differ in more ways."""
     return point.spec.hash if point.spec.sda is not None else (point.depth, point.spec.stack.ridge)
 
 
 def _place(point: SweepPoint) -> float:
-    """Return where a point lies on its axis."""
+    """Return the coordinate of a point on its axis."""
     if point.spec.sda is not None:
         return max(point.spec.sda.noises, default=0.0)
     return point.noise if point.spec.kept is None else point.spec.kept
 
 
 def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
-    """Return the points that judge what was chosen on the test part, trained on the whole training part again."""
+    """Return the points that train the selected ones on the whole training set and evaluate them on the test set."""
     return tuple(replace(answer.point, spec=final_spec(answer.point.spec)) for answer in chosen)
 
 
 def final_spec(spec: RunSpec, training: str = "whole") -> RunSpec:
-    """Return the run that judges a candidate on the test part, made in the same way.
+    """Return the run that evaluates a candidate on the test set, otherwise computed in the same way.
 
-    It has all labels, and learns its widths from the same neighbours, themselves trained anew.
+    It has all labels. It learns its widths starting from the same neighbours, which are also trained anew.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour, training)
     return replace(spec, training=training, evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

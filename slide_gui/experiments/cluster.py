@@ -1,7 +1,7 @@
-"""The processes of a Dask cluster: those of this computer, or those that a scheduler reaches.
+"""The workers of a Dask cluster: processes on this computer, or workers connected to a scheduler.
 
-A worker does one task at a time, with one thread in BLAS and the same versions as here, so that a result does not
-depend on where it was made.
+A worker does one task at a time, with one BLAS thread and the same versions as this process. The result is then
+independent of the worker.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ __all__ = [
 ]
 
 MOST_WORKERS = 64
-"""Processes of this computer."""
+"""Largest number of processes on this computer."""
 
-CONNECTING = 10.0  # seconds until a scheduler that does not answer, or has no worker, is given up
-_KNOCKING = 0.5  # of which each try takes at most so many
-_COUNTING = 1.0  # seconds that a count of the workers holds
-LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
-ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
+CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
+_KNOCKING = 0.5  # seconds, the longest duration of one attempt
+_COUNTING = 1.0  # seconds for which a count of the workers remains valid
+LOOK = 0.05  # seconds between two checks for results and cancellation
+ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
-    "distributed.worker.profile.enabled": False,  # it looks a hundred times a second at what a worker does
-    # Scheduler, workers and their nannies look at themselves 10 to 50 times a second unless told otherwise; with two
-    # workers that took 9 % of a core, so 3 %.
+    "distributed.worker.profile.enabled": False,  # the profiler samples a worker 100 times a second
+    # By default, scheduler, workers and nannies monitor themselves 10 to 50 times a second. With two workers that took
+    # 9 % of a core; with these intervals it takes 3 %.
     "distributed.admin.tick.interval": "500ms",
     "distributed.worker.memory.monitor-interval": "500ms",
 }
@@ -68,64 +68,64 @@ Versions = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class ClusterChoice:
-    """Where runs are made; with neither field they are made here, one after the other.
+    """Where to compute runs. With neither field they are computed in this process, one after the other.
 
     Attributes
     ----------
     workers : int
-        So many processes of this computer.
+        Number of processes to start on this computer.
     scheduler : str
-        The address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or the scheduler file that it wrote.
+        Address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or the scheduler file that it writes.
     """
 
     workers: int = 0
     scheduler: str = ""
 
     def checked(self) -> ClusterChoice:
-        """Return it.
+        """Return the choice after checking it.
 
         Raises
         ------
         ValueError
-            If both are given, or one is none.
+            If both fields are given, or one is invalid.
         """
         check_whole("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
-            raise ValueError("workers of this computer and a scheduler exclude one another; leave one of them out")
+            raise ValueError("--workers and --scheduler exclude each other; leave out one of them")
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
             raise ValueError(
                 f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "
-                "file that it wrote"
+                "file that it writes"
             )
         return self
 
     @property
     def is_here(self) -> bool:
-        """Whether runs are made in this process."""
+        """True if runs are computed in this process."""
         return not self.workers and not self.scheduler
 
     @property
     def is_file(self) -> bool:
-        """Whether the scheduler is named by the file that it wrote."""
+        """True if the scheduler is given by the file that it writes."""
         return "://" not in self.scheduler and self.scheduler.endswith(".json")
 
     def __str__(self) -> str:
-        return self.scheduler or (f"{self.workers} workers of this computer" if self.workers else "this process")
+        return self.scheduler or (f"{self.workers} workers on this computer" if self.workers else "this process")
 
 
 @dataclass(frozen=True)
 class Worker:
-    """A process that makes runs.
+    """A process that computes runs.
 
     Attributes
     ----------
     address, name : str
     threads : int
-        Tasks that it does at once.
+        Number of tasks that it does at the same time.
     memory : int
-        Bytes that it may use; 0 where there is no limit.
+        Memory limit in bytes, 0 without a limit.
     versions : tuple of (str, str)
-        What decides its numbers, as `versions_here`.
+        Versions that determine its numerical results, as `versions_here`.
     """
 
     address: str
@@ -137,39 +137,39 @@ class Worker:
 
 @lru_cache(maxsize=1)
 def versions_here() -> Versions:
-    """Return what decides the numbers that this process computes: the program's, its libraries', and BLAS."""
+    """Return the versions that determine the numerical results of this process: program, libraries and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
-    blas = replace(loaded_blas()[0], threads=None)  # NumPy's, which multiplies all there is
+    blas = replace(loaded_blas()[0], threads=None)  # the BLAS of NumPy does all products
     return (("numerics", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
-    """Refuse a worker whose numbers may not be those of here."""
+    """Refuse a worker whose numerical results may differ from those of this process."""
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
-            remedy = "install the same there"
+            remedy = "install the same version there"
             if name == "BLAS":
                 remedy = (
-                    "install the same there, and where processors differ, start all with the same OPENBLAS_CORETYPE"
+                    "install the same BLAS there; if the processors differ, start all with the same OPENBLAS_CORETYPE"
                 )
             raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """A connection to workers; a context manager, which lets those of this computer end.
+    """A connection to workers. As a context manager it stops the workers of this computer at the end.
 
     Parameters
     ----------
     choice : ClusterChoice
-        Of workers of this computer, or a scheduler.
+        Workers on this computer, or a scheduler.
     progress : Progress
-        The cancel point while nobody answers.
+        Cancel point while connecting.
 
     Raises
     ------
     ClusterError
-        If Dask is not installed, nobody answers, there are no workers, or one of them cannot be used.
+        If Dask is not installed, the scheduler does not answer, there are no workers, or one of them is unsuitable.
     Cancelled
         By the progress.
     """
@@ -178,7 +178,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.choice = choice.checked()
         self._local, self.client = _connected(self.choice, progress)
         self._counted = 0, -_COUNTING
-        self.places: dict[str, str] = {}  # of autoencoders that runs share, the address of the worker that has them
+        self.places: dict[str, str] = {}  # shared autoencoders → address of the worker that has them
         try:
             self._check_workers(progress)
         except BaseException:
@@ -186,8 +186,8 @@ class Cluster(AbstractContextManager["Cluster"]):
             raise
 
     def close(self) -> None:
-        """Leave the cluster."""
-        with suppress(Exception):  # whatever is gone already
+        """Close the connection."""
+        with suppress(Exception):  # the scheduler may already be gone
             self.client.close(timeout=2.0)
         if self._local is not None:
             self._local.close(timeout=5.0)
@@ -197,21 +197,21 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def dashboard(self) -> str:
-        """The page on which Dask shows what its workers do; empty where there is none."""
-        with suppress(Exception):  # the scheduler was started without one
+        """Address of Dask's dashboard, empty if there is none."""
+        with suppress(Exception):  # the scheduler was started without a dashboard
             return str(self.client.dashboard_link or "")
         return ""
 
     @property
     def n_slots(self) -> int:
-        """How many tasks the workers do at once, asked for once a second; 0 while there are none."""
+        """Number of tasks that the workers do at the same time, updated once a second; 0 without workers."""
         now = time.monotonic()
         if now - self._counted[1] > _COUNTING:
             self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
         return self._counted[0]
 
     def workers(self) -> tuple[Worker, ...]:
-        """Return the workers that are there now.
+        """Return the connected workers.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         workers = []
         for address, each in facts.items():
             theirs = versions.get(address, ())
-            if isinstance(theirs, OSError):  # it is gone by now
+            if isinstance(theirs, OSError):  # the worker has left
                 continue
             if isinstance(theirs, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} there"
@@ -234,7 +234,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the scheduler still answers."""
+        """True if the scheduler still answers."""
         return bool(self.client.status == "running")
 
     def _facts(self) -> dict[str, dict[str, Any]]:
@@ -261,7 +261,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
 
 def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
-    """Return the cluster that was started here, or None, and the connection."""
+    """Return the cluster started on this computer, or None, and the connection."""
     try:
         import dask
         from distributed import Client, LocalCluster
@@ -269,8 +269,8 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
     except ImportError as error:
         raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
     if choice.is_here:
-        raise ValueError("no workers and no scheduler were asked for; say one of them")
-    # Its own words of lost connections and workers come here as one sentence.
+        raise ValueError("no workers and no scheduler are given; give one of them")
+    # The program reports lost connections and workers itself, in one sentence.
     for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
@@ -289,22 +289,22 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
-        remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
+        remedy = "check that it runs there and can be reached" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
 
 
 @contextmanager
 def _blocked_interrupt() -> Iterator[None]:
-    """Let processes and threads that are started meanwhile never get SIGINT; here it waits until the end.
+    """Block SIGINT in processes and threads started in this context. In this process it is delivered at the end.
 
-    Ctrl+C reaches a whole process group: workers that are starting would answer it with tracebacks.
+    Ctrl+C reaches a whole process group: workers that are starting would print tracebacks.
     """
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # now: a process of its own, and its start lets SIGINT through again
+    resource_tracker.ensure_running()  # start this process first, because its start unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -313,12 +313,12 @@ def _blocked_interrupt() -> Iterator[None]:
 
 
 def _knock(place: tuple[str, int], progress: Progress) -> None:
-    """Wait until anybody answers at a host and port; a client of Dask could not be cancelled while it does.
+    """Wait until a host answers at a port. Dask's client could not be cancelled while it waits.
 
     Raises
     ------
     OSError
-        If nobody does.
+        If it does not answer.
     """
     deadline = time.monotonic() + CONNECTING
     while True:
@@ -332,16 +332,16 @@ def _knock(place: tuple[str, int], progress: Progress) -> None:
 
 
 def _written(file: str) -> str:
-    """Return the address that a scheduler wrote to a file.
+    """Return the address in the file of a scheduler.
 
     Raises
     ------
     ClusterError
-        If there is none.
+        If the file contains none.
     """
     with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
-        address = json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"]
+        address = json.loads(read_small(file, _LARGEST_FILE, "a scheduler file"))["address"]
         if isinstance(address, str):
             return address
     remedy = "start one: dask scheduler --scheduler-file FILE"
-    raise ClusterError(f"{file} holds no address of a scheduler; {remedy}")
+    raise ClusterError(f"{file} contains no address of a scheduler; {remedy}")

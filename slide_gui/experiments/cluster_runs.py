@@ -1,8 +1,8 @@
 """Runs on a cluster.
 
-A run is a task, keyed by the hash of its spec, so that a cluster never does one twice at once; the run that it starts
-from is its dependency. Data travel once, by their fingerprint. Results come back, as they finish, to the one writer of
-the store.
+A run is a task with the hash of its spec as key, so a cluster never computes it twice at once. It depends on the run
+whose widths it starts from. Data are sent once per fingerprint. Completed results return to this process, which alone
+writes to the store.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
 
 __all__ = ["Order", "networks_here", "run_orders"]
 
-_BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
-_DATA_SETS = 2  # held on workers at once: where runs on one come to their end, those on the next begin
-_RANK = 1e9  # of priority: more seconds than any chain of runs takes
+_BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
+_DATA_SETS = 2  # on workers at once: while the last runs on one finish, the first on the next start
+_RANK = 1e9  # seconds, more than any chain of runs takes: rank outweighs duration in the priority
 _TOPIC = "slide-gui"
-_AGAIN = "all that came back is kept, and the same again goes on there"
+_AGAIN = "completed results are stored, and the same request resumes there"
 
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """A run that a cluster is to make.
+    """A run requested from a cluster.
 
     Attributes
     ----------
     spec : RunSpec
-        Checked.
+        A checked spec.
     dataset : Dataset
         Its data, or the same rows with others held out.
     rank : int
-        Runs of a lower one begin first.
+        Runs with a lower rank start first.
     """
 
     spec: RunSpec
@@ -72,29 +72,29 @@ def run_orders(
     may_begin: Callable[[], bool] = lambda: True,
     further: Callable[[RunResult], Sequence[Order]] = lambda _: (),
 ) -> Generator[RunResult, None, None]:
-    """Do what is ordered, and yield each result as it comes back; close the iterator to end early.
+    """Compute the requested runs and yield each result as it completes. Close the iterator to stop early.
 
     Parameters
     ----------
     cluster : Cluster
-        Where.
+        Workers to use.
     orders : sequence of Order
-        Runs that they start from are taken from the store, or made, too.
+        Requested runs. The runs that they start from are taken from the store, or also computed.
     store : RunStore, optional
-        Opened by this thread; keeps each result before it is yielded.
+        Store opened by this thread. Each result is saved before it is yielded.
     progress : Progress
-        Told the sum of what is done of all runs that are under way; the cancel point.
+        Receives the sum of the fractions of all active runs. It is the cancel point.
     may_begin : callable
-        Returns whether further runs may be begun now.
+        Returns True if further runs may start now.
     further : callable
-        From a result that was yielded to what is ordered because of it.
+        Maps a yielded result to the runs to request next.
 
     Raises
     ------
     DataError, ValueError, MemoryError
         As `run`.
     ClusterError
-        If the scheduler is lost, or workers cannot be used.
+        If the scheduler is lost, or workers are unsuitable.
     Cancelled
         By the progress.
     """
@@ -106,7 +106,7 @@ def run_orders(
 
 
 class _Work:
-    """Runs on their way through a cluster."""
+    """Active and waiting runs of a cluster."""
 
     def __init__(
         self,
@@ -119,12 +119,12 @@ class _Work:
         self._cluster, self._client = cluster, cluster.client
         self._store, self._progress, self._may_begin, self._further = store, progress, may_begin, further
         self._asked: set[str] = set()
-        self._orders: dict[str, Order] = {}  # what has to be made
-        self._back: set[str] = set()  # of that, what came back
-        self._there: dict[str, RunResult] = {}  # results that others start from; without a store, all
-        self._to_yield: deque[RunResult] = deque()  # results to be yielded
+        self._orders: dict[str, Order] = {}  # runs to compute
+        self._back: set[str] = set()  # completed runs of these
+        self._there: dict[str, RunResult] = {}  # results that others start from; without a store, all results
+        self._to_yield: deque[RunResult] = deque()
         self._followers: dict[str, list[str]] = {}
-        self._latest: dict[str, str] = {}  # of autoencoders that runs share, the last run that trains layers of them
+        self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
         self._weights: dict[str, float] = {}
         self._ready: list[tuple[int, float, str]] = []
         self._running: dict[str, Future] = {}
@@ -137,7 +137,7 @@ class _Work:
         self._client.subscribe_topic(_TOPIC, self._heard)
 
     def _take_in(self, orders: Sequence[Order]) -> None:
-        """Take runs from the store, or in among those that have to be made, each behind the one that it comes after."""
+        """Take results from the store, or add runs to compute, each after the run that it depends on."""
         new: list[str] = []
         for order in sorted(orders, key=lambda order: 0 if order.spec.sda is None else -order.spec.layers):
             if order.spec.hash in self._asked:
@@ -153,14 +153,14 @@ class _Work:
         for spec_hash, first in before.items():
             if first is not None:
                 self._followers[first].append(spec_hash)
-        for spec_hash in reversed(new):  # followers stand behind what they start from
+        for spec_hash in reversed(new):  # followers are listed after the runs that they start from
             self._weigh(spec_hash)
         for spec_hash, first in before.items():
             if first is None:
                 self._make_ready(spec_hash)
 
     def _stored(self, spec: RunSpec) -> RunResult | None:
-        """Return the result of a run that was made before, or None."""
+        """Return the stored or already computed result of a run, or None."""
         if spec.hash in self._there:
             return self._there[spec.hash]
         if self._store is not None:
@@ -169,7 +169,7 @@ class _Work:
         return None
 
     def _add(self, order: Order, new: list[str]) -> None:
-        """Take in that a run has to be made, behind the one that it starts from."""
+        """Add a run to compute, after the run that it starts from."""
         spec = order.spec
         if self._is_awaited(spec.hash):
             return
@@ -185,9 +185,9 @@ class _Work:
         new.append(spec.hash)
 
     def _before(self, spec: RunSpec) -> str | None:
-        """Return the run that one comes after: that it starts from, or one that trains layers of its autoencoders.
+        """Return the run to wait for: the one whose widths it starts from, or one that trains its shared autoencoders.
 
-        Such a worker has them then; the deepest come first.
+        The worker of that run then has the autoencoders. The deepest run comes first.
         """
         shared, first = shared_networks(spec), None
         if spec.neighbour is not None and self._is_awaited(spec.neighbour.hash):
@@ -202,7 +202,7 @@ class _Work:
         return spec_hash in self._orders and spec_hash not in self._back
 
     def _weigh(self, spec_hash: str) -> None:
-        """Note about how long the longest chain from a run on takes: of one rank, the longest begin first."""
+        """Set the weight of a run, the duration of the chain of runs from it. Within a rank the longest start first."""
         order = self._orders[spec_hash]
         fingerprint = order.dataset.fingerprint
         if fingerprint not in self._shapes:
@@ -214,7 +214,7 @@ class _Work:
         heapq.heappush(self._ready, (self._orders[spec_hash].rank, -self._weights[spec_hash], spec_hash))
 
     def results(self, orders: Sequence[Order]) -> Generator[RunResult, None, None]:
-        """Yield the results of what was ordered, first those that the store holds."""
+        """Yield the results of the requested runs, those in the store first."""
         self._take_in(orders)
         while True:
             while self._to_yield:
@@ -229,7 +229,7 @@ class _Work:
                 self._come_back(future)
 
     def _come_back(self, future: Future) -> None:
-        """Keep what a run gave, and make ready what comes after it."""
+        """Store the result of a completed run, and make its followers ready."""
         spec_hash = next(key for key, running in self._running.items() if running is future)
         result = self._result(spec_hash, future)
         if result is None:
@@ -246,14 +246,14 @@ class _Work:
             self._to_yield.append(result)
 
     def _note_place(self, spec_hash: str, future: Future) -> None:
-        """Note the worker that has the autoencoders of a run."""
+        """Record the worker that has the shared autoencoders of a run."""
         shared = shared_networks(self._orders[spec_hash].spec)
         if shared:
-            with suppress(Exception):  # the scheduler may be gone by now
+            with suppress(Exception):  # the scheduler may be gone
                 self._cluster.places[shared] = self._client.who_has([future])[future.key][0]
 
     def leave(self) -> None:
-        """Let go of everything; what still runs is cancelled."""
+        """Cancel the active runs and release the data."""
         with suppress(Exception):  # the scheduler may be gone
             self._client.unsubscribe_topic(_TOPIC)
             self._client.cancel(list(self._running.values()))
@@ -261,7 +261,7 @@ class _Work:
         self._data.clear()
 
     def _begin(self) -> None:
-        """Begin runs that may be: two a worker, so that none waits; some always, for clusters that grow when asked."""
+        """Start ready runs: up to two per task slot, so that no worker waits, at least two, for growing clusters."""
         most = 2 * max(self._cluster.n_slots, 1)
         while self._ready and len(self._running) < most and self._may_begin():
             rank, _, spec_hash = self._ready[0]
@@ -275,7 +275,7 @@ class _Work:
         spec = self._orders[spec_hash].spec
         near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
         attempt = self._attempts.get(spec_hash, 0)
-        key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
+        key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still has the lost task's key
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
         future = self._client.submit(
@@ -292,7 +292,7 @@ class _Work:
         future.add_done_callback(self._done.put)
 
     def _next(self) -> Future | None:
-        """Return a run that came back, or None after a moment; say how far all are."""
+        """Return a completed run, or None after a short wait. Report the progress of all runs."""
         try:
             future = self._done.get(timeout=LOOK)
         except Empty:
@@ -304,7 +304,7 @@ class _Work:
         return None
 
     def _result(self, spec_hash: str, future: Future) -> RunResult | None:
-        """Return what came back; None where it was lost on the way, and is asked for again."""
+        """Return the result of a completed run. If it was lost, queue the run again and return None."""
         from distributed import CancelledError, KilledWorker
 
         del self._running[spec_hash]
@@ -315,7 +315,7 @@ class _Work:
             raise
         except KilledWorker:
             raise ClusterError(
-                f"run {spec_hash[:12]} ended the workers that it was given to, one after the other; give them "
+                f"run {spec_hash[:12]} terminated several workers in turn, probably by lack of memory; give them "
                 f"more memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
@@ -328,11 +328,11 @@ class _Work:
         return result
 
     def _data_there(self, order: Order) -> Future | None:
-        """Return the data of a run as workers have them, or None while one reads them.
+        """Return the data of a run as a future on the workers, or None while a worker reads them.
 
-        They read the same files where they find them, else they are sent from here. Either is a task, so that the
-        scheduler makes them again where the workers that had them are lost; what is let go of here stays there until
-        the runs that were begun on it are done.
+        Workers read the same files if they find them; otherwise the data are sent. Both are tasks, so the scheduler
+        repeats them if the workers that hold the data are lost. Data released here stay on the workers until the runs
+        that use them are completed.
         """
         dataset, source = order.dataset, order.spec.source
         fingerprint = dataset.fingerprint
@@ -356,7 +356,7 @@ class _Work:
         return self._data[fingerprint]
 
     def _heard(self, event: Any) -> None:
-        """Take in how far a run is, in a thread of the client."""
+        """Record the progress of a run. Called in a thread of the client."""
         spec_hash, fraction = event[1]
         if spec_hash in self._running:
             self._fractions[spec_hash] = fraction
@@ -368,22 +368,22 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
     Raises
     ------
     DataError
-        If they are not there, or others.
+        If the files are missing or contain other data.
     """
     dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
     if dataset.fingerprint != fingerprint:
-        raise DataError("other data than those of the run", source)
+        raise DataError("contains other data than the run was requested for", source)
     return dataset
 
 
 @lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the autoencoders that runs of this process on the same data share; those of long before are forgotten."""
+    """Return the autoencoders shared by runs on the same data in this process. Those of earlier data are dropped."""
     return Networks()
 
 
 def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions: Versions) -> RunResult:
-    """Make a run on a worker."""
+    """Compute a run on a worker."""
     progress = _RunProgress(spec.hash)
     limit_threads(1)
     refuse_other(progress.worker.address, versions_here(), versions)
@@ -392,16 +392,16 @@ def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions
 
 
 class _RunProgress(TaskProgress):
-    """Says how far a run is, now and then."""
+    """Progress that reports the fraction of a run to the client at intervals."""
 
     def __init__(self, spec_hash: str) -> None:
         super().__init__()
         self._hash, self._said = spec_hash, time.monotonic()
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """End the run once it is cancelled, and say how far it is."""
+        """Stop the run if it is cancelled, and report its progress."""
         super().report(fraction)
         now = time.monotonic()
         if now - self._said > _BETWEEN_REPORTS:
             self._said = now
-            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # NumPy’s floats cannot travel
+            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # Dask cannot serialise NumPy's floats here

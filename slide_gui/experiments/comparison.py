@@ -1,4 +1,4 @@
-"""Two runs side by side: whether their errors differ, and the rows of W of both and their difference."""
+"""Compare two runs: McNemar's test of their errors, and the rows of W of both with their difference."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class ComparedRows:
     Attributes
     ----------
     pixels : tuple of int, length k
-        The features reconstructed.
+        Reconstructed features.
     first, second : ndarray of shape (k, depth, d + 1), float64
         ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
     difference : ndarray of shape (k, least depth, d + 1), float64
         A − B, for the layers that both have.
     contributions : bool
-        Whether all these are weights times the root mean square of what they are weights of, as a few weights of one
-        of the layers would drown the rest (`drowns`).
+        True if all rows are weights times the root mean square of their input features. They are if a few weights of a
+        layer would hide the others in a picture (`drowns`).
     """
 
     pixels: tuple[int, ...]
@@ -49,14 +49,14 @@ class ComparedRows:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two results, and their rows of W or why there are none.
+    """Two results with their rows of W, or the reason why there are none.
 
     Attributes
     ----------
     why_not : str
-        A sentence where `rows` is None.
+        The reason, as a sentence, if `rows` is None.
     label_names, feature_names : tuple of str
-        Of the data of both; empty where they are not open.
+        Names in the data of both runs. Empty if these data are not open.
     """
 
     first: RunResult
@@ -69,7 +69,7 @@ class Comparison:
 
 
 def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
-    """Return McNemar's test of two runs judged on the same rows; None where they were judged on different ones."""
+    """Return McNemar's test of two runs evaluated on the same rows, or None if the rows differ."""
     errors = error_matrix((first.row_errors, second.row_errors))
     return None if errors is None else mcnemar(*errors)
 
@@ -77,25 +77,25 @@ def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
 def compare_rows(
     dataset: Dataset, first: RunSpec, second: RunSpec, pixels: Sequence[int], *, progress: Progress = NO_PROGRESS
 ) -> ComparedRows:
-    """Fit the stacks of two runs again and gather their rows.
+    """Fit the stacks of two runs again and return their rows of W.
 
     Parameters
     ----------
     dataset : Dataset
-        The one of both runs.
+        Data set of both runs.
     pixels : sequence of int, length k
         Features, 0 to d − 1.
 
     Raises
     ------
     DataError
-        If a run was made with other data.
+        If a run was computed on other data.
     """
     reuse = Reuse()
     stacks = []
     for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError("is not the data of both runs; open those to compare their weights", dataset.name)
+            raise DataError("is not the data set of both runs; open it to compare their weights", dataset.name)
         stacks.append(reuse.stack(dataset, spec.stack, progress=part))
     drowned = any(drowns(layer) for stack in stacks for layer in stack.layers)
     rows = [_rows(stack, pixels, drowned) for stack in stacks]

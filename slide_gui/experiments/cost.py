@@ -1,4 +1,4 @@
-"""How long runs take, learned from those that were measured."""
+"""Estimate the durations of runs from measured ones."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["CostModel", "RunKind", "RunShape", "kind_of", "run_shares", "typical
 
 @dataclass(frozen=True)
 class RunKind:
-    """What the time of a run depends on.
+    """The properties of a run that determine its duration.
 
     Attributes
     ----------
     data, method : str
         Fingerprint of the data, and the method.
     rows : int
-        Trained on, about.
+        Approximate number of training rows.
     warm : bool
-        Whether it starts from a neighbour.
+        True if it starts from the widths of a neighbour.
     learns : bool
-        Whether it learns widths, which takes most of its time.
+        True if it learns widths, which takes most of its time.
     evaluate : str
-        Which rows it evaluates.
+        Rows it is evaluated on.
     typical : float
-        Its `typical_seconds`; runs of one kind differ little in it.
+        Its `typical_seconds`, which differ little between runs of one kind.
     """
 
     data: str
@@ -57,13 +57,13 @@ class RunKind:
 
 
 def trained_rows(training: str, labels: int | None, n_train: int) -> int:
-    """Return how many rows a run trains on, about."""
+    """Return the approximate number of rows that a run trains on."""
     rows = round(0.8 * n_train) if training == "split" else n_train
     return rows if labels is None else min(labels, rows)
 
 
 def kind_of(run: StoredRun, shape: RunShape) -> RunKind | None:
-    """Return the kind of a stored run on data of this shape; None where it is not known."""
+    """Return the kind of a stored run on data of this shape, or None if it is unknown."""
     setting = Setting.from_text(run.setting)
     if setting is None:
         return None
@@ -78,7 +78,7 @@ def _learns(spec: RunSpec) -> bool:
 
 @dataclass(frozen=True)
 class RunShape:
-    """Of data, what the time of a run depends on: training rows, rows judged, columns and classes."""
+    """The sizes of a data set that determine the duration of a run: training rows, test rows, columns and classes."""
 
     rows: int
     judged: int
@@ -94,34 +94,35 @@ class RunShape:
 
 
 _START, _LEARNING, _TUNING, _JUDGING, _FITTING = 0.1, 8.0e-6, 6.0e-7, 4.0e-11, 3.0e-10
-"""Seconds on two cores: of the start of a run, a pair of rows of two classes of learning widths and of tuning C, a
-product, a step of a solve. They tell runs on 4 to 784 features, 2 to 10 classes, 110 to 2000 rows to a factor of 4."""
-_FIRST_STEPS = 0.8  # seconds of learning, however few the rows
+"""Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
+per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
+to 2000 rows within a factor of 4."""
+_FIRST_STEPS = 0.8  # seconds of learning with very few rows
 _PAIR_LEARNING, _PAIR_TUNING = 0.06, 0.03
-"""Seconds for each pair of classes, however few its rows. With 50 classes of 20 rows (1 225 pairs) nothing else counts:
+"""Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
 tuning took 36 s, learning the widths 68 s."""
-_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # of a row and a weight of autoencoders, an epoch
+_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
-    """Return what a run would take on an ordinary computer with two cores: a rough figure, the same on all of them."""
+    """Return a rough duration of a run on an ordinary computer with two cores, independent of this computer."""
     return _START + sum(_parts(spec, shape))
 
 
 def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:
-    """Return which share of a run is done once its representation is fitted, and once it is trained."""
+    """Return the fractions of a run's duration after which its representation is fitted and its model trained."""
     fitting, training, judging = _parts(spec, shape)
     whole = fitting + training + judging
     return (fitting + 0.01 * whole) / (1.02 * whole), (fitting + training + 0.01 * whole) / (1.02 * whole)
 
 
 def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
-    """Return the typical seconds of fitting the representation, of training and of judging."""
+    """Return the typical seconds of fitting the representation, of training and of evaluating."""
     rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
     judged = shape.judged if spec.evaluate == "test" else shape.rows / 5
     judged = judged if spec.test_rows is None else min(judged, spec.test_rows)
-    classes = math.sqrt(shape.classes / 2)  # each pair of classes has its own rows only
-    pairs = shape.classes * (shape.classes - 1) / 2 - 1  # what one pair takes is in the other figures
+    classes = math.sqrt(shape.classes / 2)  # each pair of classes uses its own rows only
+    pairs = shape.classes * (shape.classes - 1) / 2 - 1  # the other terms include one pair
     learned = min(rows, spec.svm.subset_size)
     learning = 0.0
     if _learns(spec):
@@ -133,7 +134,7 @@ def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
 
 
 def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
-    """Return what training autoencoders would take; early stopping may end it after a part of it."""
+    """Return the typical seconds of training autoencoders without early stopping."""
     fitted = shape.rows if spec.fit_rows == "training" else trained_rows(spec.training, None, shape.rows)
     weights = sum(inner * outer for inner, outer in pairwise((shape.columns, *sda.n_units)))
     seconds = _PRETRAINING * fitted * sda.pretraining_epochs
@@ -145,26 +146,26 @@ def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
 class CostModel:
     """Median seconds of each kind of run.
 
-    A kind that was not measured is expected to take its typical seconds, times the ratio by which the nearest kind that
-    was measured differs from its own: of the same method if possible, then of the same way to widths, then data.
+    An unmeasured kind is estimated from the nearest measured kind, by the ratio of their typical seconds. The nearest
+    kind has the same method if possible, then learns widths in the same way, then has the same data.
     """
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
-        self._expected: dict[RunKind, float] = {}  # asked for at every report
+        self._expected: dict[RunKind, float] = {}  # cached, because each progress report uses it
 
     def measured(self, kind: RunKind) -> bool:
-        """Return whether a run was measured that tells of this kind."""
+        """Return True if a run with the same data and method, which also learns widths or not, was measured."""
         same = kind.data, kind.method, kind.learns
         return any((each.data, each.method, each.learns) == same for each in self._seconds)
 
     def add(self, kind: RunKind, seconds: float) -> None:
-        """Take in a measured run."""
+        """Add a measured run."""
         self._seconds.setdefault(kind, []).append(seconds)
         self._expected.clear()
 
     def seconds(self, kind: RunKind) -> float:
-        """Return what a run will take."""
+        """Return the estimated duration of a run."""
         if kind not in self._expected:
             self._expected[kind] = self._nearest(kind)
         return self._expected[kind]
@@ -182,9 +183,10 @@ class CostModel:
         return float(np.median(self._seconds[near])) * kind.typical / near.typical
 
     def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
-        """Return the seconds for runs, of the first of which `fraction` is done after `spent` seconds.
+        """Return the seconds left for runs, if `fraction` of the first is done after `spent` seconds.
 
-        Until a run that tells of the first was measured, the pace of the first itself counts, the more of it is done.
+        Until a similar run is measured, the pace of the first run itself is used, with a weight that grows with
+        `fraction`.
         """
         if not runs:
             return 0.0

@@ -1,4 +1,4 @@
-"""Error against noise and depth, and against the number of labels: what the curves show."""
+"""Error curves: error against noise level and depth, and against the number of labels."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Mean error at one noise and depth.
+    """Mean error at one noise level and depth.
 
     Attributes
     ----------
     validation_error : float or None
-        Mean share of the validation rows that were wrong; None where none were held out.
+        Mean fraction of misclassified validation rows. None without validation rows.
     chosen : bool
-        Whether it is best on the validation rows, as `chosen_places` says.
+        True if it is best on the validation rows according to `chosen_places`.
     """
 
     noise: float
@@ -47,16 +47,16 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class ErrorCurves:
-    """The curves of one data set and method.
+    """The error curves of one data set and method.
 
     Attributes
     ----------
     dataset : str
         Name of the data set.
     method : str
-        Name of the method, as in files.
+        Name of the method, as written into files.
     points : tuple of CurvePoint
-        By depth, then noise.
+        Points sorted by depth, then noise level.
     """
 
     dataset: str
@@ -67,30 +67,30 @@ class ErrorCurves:
 
     @property
     def depths(self) -> tuple[int, ...]:
-        """The depths there are, rising."""
+        """Distinct depths in ascending order."""
         return tuple(sorted({point.depth for point in self.points}))
 
     def line(self, depth: int) -> tuple[CurvePoint, ...]:
-        """Return the points of one depth, by noise."""
+        """Return the points of one depth, sorted by noise level."""
         return tuple(point for point in self.points if point.depth == depth)
 
 
 def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurves:
-    """Average the answers of a sweep at each noise and depth.
+    """Average the results of a sweep at each noise level and depth.
 
     Parameters
     ----------
     answers : sequence of PointResult
-        Of one method, all judged on the same part. A run that answers several splits counts once.
+        Results of one method, all evaluated on the same set. A run that answers several splits counts once.
 
     Raises
     ------
     ValueError
-        If there are none, or they mix methods or parts.
+        If there are none, or they mix methods or sets.
     """
     kinds = {(answer.point.spec.method, answer.point.spec.evaluate) for answer in answers}
     if len(kinds) != 1:
-        raise ValueError(f"curves need answers of one method and one part of the data, not of {len(kinds)} kinds")
+        raise ValueError(f"curves need results of one method on one set of rows, got {len(kinds)} combinations")
     method, evaluate = kinds.pop()
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for answer in answers:
@@ -110,19 +110,19 @@ def _mean_validation(answers: Sequence[PointResult]) -> float | None:
 def known_answers(
     setting: Setting, bases: Sequence[RunSpec], stored: Sequence[StoredRun], done: Sequence[PointResult] = ()
 ) -> dict[Place, dict[str, PointResult]]:
-    """Return what is known at each noise and depth of one setting: by the hash of the run, its answer.
+    """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
 
-    A run without layers answers every noise there is. Of two runs of one model the one that did not start from a
+    A run without layers counts at every noise level. Of two runs of one model, the one that did not start from a
     neighbour is taken.
 
     Parameters
     ----------
     bases : sequence of RunSpec
-        Of the data that are open, one for each of their folds.
+        Specs on the open data, one for each fold.
     stored : sequence of StoredRun
-        Those on other data, in other settings or of other versions of the numbers are passed over.
+        Stored runs. Those on other data, with other settings or of other results versions are ignored.
     done : sequence of PointResult
-        Answers of a sweep that may not be stored yet.
+        Results of a sweep that may not be stored yet.
     """
     by_data = {base.fingerprint: base for base in bases}
     known: dict[tuple[object, ...], tuple[Setting, str, PointResult]] = {}
@@ -158,7 +158,7 @@ def known_answers(
 
 @dataclass(frozen=True)
 class LabelPoint:
-    """Mean error with so many labels."""
+    """Mean error with a given number of labels."""
 
     labels: int
     rate: ErrorRate
@@ -166,7 +166,7 @@ class LabelPoint:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """One way to use the labels, with its points by rising number of labels."""
+    """One way to use the labels, with its points by increasing number of labels."""
 
     name: str
     points: tuple[LabelPoint, ...]
@@ -181,9 +181,9 @@ class LabelCurves:
     dataset : str
         Name of the data set.
     noise : float
-        1 − p of SLIDE.
+        Noise level 1 − p of SLIDE.
     depth : int
-        Its layers.
+        Number of layers of SLIDE.
     """
 
     dataset: str
@@ -195,7 +195,7 @@ class LabelCurves:
 
 
 def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> tuple[SweepPoint, ...]:
-    """Return the runs: by number of labels, seed and way.
+    """Return the points to run: by number of labels, seed, and way to use the labels.
 
     Parameters
     ----------
@@ -204,12 +204,12 @@ def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> 
     counts : sequence of int
         Numbers of labels.
     seeds : sequence of int
-        Each draws the labelled rows anew.
+        Seeds. Each draws other labelled rows.
 
     Raises
     ------
     ValueError
-        If nothing is asked for, or the method is none on SLIDE's features.
+        If `counts` or `seeds` is empty, or the method does not use SLIDE's features.
     """
     if not counts or not seeds:
         raise ValueError("labels or seeds are empty; the curve needs at least one of each")
@@ -227,16 +227,16 @@ def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> 
 
 
 def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurves:
-    """Average the answers of `label_points` over the seeds.
+    """Average the results of `label_points` over the seeds.
 
     Raises
     ------
     ValueError
-        If there are none on SLIDE's features.
+        If no result uses SLIDE's features.
     """
     stacked = [answer.point.spec for answer in answers if answer.point.spec.stack.depth > 0]
     if not stacked:
-        raise ValueError("there are no answers to average")
+        raise ValueError("there are no results on SLIDE's features to average")
     groups: dict[str, dict[int, list[PointResult]]] = {}
     for answer in answers:
         spec = answer.point.spec

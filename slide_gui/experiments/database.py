@@ -1,8 +1,8 @@
-"""One SQLite file: opened as its owner's alone or for reading only, every failure told in one way.
+"""One SQLite file, opened for writing by its owner alone or for reading only, with failures reported uniformly.
 
-What the world refuses (locks, disks, permissions) is an OSError; whatever else SQLite says is damage, a DataError with
-the remedy. The file is taken as hostile: no value is larger than it may be, texts that are no UTF-8 come as bytes, and
-nothing in its schema is trusted.
+Failures of the environment (locks, disks, permissions) are an OSError. Any other SQLite error means damage: a DataError
+with the remedy. The file is not trusted: value sizes are limited, text that is not UTF-8 is returned as bytes, and the
+schema is untrusted.
 """
 
 from __future__ import annotations
@@ -37,34 +37,34 @@ _WORLD = {
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_AUTH,
 }
-_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter where SQLite quotes what is no UTF-8
-_PROBE = 64 << 10  # bytes; SQLite needs half of it beside the file to open it
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter if SQLite quotes text that is not UTF-8
+_PROBE = 64 << 10  # bytes; SQLite needs half of that for its additional files when it opens the database
 
 
 def store_files(path: Path) -> list[Path]:
-    """Return all places of a store of runs: the file, what SQLite keeps beside it, and the folder of its arrays."""
-    paths = {path, Path(os.path.realpath(path))}  # for a symbolic link both
+    """Return all paths of a run store: the file, SQLite's additional files, and the folder of arrays."""
+    paths = {path, Path(os.path.realpath(path))}  # of a symbolic link and of its target
     return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
 class StoreReplaced(OSError):
-    """The file that is open is no longer the one at its path."""
+    """The open file was removed or replaced at its path."""
 
 
 class Database:
-    """A connection.
+    """A connection to the file.
 
     Parameters
     ----------
     read_only : bool
-        Nothing is written, beside the file neither, so that it may stand on a medium that cannot be written to.
+        Write nothing, neither to the file nor to its folder, so that it can be on a read-only medium.
 
     Raises
     ------
     DataError
-        If the file is no database.
+        If the file is not a database.
     OSError
-        If it cannot be opened, or made.
+        If it cannot be opened or created.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -79,13 +79,13 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Let go of the file."""
-        with suppress(*_FAILURES):  # what is damaged is closed all the same
+        """Close the file."""
+        with suppress(*_FAILURES):  # a damaged file is closed despite the error
             self._db.close()
         self._forget_copy()
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """Return all rows that a query gives.
+        """Return all rows of a query.
 
         Raises
         ------
@@ -100,7 +100,7 @@ class Database:
             raise self._failure(error, "read") from None
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
-        """Return the rows that a query gives until it fails, if it does."""
+        """Return the rows of a query up to the first failure."""
         rows = []
         with suppress(*_FAILURES):
             for row in self._db.execute(query):
@@ -108,7 +108,7 @@ class Database:
         return rows
 
     def damage(self) -> tuple[str, ...]:
-        """Return what SQLite finds wrong with the file and its indexes; nothing if it is whole."""
+        """Return the faults that SQLite finds in the file and its indexes, empty if there are none."""
         try:
             lines = self._db.execute("PRAGMA integrity_check(20)").fetchall()
         except _FAILURES as error:
@@ -120,14 +120,14 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Hold the write lock; commit at the end, or roll back.
+        """Hold the write lock, and commit at the end or roll back.
 
         Raises
         ------
         DataError
-            If the database is damaged; nothing is written then, for that could overwrite what is whole.
+            If the database is damaged. Nothing is written then, because that could overwrite undamaged data.
         StoreReplaced
-            If the file was removed, moved or replaced since it was opened. Changes to it would be lost.
+            If the file was removed, moved or replaced since it was opened, so that changes would be lost.
         OSError
             If it cannot be written to.
         """
@@ -135,7 +135,7 @@ class Database:
             self._db.execute("BEGIN IMMEDIATE")
             self._check_identity()
             if not self._proved:
-                damage = self.damage()  # a wrong index would lead a change to another row
+                damage = self.damage()  # a wrong index could direct a change to another row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -150,12 +150,12 @@ class Database:
             raise
 
     def write(self, statement: str, values: Sequence[object] = ()) -> int:
-        """Carry a statement out, within `writing`, and return how many rows it changed."""
+        """Execute a statement within `writing` and return the number of changed rows."""
         return self._db.execute(statement, values).rowcount
 
     def keep_write_ahead_log(self) -> None:
-        """Let readers go on while something is written, and make every commit durable."""
-        # SQLite itself does not wait where another process is just switching to it.
+        """Let readers continue during writes, and make every commit durable."""
+        # SQLite does not wait by itself while another process is switching to this mode.
         until = time.monotonic() + _WAIT
         while True:
             try:
@@ -167,27 +167,27 @@ class Database:
                     raise self._failure(error, "written to") from None
                 time.sleep(0.02)
 
-    # Inside
+    # Opening and failures
 
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
-            raise OSError(None, "is no file; it cannot be opened as a store of runs", str(self.path))
-        # Only a new file is opened here. To close an existing one would drop the locks that other connections of this
-        # process hold on it (POSIX locks belong to the process, not to the descriptor).
+            raise OSError(None, "is not a file, so it cannot be opened as a run store; name a file", str(self.path))
+        # Create only a new file here. Closing an existing one would drop the locks that other connections of this
+        # process hold on it, because POSIX locks belong to the process, not to the descriptor.
         with suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:
         if not self.path.is_file():
-            raise DataError("there is no such store of runs", str(self.path))
+            raise DataError("this run store does not exist; check the name", str(self.path))
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
-            except OSError:  # it cannot be written to after all
+            except OSError:  # writing is not possible despite the permissions
                 pass
-        # The index of a write-ahead log would be made beside it, so a file without one is declared not to change, and
-        # one with a log is read from a copy.
+        # SQLite would create the index of a write-ahead log next to the file. A file without a log is therefore
+        # declared immutable, and one with a log is read from a copy.
         log = self.path.with_name(self.path.name + "-wal")
         if not log.exists() or log.stat().st_size == 0:
             return self._connected("immutable=1", self.path)
@@ -212,13 +212,13 @@ class Database:
                 db.close()
             if _code(error) == sqlite3.SQLITE_NOTADB:
                 raise DataError(
-                    "is no store of runs, or its beginning is damaged; give another name, or put a copy back",
+                    "is not a run store, or its beginning is damaged; give another name, or restore a copy",
                     str(self.path),
                 ) from None
             raise self._failure(error, "opened") from None
 
     def _check_identity(self) -> None:
-        """Refuse to write to a file that lost its name: SQLite would report success for rows that nobody can read."""
+        """Refuse to write to a file that lost its name: SQLite would report success for lost rows."""
         if _identity(self.path) != self._identity:
             raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
 
@@ -233,34 +233,34 @@ class Database:
             self._copy = None
 
     def _failure(self, error: Exception, done: str) -> OSError | DataError:
-        """Return what an error of SQLite means for a person."""
+        """Return the exception that describes an error of SQLite to the user."""
         if isinstance(error, sqlite3.ProgrammingError):
-            raise error  # a mistake here, none of the file
+            raise error  # a programming error, not a fault of the file
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
-            return self._damaged("its header names a format that SQLite does not write", checked_by(self.path))
+            return self._damaged("its header requires a newer format than SQLite can write", checked_by(self.path))
         if _code(error) in _WORLD:
             reason = _full_disk(self.path.parent) or str(error)
             return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
-        return self._damaged(str(error), "put a copy back" if done == "opened" else checked_by(self.path))
+        return self._damaged(str(error), "restore a copy" if done == "opened" else checked_by(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
         return DataError(f"is damaged ({what}); {remedy}", str(self.path))
 
 
 def checked_by(path: Path) -> str:
-    """Return the remedy that every refusal of a damaged store ends with."""
-    return f"see what is whole: slide-gui runs check {shlex.quote(str(path))}"
+    """Return the remedy at the end of every message about a damaged store."""
+    return f"list the undamaged runs with: slide-gui runs check {shlex.quote(str(path))}"
 
 
 def _forbids_writing(path: Path) -> bool:
-    """Whether the header of a database names a later version of its format for writers, which SQLite only reads."""
+    """Return True if the header requires a later write version of the format, which SQLite can only read."""
     with suppress(OSError), path.open("rb") as stream:
         return stream.read(19)[18:] > b"\2"
     return False
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and the inode of a file, None if it does not exist."""
+    """Return the device and the inode of a file, or None if it does not exist."""
     try:
         status = path.stat()
     except OSError:
@@ -269,9 +269,9 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _full_disk(folder: Path) -> str:
-    """Return a sentence if nothing more can be written to a folder, else an empty text.
+    """Return a sentence if the disk of a folder is full, otherwise an empty text.
 
-    SQLite reports a disk that is full while it opens a file as "disk I/O error". A quota is found only by writing.
+    SQLite reports a full disk as "disk I/O error" while it opens a file. A quota is detected only by writing.
     """
     try:
         with tempfile.TemporaryFile(dir=folder) as probe:
@@ -291,5 +291,5 @@ def _text(raw: bytes) -> str | bytes:
 
 
 def _code(error: Exception) -> int:
-    """Return SQLite's code of an error, without what it says in detail; 0 if there is none."""
+    """Return SQLite's primary code of an error, 0 if there is none."""
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF

@@ -1,4 +1,4 @@
-"""Frozen values out of a JSON document, every part checked for its type before it is used."""
+"""Read frozen dataclasses from JSON documents, checking the type of every value before its use."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ __all__ = ["checked_value", "from_document", "unmarked"]
 T = TypeVar("T")
 
 _MOST = (1 << 63) - 1
-"""A whole number of a document fits into 64 bits."""
+"""Largest integer of a document, so that each fits into 64 bits."""
 
 
 def from_document(
     kind: Callable[..., T], document: object, name: str = "", given: Mapping[str, Any] = MappingProxyType({})
 ) -> T:
-    """Return the dataclass that a JSON object holds; what it leaves out stands at its default.
+    """Return the dataclass that a JSON object describes. Omitted fields have their defaults.
 
     Parameters
     ----------
     kind : type
-        A dataclass of numbers, texts, truth values, None, tuples and such dataclasses; one that has a ``from_document``
-        of its own is read by that.
+        A dataclass of numbers, texts, booleans, None, tuples and such dataclasses. A nested dataclass with its own
+        ``from_document`` is read by that method.
     document : object
-        What `json.loads` gave.
+        Result of `json.loads`.
     name : str
-        Of the value, for the refusal.
+        Name of the value in error messages.
     given : mapping
-        Fields that the document does not hold, taken as they are.
+        Values of fields that the document does not contain, used unchecked.
 
     Raises
     ------
     ValueError
-        If a field is unknown, missing or of another type; it is named.
+        If a field is unknown, missing or of another type. The message names it.
     """
     name = name or kind.__name__
     if not isinstance(document, dict):
@@ -55,17 +55,17 @@ def from_document(
 
 
 def unmarked(name: str, generated: bool) -> str:
-    """Return the clean name of a data set that a file holds, without the mark that earlier versions wrote into it."""
+    """Return the clean name of a stored data set, without the mark "(generated)" that earlier versions added."""
     return clean_name(name.removesuffix(" (generated)") if generated else name)
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
-    """Return a value of a JSON document as a type hint asks for it, lists as tuples.
+    """Return a value of a JSON document if it has the type of the hint, lists as tuples.
 
     Raises
     ------
     ValueError
-        If it is of another type, a number that is not finite, or a text with what no text holds.
+        If it has another type, is a number that is not finite, or is a text with invalid characters.
     """
     return _reader(hint)(value, name)
 
@@ -75,7 +75,7 @@ _Reader = Callable[[object, str], Any]
 
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
-    """Return a reader for each field of a dataclass, and which it cannot do without."""
+    """Return a reader for each field of a dataclass, and the names of the required fields."""
     hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
     needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
     return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)
@@ -83,7 +83,7 @@ def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
 
 @lru_cache(maxsize=256)
 def _reader(hint: Any) -> _Reader:
-    """Return what checks a value against a type hint; made once, for a store holds thousands of such values."""
+    """Return a function that checks values against a type hint. Cached, because a store has thousands of values."""
     if get_origin(hint) in (Union, UnionType):
         return _reader_of_choices(hint)
     if get_origin(hint) is tuple:
@@ -104,7 +104,7 @@ def _reader_of_choices(hint: Any) -> _Reader:
     def read(value: object, name: str) -> Any:
         if value is None and optional:
             return None
-        if len(readers) == 1:  # which says best what is wrong
+        if len(readers) == 1:  # its message is the most precise
             return readers[0](value, name)
         for reader in readers:
             try:
@@ -136,7 +136,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_number(value: object) -> bool:
-    """Whether a value is a finite number; a whole one stays one, so that hashes stay."""
+    """Return True for a finite number. An integer stays an integer, so that hashes stay the same."""
     return math.isfinite(value) if type(value) is float else _is_whole(value)
 
 
@@ -144,8 +144,8 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode("utf-8", "surrogateescape")  # a file name may hold bytes that are no UTF-8
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can hold
+        value.encode("utf-8", "surrogateescape")  # a file name may contain bytes that are not UTF-8
+    except UnicodeEncodeError:  # a lone surrogate, which JSON can contain
         return False
     return True
 
@@ -170,7 +170,7 @@ def _refuse(value: object, name: str, hint: Any) -> NoReturn:
 def _said(hint: Any) -> str:
     """Return a type hint in words."""
     words = {
-        int: "a whole number",
+        int: "an integer",
         float: "a finite number",
         str: "a text",
         bool: "true or false",

@@ -1,4 +1,4 @@
-"""The methods of representing and classifying that runs can be of, one entry each."""
+"""The methods of runs: each combines a representation with a classifier."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["METHODS", "Method"]
 
 @dataclass(frozen=True)
 class Method(Choice):
-    """A representation and a classifier on it.
+    """A representation with a classifier.
 
     Attributes
     ----------
     stacked : bool
-        Whether the representation is SLIDE’s, unless a transformer is given.
+        True if the representation is SLIDE’s, unless a transformer is given.
     learns : bool
-        Whether it learns one width a layer; the other SVMs choose one global width and C by cross-validation.
+        True if it learns one width per layer. The other SVMs select one global width and C by cross-validation.
     network : bool
-        Whether it has stacked denoising autoencoders.
+        True if it uses stacked denoising autoencoders.
     fine_tunes : bool
-        Whether the fine-tuned network itself is the classifier.
+        True if the fine-tuned network itself is the classifier.
     projection : Projection or None
         The linear map that is its representation.
     takes_parts : bool
-        Whether a transformer of scikit-learn may stand in SLIDE’s place, a classifier in the SVM's.
+        True if a scikit-learn transformer may replace SLIDE, or a scikit-learn classifier the SVM.
     """
 
     stacked: bool = False
@@ -39,22 +39,22 @@ class Method(Choice):
 
     @property
     def name(self) -> str:
-        """The paper's name of the method, also used in files."""
+        """Name of the method in the paper and in files."""
         return self.text
 
     @property
     def plain(self) -> bool:
-        """Whether a stack and an SVM are all that it takes."""
+        """True if it consists of a stack and an SVM only."""
         return not (self.network or self.projection or self.takes_parts)
 
 
 METHODS = table_of(
-    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers, one width a layer learned (§5)", True, True),
-    Method("raw-svm", "Raw-SVM", "an SVM on the input, one width and C by cross-validation"),
+    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers with one learned width per layer (§5)", True, True),
+    Method("raw-svm", "Raw-SVM", "an SVM on the input, with width and C selected by cross-validation"),
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation",
+        "an SVM on SLIDE’s layers with median widths times one scale, which cross-validation selects with C",
         stacked=True,
     ),
     Method(
@@ -73,21 +73,21 @@ METHODS = table_of(
     Method(
         "sda-svm",
         "SdA-SVM",
-        "an SVM on the layers of stacked denoising autoencoders, one width a layer learned",
+        "an SVM on the layers of stacked denoising autoencoders, with one learned width per layer",
         learns=True,
         network=True,
     ),
     Method(
         "sda",
         "SdA",
-        "stacked denoising autoencoders, fine-tuned, the network itself classifies",
+        "stacked denoising autoencoders, fine-tuned as a classifying network",
         network=True,
         fine_tunes=True,
     ),
     Method(
         "custom",
         "scikit-learn",
-        "a transformer of scikit-learn in SLIDE’s place, a classifier in the SVM's, or both",
+        "a scikit-learn transformer in place of SLIDE, a scikit-learn classifier in place of the SVM, or both",
         stacked=True,
         takes_parts=True,
     ),

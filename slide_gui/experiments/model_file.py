@@ -1,4 +1,4 @@
-"""Fitted models: made on a data set, kept in an .npz of plain arrays with a JSON manifest, read with suspicion."""
+"""Fitted models: fit them on a data set, and save them as an .npz of plain arrays with a JSON manifest."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_mode
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A fitted stack with the stamp of where it came from.
+    """A fitted stack with the data set and version that it comes from.
 
     Attributes
     ----------
@@ -41,17 +41,17 @@ class FittedModel:
     dataset : str
         Name of the data set.
     fingerprint : str
-        SHA-256 (hex) of the data, as `Dataset.fingerprint`; of rows that stay in files as `LazyRows.fingerprint`.
+        SHA-256 (hex) of the data, as `Dataset.fingerprint`, or `LazyRows.fingerprint` for rows that stay in files.
     image_shape : tuple of (rows, columns), or None
-        None for features that are no picture.
+        None for features that are not pixels.
     generated : bool
-        Whether the data came from a generator.
+        True if the data are generated.
     seconds : float
         Wall-clock time of the fit.
     version : str
         Version of slide-gui that fitted it.
     feature_names : tuple of str
-        Of features that have names; else empty.
+        Names of the features, empty if they have none.
     """
 
     stack: Stack
@@ -67,17 +67,17 @@ class FittedModel:
 def fit_model(
     dataset: Dataset | LazyRows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS
 ) -> FittedModel:
-    """Fit a stack on the training rows of a data set; labels are not looked at.
+    """Fit a stack on the training rows of a data set, without labels.
 
     Parameters
     ----------
     dataset : Dataset or LazyRows
-        Its whole training part is used (the method is unsupervised); rows that stay in their files are read chunk by
-        chunk, on the workers of the active client of Dask where there is one.
+        Its whole training set is used, because the method is unsupervised. Rows that stay in their files are read chunk
+        by chunk, on the workers of the active Dask client if there is one.
     parameters : StackParameters
-        Noise, depth and the rest.
+        Noise, depth and the other parameters.
     progress : Progress
-        Gets the `Stack` so far as payload after each layer.
+        Receives the `Stack` so far as payload after each layer.
 
     Raises
     ------
@@ -102,19 +102,19 @@ _REMEDY = "save the model again with slide-gui fit"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
-    """Write a model to one .npz file, under a temporary name first.
+    """Write a model to one .npz file, atomically by way of a temporary file.
 
     Parameters
     ----------
     path : path-like
-        Any name; ``.npz`` is usual.
+        Any name, usually with ``.npz``.
     model : FittedModel
-        Its layers' scatters are not kept.
+        The model. The scatters of its layers are not saved.
 
     Raises
     ------
     OSError
-        If the file cannot be written; what stood there is untouched.
+        If the file cannot be written. An existing file stays unchanged.
     """
     manifest = json.dumps(_manifest(model), ensure_ascii=False, allow_nan=False).encode()
     arrays: dict[str, NDArray[Any]] = {_MANIFEST: np.frombuffer(manifest, dtype=np.uint8)}
@@ -124,7 +124,7 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file looks like a model, as against an .npz of data; nothing of it is trusted by this."""
+    """Return True if a file looks like a model rather than an .npz of data, without reading its arrays."""
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
@@ -136,12 +136,12 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
 def load_model(path: str | os.PathLike[str]) -> FittedModel:
     """Read a model that `save_model` wrote.
 
-    Sizes, names, shapes and types are checked before anything is allocated; nothing is unpickled.
+    Sizes, names, shapes and types are checked before memory is allocated. Nothing is unpickled.
 
     Raises
     ------
     DataError
-        If the file is missing, damaged, or no model of this format; the place is the file.
+        If the file is missing, damaged, or not a model of this format. The error names the file.
     """
     place = str(path)
     try:
@@ -150,11 +150,11 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
     except DataError:
         raise
     except FileNotFoundError:
-        raise DataError("there is no such file; check the name", place) from None
+        raise DataError("this file does not exist; check the name", place) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", place) from None
     except BROKEN as error:
-        raise DataError(f"damaged or no .npz model ({error}); {_REMEDY}", place) from None
+        raise DataError(f"is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
 
 
 def _manifest(model: FittedModel) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _manifest(model: FittedModel) -> dict[str, Any]:
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     members = {info.filename: info for info in archive.infolist()}
     if f"{_MANIFEST}.npy" not in members:
-        raise DataError(f"an archive without a manifest is no slide-gui model; {_REMEDY}", place)
+        raise DataError(f"is an archive without a manifest, not a slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
     if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
         raise DataError(
@@ -190,7 +190,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     try:
         document = json.loads(raw.tobytes(), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise DataError(f"the manifest is no JSON; {_REMEDY}", place) from None
+        raise DataError(f"the manifest is not JSON; {_REMEDY}", place) from None
     manifest = _Manifest(document, place)
     d, depth = manifest.n_features, len(manifest.errors)
     expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
@@ -202,7 +202,7 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     layers = []
     for k, error in enumerate(manifest.errors, start=1):
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
-        if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # as which they are drawn
+        if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
             raise DataError(
                 "{name} contains NaN, infinity or numbers beyond float32; {remedy}".format(
                     name=f"weights_{k}", remedy=_REMEDY
@@ -237,7 +237,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 def _member(
     archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None, place: str
 ) -> NDArray[Any]:
-    """Return one array; `shape` None means any one-dimensional one."""
+    """Return one array. `shape` None accepts any one-dimensional array."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
         array = read_array(file, member.file_size, f"{place}, {name}")
@@ -250,16 +250,16 @@ def _member(
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 class _Manifest:
-    """The manifest, every entry checked for its type and range."""
+    """The manifest, with the type and range of every entry checked."""
 
     def __init__(self, document: object, place: str) -> None:
         self._place = place
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise DataError(f"the manifest does not say {FORMAT!r}; {_REMEDY}", place)
+            raise DataError(f"the manifest's format is not {FORMAT!r}; {_REMEDY}", place)
         self._document = document
         version = document.get("format_version")
         if type(version) is not int or version != FORMAT_VERSION:
@@ -273,10 +273,10 @@ class _Manifest:
         self.errors = self._errors()
         self.parameters = self._parameters()
         if len(self.errors) > min(self.parameters.depth, MOST_LAYERS):
-            self._refuse("errors", f"at most {min(self.parameters.depth, MOST_LAYERS)} numbers, one a layer")
+            self._refuse("errors", f"at most {min(self.parameters.depth, MOST_LAYERS)} numbers, one per layer")
 
     def model(self, stack: Stack) -> FittedModel:
-        """Return the model of which this is the stamp."""
+        """Return the model of this manifest with the given stack."""
         generated = self._document.get("generated")
         if not isinstance(generated, bool):
             self._refuse("generated", "true or false")
@@ -313,7 +313,7 @@ class _Manifest:
     def _whole(self, key: str, least: int) -> int:
         value = self._document.get(key)
         if type(value) is not int or not least <= value < 1 << 53:
-            self._refuse(key, f"a whole number, {least} or more")
+            self._refuse(key, f"an integer of at least {least}")
         return value
 
     def _image_shape(self) -> tuple[int, int] | None:

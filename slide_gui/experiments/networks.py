@@ -1,4 +1,4 @@
-"""Stacked denoising autoencoders in a run: as a representation, as a classifier, and shared between runs."""
+"""Stacked denoising autoencoders in runs: as representation or classifier, and shared between runs."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "s
 
 Indices = NDArray[np.intp]
 
-_MOST = 24  # of either kind are kept
+_MOST = 24  # largest number of each kind in the cache
 
 
 @dataclass(frozen=True)
 class NetworkRecord:
-    """How autoencoders were trained.
+    """The training history of autoencoders.
 
     Attributes
     ----------
     epochs : tuple of SdaEpoch
-        Of pre-training, and of fine-tuning if there was any.
+        Epochs of pre-training, and of fine-tuning if it was done.
     best_epoch : int or None
-        Of fine-tuning: whose parameters were kept.
+        Epoch of fine-tuning whose parameters are used.
     """
 
     epochs: tuple[SdaEpoch, ...]
@@ -41,14 +41,14 @@ class NetworkRecord:
 
 @dataclass(frozen=True, eq=False)
 class SdaFeatures:
-    """Pre-trained autoencoders as a representation; values outside [0, 1] are brought there first.
+    """Pre-trained autoencoders as a representation. Values are first scaled to [0, 1].
 
     Attributes
     ----------
     limits : (float, float)
-        What is brought to 0 and to 1.
+        Values that are scaled to 0 and to 1.
     seconds : tuple of float
-        That pre-training took to the end of each layer.
+        Time of pre-training up to the end of each layer.
     """
 
     sda: Sda
@@ -60,20 +60,20 @@ class SdaFeatures:
         return self.sda.transform(into_range(rows, self.limits), progress=progress)
 
     def first(self, depth: int) -> SdaFeatures:
-        """Return the lowest layers alone, which are what pre-training only so many gives."""
+        """Return the lowest layers, equal to those of pre-training with this depth."""
         return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A fine-tuned network, which predicts classes from rows.
+    """A fine-tuned network that predicts classes from rows.
 
     Attributes
     ----------
     limits : (float, float)
-        What is brought to 0 and to 1.
+        Values that are scaled to 0 and to 1.
     seconds : float
-        Of fine-tuning.
+        Time of fine-tuning.
     """
 
     network: SdaNetwork
@@ -81,21 +81,21 @@ class Tuned:
     seconds: float
 
     def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return classes and log-probabilities; of two classes, how much the second is above the first."""
+        """Return classes and log-probabilities. For two classes, return their difference, second minus first."""
         scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
         decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
         return np.asarray(scores.argmax(axis=1), np.intp), decisions
 
 
 class Networks:
-    """Networks trained lately, so that runs which need the same ones do not train them again."""
+    """Cache of recently trained networks, so that runs with the same networks share them."""
 
     def __init__(self) -> None:
         self._pretrained: list[tuple[tuple[str, str], SdaFeatures]] = []
         self._tuned: dict[str, Tuned] = {}
 
     def __len__(self) -> int:
-        """How many pre-trained ones are kept."""
+        """Return the number of cached pre-trained networks."""
         return len(self._pretrained)
 
     def pretrained(
@@ -106,14 +106,14 @@ class Networks:
         *,
         progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
-        """Return autoencoders pre-trained on the training part, from the first layers of deeper ones where there are.
+        """Return autoencoders pre-trained on the training set, from the first layers of cached deeper ones if possible.
 
         Parameters
         ----------
         parameters : SdaParameters
-            In their normal form.
+            Parameters in their normal form.
         rows : ndarray of int, optional
-            Only on these.
+            Rows to train on. Default: all.
         """
         key = dataset.fingerprint, "" if rows is None else hashlib.sha256(rows.tobytes()).hexdigest()
         for of, known in self._pretrained:
@@ -124,18 +124,18 @@ class Networks:
         return network
 
     def tuned(self, spec_hash: str) -> Tuned | None:
-        """Return a fine-tuned network by the hash of a run that trains it, or None."""
+        """Return a cached fine-tuned network by the hash of a run that trains it, or None."""
         return self._tuned.get(spec_hash)
 
     def keep(self, spec_hash: str, network: Tuned) -> None:
-        """Keep a fine-tuned network; the oldest gives way."""
+        """Cache a fine-tuned network and drop the oldest if the cache is full."""
         self._tuned[spec_hash] = network
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
 
 
 def shared_networks(spec: RunSpec) -> str:
-    """Return the same text for runs on the same data whose autoencoders differ in their depth only; empty if none."""
+    """Return a key shared by runs on the same data whose autoencoders differ only in depth; may be empty."""
     if spec.sda is None:
         return ""
     rows = spec.training, spec.split, spec.seed, spec.fit_rows, spec.labels if spec.fit_rows == "labelled" else None
@@ -144,7 +144,7 @@ def shared_networks(spec: RunSpec) -> str:
 
 
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
-    """Pre-train autoencoders on rows, and note the time at the end of each layer."""
+    """Pre-train autoencoders on rows, and record the time at the end of each layer."""
     limits = range_of(rows)
     started, told = time.perf_counter(), dict[int, float]()
 
@@ -170,18 +170,18 @@ def tuned(
     networks: Networks,
     progress: Progress,
 ) -> Tuned:
-    """Fine-tune autoencoders on some rows, stopping early on the validation rows if there are any.
+    """Fine-tune autoencoders on some rows, with early stopping on the validation rows if there are any.
 
     Parameters
     ----------
     codes : ndarray of int
-        The class of each row of the training part.
+        Class of each row of the training set.
     rows, validation : ndarray of int
-        Rows of the training part.
+        Rows of the training set.
     spec : RunSpec
-        In its normal form.
+        Spec in its normal form.
     networks : Networks
-        Where the same network may be known.
+        Cache of networks.
     """
     key = replace(spec, evaluate="test", test_rows=None).hash
     known = networks.tuned(key)
@@ -203,7 +203,7 @@ def tuned(
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
-    """Whether the lowest layers of the deeper autoencoders are the wanted ones."""
+    """Return True if the lowest layers of the deeper autoencoders are the wanted ones."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False

@@ -1,4 +1,4 @@
-"""Which runs on which data a figure shows: a small JSON document, enough to make the figure again."""
+"""Record the runs and data of a figure as a small JSON document from which the figure can be reproduced."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _AXES = {"noise": float, "depth": int, "split": int, "seed": int}
 
 @dataclass(frozen=True)
 class FigureProvenance:
-    """The runs behind a figure.
+    """The runs of a figure.
 
     Attributes
     ----------
     points : tuple of SweepPoint
-        What is shown; one for all but curves.
+        Points in the figure: one, or several for error curves.
     numerics : str
-        The version of the numbers shown; empty where it is not recorded.
+        Results version of the figure, empty if it is not recorded.
     """
 
     figure: str
@@ -46,18 +46,18 @@ class FigureProvenance:
 
     @classmethod
     def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> FigureProvenance:
-        """Return the recipe of a figure that shows one run."""
+        """Return the provenance of a figure of one run."""
         return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
 
     @property
     def difference(self) -> str:
-        """Why this program may draw other numbers; empty where it does not."""
+        """Reason why this program may draw different numbers, empty if there is none."""
         if not self.numerics or is_current(self.numerics):
             return ""
-        return f"made by version {self.numerics} of the numbers, this is {RESULTS_VERSION}: they may differ"
+        return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
-        """Return each run once, after the one that it starts from."""
+        """Return each run once, after the run that it starts from."""
         specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
@@ -71,7 +71,7 @@ class FigureProvenance:
         return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
-        """Do every run and return the result of each point.
+        """Compute every run and return the result of each point.
 
         Raises
         ------
@@ -86,7 +86,7 @@ class FigureProvenance:
         return [reuse.results[point.spec.hash] for point in self.points]
 
     def text(self) -> str:
-        """Return the document."""
+        """Return the JSON document."""
         specs = self.runs()
         number = {spec.hash: place for place, spec in enumerate(specs)}
         runs = []
@@ -105,13 +105,13 @@ class FigureProvenance:
         Raises
         ------
         DataError
-            If it is none.
+            If the file contains none.
         """
         content = read_small(path, _LARGEST, "the JSON document of a figure")
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(f"is no document of a figure ({error}); export the figure again", str(path)) from None
+            raise DataError(f"is not the document of a figure ({error}); export the figure again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> FigureProvenance:
@@ -129,7 +129,7 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError("no point")
+            raise ValueError("it contains no points")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
             raise ValueError("the source is neither a data set of the catalogue nor files")
@@ -138,9 +138,9 @@ class FigureProvenance:
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
-    """Return a run by its number among those before it in the document."""
+    """Return a run by its index among the earlier runs of the document."""
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(f"there is no run {ascii(number)[:20]} before this place")
+        raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs")
     return specs[number]
 
 

@@ -1,4 +1,4 @@
-"""From the rows of a data set to what the classifier sees: SLIDE's layers, a projection, or another transformer."""
+"""Representations for the classifier: SLIDE's layers, a projection, autoencoders or another transformer."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ Indices = NDArray[np.intp]
 
 
 class Representation(Protocol):
-    """What a run fits to rows without labels."""
+    """A representation that a run fits to rows without labels."""
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
-        """Return the columns that the classifier sees, (n, k)."""
+        """Return the columns for the classifier, (n, k)."""
         ...
 
 
 @dataclass
 class Reuse:
-    """What several runs on the same data share; nothing in it changes a result.
+    """Data shared by runs on the same data set. It never changes a result.
 
     Attributes
     ----------
     deepest : int
-        A stack is fitted so deep at once, for runs of all depths.
+        Depth to which a stack is fitted at once, for runs of all depths.
     results : dict
         Hash → result of runs that others may start from.
     networks : Networks
-        Autoencoders that were trained.
+        Cache of trained autoencoders.
     """
 
     deepest: int = 0
@@ -54,7 +54,7 @@ class Reuse:
     _stack: tuple[object, Stack] | None = None
 
     def stack(self, dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> Stack:
-        """Return the stack fitted on the training part, from the first layers of a deeper one where there is one."""
+        """Return the stack fitted on the training set, from the first layers of a deeper one if it is cached."""
         if parameters.depth == 0:
             return Stack(parameters, (), dataset.n_features, len(dataset.train))
         key = dataset.fingerprint, replace(parameters, depth=0)
@@ -65,7 +65,7 @@ class Reuse:
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
-        """Whether `stack` would take anything from an earlier run, or fit more layers than asked for."""
+        """Return True if `stack` would use earlier results, or fit more layers than requested."""
         scatter = dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
         known = self._scatter is not None and self._scatter[0] == scatter
         return known or self.deepest > parameters.depth
@@ -79,14 +79,14 @@ class Reuse:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A representation, the columns of each of its blocks, and what its fit took.
+    """A fitted representation with its blocks of columns and the time of its fit.
 
     Attributes
     ----------
     groups : int or tuple of int
-        Equal blocks of columns, or their sizes; each has a kernel width of its own.
+        Number of equal blocks of columns, or sizes of blocks. Each block has its own kernel width.
     seconds : float or None
-        Of the whole fit; None where a part of it was taken from other runs.
+        Time of the whole fit. None if parts come from other runs.
     """
 
     representation: Representation
@@ -95,14 +95,14 @@ class Fitted:
 
 
 def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, progress: Progress) -> Fitted:
-    """Fit the representation of a spec, which takes no labels.
+    """Fit the representation of a spec, without labels.
 
     Parameters
     ----------
     spec : RunSpec
-        In its normal form.
+        Spec in its normal form.
     fit_rows : ndarray of int
-        The rows of the training part that it is fitted on, as the spec says.
+        Rows of the training set to fit on, as the spec requires.
     """
     started, method = time.perf_counter(), METHODS[spec.method]
     rows = dataset.train if spec.fit_rows == "training" else dataset.train[fit_rows]
@@ -131,12 +131,12 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
-    """Return the seconds of feature generation: fitting SLIDE and making the features of the training part.
+    """Return the seconds of feature generation: fitting SLIDE and computing the features of the training set.
 
     Parameters
     ----------
     spec : RunSpec
-        On SLIDE's features.
+        Spec of a run on SLIDE's features.
     """
     started = time.perf_counter()
     stack = fit_stack(dataset.train, spec.checked().stack, progress=progress)

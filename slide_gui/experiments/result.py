@@ -1,4 +1,4 @@
-"""What came out of a run: frozen numbers, as JSON and arrays to be kept."""
+"""Results of runs: frozen values that are stored as a JSON document and arrays."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = [
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    """Return an uncompressed .npz; equal arrays give equal bytes."""
+    """Return an uncompressed .npz. Equal arrays give equal bytes."""
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **dict(arrays))
     return buffer.getvalue()
 
 
 def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a run, nothing unpickled.
+    """Return the arrays of a run without unpickling.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
     except DataError:
         raise
     except BROKEN as error:
-        raise DataError(f"is no readable .npz ({error})", place) from None
+        raise DataError(f"is not a readable .npz ({error})", place) from None
 
 
 Integers = NDArray[np.int64]
@@ -93,18 +93,18 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Fitting the representation, or as much of it as was not taken from other runs.
+        Fitting the representation, without the parts taken from other runs.
     widths : float
         Learning the widths and comparing them with the median ones, or searching the grid.
     train : float
-        Training, with the last adjustment of scale and C. Fine-tuning that other runs share counts in each.
+        Training, with the final adjustment of scale and C. Shared fine-tuning counts in every run that uses it.
     test : float
         All predictions.
     transform : float
-        Making the features of the rows trained on; 0 where it was counted as `widths`.
+        Computing the features of the training rows. 0 if it is included in `widths`.
     features : float or None
-        Feature generation: the whole fit of the representation on the rows it is fitted on, and making the features
-        of the rows trained on. None where not all of that was done for this run.
+        Feature generation: the whole fit of the representation, and computing the features of the training rows. None
+        if parts of it come from other runs.
     """
 
     fit: float
@@ -116,7 +116,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """The sum."""
+        """Sum of all parts."""
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
@@ -127,21 +127,21 @@ class Classifier:
     Attributes
     ----------
     widths, shares, medians : tuple of float
-        σ_t, each layer's share of the kernel's exponent, and median D_t, one a layer.
+        σ_t, fraction of each layer in the kernel's exponent, and median D_t, one per layer.
     history : tuple of WidthsStep
-        How the widths were learned; empty if they were not.
+        Steps of learning the widths, empty if they were not learned.
     grid : tuple of GridPoint
-        What cross-validation found; empty if there was none.
+        Results of cross-validation, empty without it.
     gap : float
-        Of the optimality conditions.
+        Violation of the optimality conditions.
     dtype : str
         Precision of the embedded support vectors.
     support : ndarray of int, shape (n_support,)
-        Positions among the rows trained on.
+        Positions of the support vectors among the training rows.
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients.
     chosen : ChosenBy or None
-        What chose the widths; None if they were not learned, or nothing was recorded of it.
+        Selection of the widths. None if they were not learned, or it is not recorded.
     """
 
     widths: tuple[float, ...]
@@ -166,40 +166,40 @@ class Classifier:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """What came out of a run.
+    """The result of a run.
 
     Attributes
     ----------
     spec : RunSpec
-        What was asked, in its normal form.
+        Spec of the run in its normal form.
     dataset : str
         Name of the data set.
     generated : bool
-        Whether the data came from a generator.
+        True if the data are generated.
     labels : tuple of int
         The classes, in the order of the confusion matrix.
     classifier : Classifier or None
-        The SVM; None where another classifier, or the network itself, stood in its place.
+        The SVM. None if another classifier, or the network itself, was used.
     n_train : int
-        Rows trained on.
+        Number of training rows.
     confusion : ndarray of int, shape (k, k)
-        ``confusion[i, j]`` rows of class i were taken for class j.
+        ``confusion[i, j]`` rows of class i were predicted as class j.
     judged : ndarray of int, shape (n,)
-        The rows judged, sorted, as indices of the test part, or of the training part for validation.
+        The evaluated rows, sorted, as indices of the test set, or of the training set for validation.
     misclassified : ndarray of int, shape (m,)
-        Those of them that were wrong, sorted.
+        The misclassified rows among them, sorted.
     predicted : ndarray of int, shape (m,)
-        What each was taken for, as an index of `labels`.
+        Predicted class of each misclassified row, as an index of `labels`.
     decisions : ndarray of shape (m, 1) or (m, k)
-        Decision values of each: the margin for two classes, else one score a class.
+        Decision values of each: the margin for two classes, otherwise one score per class.
     train_error : float
-        On the rows trained on, or 5 000 of them, stratified.
+        Error on the training rows, or on a stratified sample of 5 000 of them.
     validation_error : float or None
-        On the split's 20 %; None if all rows were trained on.
+        Error on the split's 20 %. None if the whole training set was trained on.
     versions : tuple of (name, version)
-        Of everything that had a part in the numbers, "numerics" among them.
+        Versions of everything that affects the numbers, including "numerics".
     network : NetworkRecord or None
-        How autoencoders were trained; None where there are none.
+        Training history of the autoencoders, None without autoencoders.
     """
 
     spec: RunSpec
@@ -221,49 +221,49 @@ class RunResult:
 
     @property
     def numerics(self) -> str:
-        """The results version; that of this program where it is not recorded."""
+        """Results version, that of this program if it is not recorded."""
         return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property
     def is_current(self) -> bool:
-        """Whether this program would compute the same numbers."""
+        """True if this program would compute the same numbers."""
         return is_current(self.numerics)
 
     @property
     def hash(self) -> str:
-        """Of what was asked, under the version of the numbers: where the result is kept."""
+        """Hash of the spec under the results version: the key of the stored result."""
         if self.is_current:
             return self.spec.hash
         return document_hash(self.spec.document(), version_in_hashes(self.numerics))
 
     @property
     def n_test(self) -> int:
-        """Number of rows judged."""
+        """Number of evaluated rows."""
         return len(self.judged)
 
     @property
     def error(self) -> float:
-        """Share of the judged rows that were wrong."""
+        """Fraction of the evaluated rows that is misclassified."""
         return len(self.misclassified) / len(self.judged)
 
     @property
     def rate(self) -> ErrorRate:
-        """The error with its 95 % interval."""
+        """The error with its 95 % confidence interval."""
         return ErrorRate.of_run(self.error, self.n_test)
 
     @property
     def row_errors(self) -> bytes:
-        """The errors by row, packed; runs on the same rows of the same data can be compared by them."""
+        """Errors by row, packed. Runs on the same rows of the same data can be compared by them."""
         return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
 
     @property
     def chosen_by(self) -> str:
-        """What chose the widths; empty where they were not learned, or it is not known."""
+        """Name of the selection of the widths, empty if they were not learned or it is unknown."""
         chosen = None if self.classifier is None else self.classifier.chosen
         return "" if chosen is None else chosen.name
 
     def document(self) -> dict[str, Any]:
-        """Return all but the arrays as what JSON can hold."""
+        """Return everything except the arrays as values for JSON."""
         return {
             "spec": self.spec.document(),
             "dataset": self.dataset,
@@ -289,18 +289,18 @@ class RunResult:
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
-        """Return the result that `document` and `arrays` took apart.
+        """Return the result of which `document` and `arrays` are the parts.
 
         Raises
         ------
         ValueError
-            If the parts do not make one, or do not fit each other.
+            If a part is invalid, or the parts are inconsistent.
         """
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
                 raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
         if not isinstance(document, dict) or not isinstance(document.get("versions"), dict):
-            raise ValueError("a result is an object with the versions that made it")
+            raise ValueError("a result must be an object with the versions that computed it")
         inner = {key: value for key, value in document.items() if key not in ("classifier", "versions")}
         versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
         classifier = document.get("classifier")
@@ -313,7 +313,7 @@ class RunResult:
         return replace(result, dataset=unmarked(result.dataset, result.generated))
 
     def _check_shapes(self) -> None:
-        """Refuse parts that do not fit each other."""
+        """Refuse inconsistent parts."""
         k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
         fits = {
             "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
@@ -336,7 +336,7 @@ def _rises(rows: Integers) -> bool:
 
 
 def _plain(classifier: Classifier) -> dict[str, Any]:
-    """Return all but the arrays of a classifier as what JSON can hold."""
+    """Return everything except the arrays of a classifier as values for JSON."""
     apart = (*_OF_CLASSIFIER, "history", "grid", "chosen")
     return {
         **{key: value for key, value in vars(classifier).items() if key not in apart},

@@ -1,4 +1,4 @@
-"""One run: represent, choose widths, train, judge; a pure function of the data and the spec."""
+"""Compute one run: fit the representation, learn widths, train, evaluate. It is a pure function of data and spec."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ __all__ = [
 
 Indices = NDArray[np.intp]
 
-_FIRST, _LARGEST = 500, 4000  # rows of the first block, which doubles up to the largest
+_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest after doubling
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Judgement:
     Attributes
     ----------
     truth, predicted : ndarray of int, shape (n,)
-        Classes.
+        True and predicted classes.
     """
 
     rows: NDArray[np.int64]
@@ -78,18 +78,18 @@ class Judgement:
 
     @property
     def error(self) -> float:
-        """Share of the rows that are wrong."""
+        """Fraction of misclassified rows."""
         return len(self.wrong) / len(self.rows)
 
     def confusion(self, k: int) -> NDArray[np.int64]:
-        """Return how many rows of class i (first axis) were taken for class j, (k, k)."""
+        """Return the confusion matrix: true classes on the first axis, predicted ones on the second, (k, k)."""
         counts = np.zeros((k, k), np.int64)
         np.add.at(counts, (self.truth, self.predicted), 1)
         return counts
 
 
 class Predictor(Protocol):
-    """Predicts classes from rows of the data."""
+    """A classifier that predicts classes from rows of the data."""
 
     def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
         """Return the class of each row and its decision values, (n, 1) for two classes, else (n, n_classes)."""
@@ -118,7 +118,7 @@ class OtherPredictor:
     model: OtherClassifier
 
     def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return classes and what they were decided by."""
+        """Return classes and decision values."""
         return self.model.answer(self.representation.transform(rows, progress=progress))
 
 
@@ -130,7 +130,7 @@ def judge(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> Judgement:
-    """Predict rows in the given order, in blocks that grow.
+    """Predict rows in the given order, in blocks of increasing size.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def judge(
     order : ndarray of int
         The rows to predict.
     progress : Progress
-        Told an `Estimate` after each block.
+        Receives an `Estimate` after each block.
     """
     steady = MonotonicProgress(progress)
     order = order.copy()  # each block is sorted in place
@@ -165,12 +165,12 @@ def judge(
 
 @dataclass(frozen=True)
 class Estimate:
-    """Errors so far on a growing stratified subsample of the rows to be judged.
+    """Errors so far on a growing stratified subsample of the rows to evaluate.
 
     Attributes
     ----------
     wrong, done, total : int
-        Rows.
+        Numbers of misclassified, evaluated and all rows.
     """
 
     wrong: int
@@ -179,39 +179,39 @@ class Estimate:
 
     @property
     def error(self) -> float:
-        """Share of the rows so far that were wrong."""
+        """Fraction of misclassified rows so far."""
         return self.wrong / self.done
 
     @property
     def rate(self) -> ErrorRate:
-        """The error so far with its 95 % interval."""
+        """The error so far with its 95 % confidence interval."""
         return ErrorRate.of_run(self.error, self.done)
 
 
 @dataclass(frozen=True, eq=False)
 class RunProgress:
-    """Everything known of a run so far, so that a later one makes all earlier ones redundant.
+    """The state of a run. Each state contains all earlier ones, so only the latest is needed.
 
     Attributes
     ----------
     spec_hash : str
-        Of the run.
+        Hash of the run.
     phase : {"fit", "learn", "train", "validation", "test"}
         Fitting the stack; widths and training; predicting training, validation and test rows.
     stack : Stack or None
         The layers so far.
     history : tuple of WidthsStep
-        The widths' iterations so far.
+        Steps of learning the widths so far.
     grid : tuple of GridPoint
-        The points of cross-validation so far.
+        Points of cross-validation so far.
     chosen : ChosenBy or None
-        What chose the widths, once it is known.
+        Selection of the widths, once it is made.
     training : TrainingStep or None
-        The solver's last step.
+        Latest step of the solver.
     stage : Stage or None
-        What it is doing within its phase, where that has a name.
+        Current stage within the phase, if it has a name.
     epochs : SdaHistory or None
-        The epochs of autoencoders so far.
+        Epochs of autoencoders so far.
     """
 
     spec_hash: str
@@ -229,14 +229,14 @@ class RunProgress:
 
 
 class ProgressCollector:
-    """Gathers what the parts of a run report into one `RunProgress`."""
+    """Combines the reports of the parts of a run into one `RunProgress`."""
 
     def __init__(self, spec_hash: str, progress: Progress) -> None:
         self._progress = progress
         self._state = RunProgress(spec_hash)
         self.started = time.perf_counter()
         self.learned = self.started
-        """When the last that there is of learning widths, or of the grid, was seen."""
+        """Time of the latest report on learning widths or on the grid."""
 
     def phase(self, name: str, start: float, stop: float) -> Progress:
         """Return the progress of one part of the run, from `start` to `stop` of the whole."""
@@ -244,7 +244,7 @@ class ProgressCollector:
         return Listener(lambda fraction, payload: part.report(fraction, self._seen(name, payload)))
 
     def _seen(self, phase: str, payload: object) -> RunProgress | None:
-        """Take a payload of some part in, and return the new state if there is one."""
+        """Add the payload of a part, and return the new state if it changed."""
         change: dict[str, object] = {}
         match payload:
             case Stack():
@@ -272,31 +272,31 @@ class ProgressCollector:
         return self._state
 
 
-_TRAIN_ROWS = 5_000  # rows on which the training error is counted
+_TRAIN_ROWS = 5_000  # largest number of rows for the training error
 
 
 def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
-    """Do what a spec says.
+    """Compute the run of a spec.
 
     Parameters
     ----------
     dataset : Dataset
-        The one of the spec's fingerprint, with labels, or the same rows with others held out. The stack is fitted on
-        its whole training part: it takes no labels.
+        The labelled data set with the spec's fingerprint, or the same rows with others held out. The stack is fitted on
+        the whole training set, because it uses no labels.
     progress : Progress
-        Told a `RunProgress` whenever something new is to be seen.
+        Receives a `RunProgress` at every change.
     reuse : Reuse, optional
-        Shared by runs on the same data; the result is the same to the bit without. A neighbour that it does
-        not hold is run first.
+        Shared by runs on the same data. The result is identical to the bit without it. If it lacks the neighbour, that
+        run is computed first.
 
     Raises
     ------
     DataError
-        If the data are not those of the spec, or lack the labels or rows that it needs.
+        If the data are not those of the spec, or lack labels or rows that it needs.
     ValueError
         If the spec is out of range, or the classifier cannot be trained on these rows.
     MemoryError
-        If an array needs more memory than is free, or the classifier more than the spec allows it.
+        If an array needs more memory than is free, or the classifier more than the spec allows.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
@@ -363,7 +363,7 @@ def _judged(
     collector: ProgressCollector,
     begin: float,
 ) -> RunResult:
-    """Judge what was trained on some of its own rows, the validation rows and, if asked for, the test rows."""
+    """Evaluate the predictor on some of its training rows, the validation rows and, if requested, the test rows."""
     started = time.perf_counter()
 
     n_test = 0
@@ -413,16 +413,16 @@ def _record(representation: Representation, fine_tuning: Tuned | None) -> Networ
 
 
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
-    """Return a spec that is answered fast: the widths and C of a run of the same depth, or median widths and C = 10.
+    """Return a spec that is computed fast: widths and C of a run of the same depth, or median widths and C = 10.
 
     `run` then trains once and reports the test error after each block of a growing stratified subsample.
 
     Parameters
     ----------
     spec : RunSpec
-        The point wanted.
+        The requested point.
     near : RunResult, optional
-        The stored run nearest to it; taken if it has as many layers.
+        The nearest stored run, used if it has the same number of layers.
     """
     widths: str | tuple[float, ...] = "median"
     C = 10.0
@@ -433,16 +433,16 @@ def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
 
 @dataclass(frozen=True, eq=False)
 class Restored:
-    """What a result was made with.
+    """The representation and model of a result.
 
     Attributes
     ----------
     rows : ndarray of int
-        The rows of the training part that the SVM was trained on; its `support` counts in them.
+        Rows of the training set that the SVM was trained on. Its `support` contains positions in them.
     codes : ndarray of int
-        The class of every row of the training part.
+        Class of every row of the training set.
     labels : tuple of int
-        The label of each class.
+        Label of each class.
     """
 
     representation: Representation
@@ -453,19 +453,19 @@ class Restored:
 
 
 def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> Restored:
-    """Return the representation and the SVM of a result: the one fitted again, the other not trained again.
+    """Return the representation of a result, fitted again, and its SVM, which needs no training.
 
     Raises
     ------
     DataError
         If the data are not those of the result.
     ValueError
-        If the classifier was no SVM: only SVMs are kept.
+        If the classifier is not an SVM, because only SVMs are stored.
     """
     spec, classifier = result.spec.checked(), result.classifier
     if classifier is None:
         raise ValueError(
-            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not kept; train it again"
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored; train it again"
         )
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
@@ -485,19 +485,19 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
             (
                 f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
                 f"{spec.fingerprint[:12]}…); "
-                "open the data that it was made with"
+                "open the data of the run"
             ),
             dataset.name,
         )
     classes = Classes.of(dataset)
     if spec.evaluate == "test" and len(classes.test) == 0:
         what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
-        raise DataError(f"has {what}; hold rows out, or judge on validation rows", dataset.name)
+        raise DataError(f"has {what}; hold rows out, or evaluate on validation rows", dataset.name)
     return classes
 
 
 def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
-    """Return the rows to train on and the validation rows."""
+    """Return the training rows and the validation rows."""
     codes = classes.train
     rows, validation = np.arange(len(codes)), np.empty(0, np.intp)
     if spec.training == "split":
@@ -506,21 +506,21 @@ def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices
         return rows, validation
     if spec.labels > len(rows):
         raise DataError(
-            f"has {len(rows)} rows to train on, fewer than the {spec.labels} labels asked for",
+            f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels",
             place,
         )
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
         raise DataError(
-            f"{len(absent)} classes have no row among {spec.labels} labels; ask for more",
+            f"{len(absent)} classes have no row among {spec.labels} labels; request more labels",
             place,
         )
     return rows, validation
 
 
 def _fit_rows(classes: Classes, spec: RunSpec, labelled: Indices) -> Indices:
-    """Return the rows that the representation is fitted on."""
+    """Return the rows to fit the representation on."""
     if spec.fit_rows == "labelled":
         return labelled
     if spec.fit_rows == "split":
@@ -529,7 +529,7 @@ def _fit_rows(classes: Classes, spec: RunSpec, labelled: Indices) -> Indices:
 
 
 def _check_estimators(spec: RunSpec) -> None:
-    """Refuse classes that cannot be used before anything is computed."""
+    """Refuse unusable estimators before the computation starts."""
     if spec.transformer is not None:
         spec.transformer.make("transformer", spec.seed)
     if spec.classifier is not None:
@@ -537,7 +537,7 @@ def _check_estimators(spec: RunSpec) -> None:
 
 
 def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
-    """Return some rows, without a copy if they are all."""
+    """Return some rows, without a copy if they are all rows."""
     return part if len(rows) == len(part) else part[rows]
 
 
@@ -553,5 +553,5 @@ def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
 
 @cache
 def _installed(name: str) -> str:
-    """Return the version of a library, whose files are read once."""
+    """Return the version of a library. It is cached, because reading it opens files."""
     return version(name)

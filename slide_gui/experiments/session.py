@@ -1,4 +1,4 @@
-"""What a window shows, as a file of its own and inside a picture: data, parameters, selection, page and its choices."""
+"""Sessions: data, parameters, selection and page of a window, saved as a file or inside a picture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
 
 SUFFIX = ".slide-session"
 PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
-"""Suffixes of files that may hold a session."""
+"""Suffixes of pictures that may contain a session."""
 
 _FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20
@@ -45,20 +45,20 @@ _EXPECTED = "a session of slide-gui"
 
 @dataclass(frozen=True)
 class Selection:
-    """What is looked at.
+    """What the window displays of the stack.
 
     Attributes
     ----------
     pins : tuple of int
-        Pinned features, in the order they were pinned.
+        Pinned features, in the order of pinning.
     sample : int
-        Which training row is shown; −1 for the mean.
+        Index of the displayed training row, −1 for the mean.
     levels : {"tile", "layer", "global"}
-        Which weights share the limits of the colour scale.
+        Weights that share the colour limits.
     show : {"auto", "weights", "contribution"}
-        What tiles show; "auto" for contributions where a few weights would drown the rest.
+        Content of the tiles. "auto" shows contributions if a few weights would hide the others.
     colors : str
-        A diverging map, or "auto" for the one that suits the theme.
+        A diverging colour map, or "auto" for the one that matches the theme.
     transposed : bool
         Show images with rows and columns exchanged.
     """
@@ -73,21 +73,21 @@ class Selection:
 
 @dataclass(frozen=True)
 class SessionRecord:
-    """What a window shows.
+    """The state of a window.
 
     Attributes
     ----------
     source : DataSource
-        The data; paths of a file are relative to its folder, those of a picture are names alone, so that no picture
-        tells where on a computer it was made.
+        The data. The paths in a session file are relative to its folder. A picture contains file names only, so that it
+        does not reveal the folders of the computer.
     fingerprint : str
-        SHA-256 of the data, as `Dataset.fingerprint` tells it; empty if it is not known.
+        SHA-256 of the data, as `Dataset.fingerprint`. Empty if unknown.
     parameters : StackParameters
     selection : Selection
     page : str
-        The page shown.
+        The displayed page.
     choices : tuple of (page, name, value)
-        What was chosen on each page, as the page calls it.
+        Choices of each page, with the page's own names.
     """
 
     source: DataSource = field(default_factory=DataSource)
@@ -98,27 +98,27 @@ class SessionRecord:
     choices: tuple[tuple[str, str, str], ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """Return it as what JSON can hold; `from_document` reads it."""
+        """Return the record as values for JSON, which `from_document` reads."""
         plain = asdict(self) | {"source": self.source.document()}
         return {"format": _FORMAT, "version": _VERSION, "session": plain}
 
 
 class MissingData(DataError):
-    """The files of a session are not where it says, nor in any folder that was looked into."""
+    """The files of a session are in none of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         self.names = tuple(names)
         said = ", ".join(Path(name).name for name in names)
-        super().__init__(f"needs the data {said}, which was not found; locate it, or put it beside this file", place)
+        super().__init__(f"needs the data {said}; locate the file, or put it into the folder of this session", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:
-    """Write a session file, whole or not at all; its data are named relative to its folder.
+    """Write a session file atomically, with the paths of its data relative to its folder.
 
     Raises
     ------
     OSError
-        If it cannot be written; what stood there is untouched.
+        If it cannot be written. An existing file stays unchanged.
     """
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
@@ -134,15 +134,15 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def picture_text(record: SessionRecord) -> str:
-    """Return what a picture holds of a session, in letters that every kind of picture can hold."""
+    """Return a session as text for a picture, in characters that every picture format accepts."""
     names = tuple(Path(name).name for name in record.source.paths)
     text = _text(_with_paths(record, names), indent=None)
-    # The end is marked, for what follows in a file may look like more letters.
+    # An end mark is needed, because following bytes of the file may look like base64.
     return _MARK + base64.b64encode(_encoded(text)).decode() + _END
 
 
 def file_content(text: str) -> bytes:
-    """Return the content of a session file that says what `picture_text` does."""
+    """Return the content of a session file for a result of `picture_text`."""
     return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 
@@ -151,20 +151,20 @@ def _text(record: SessionRecord, indent: int | None) -> str:
 
 
 def _encoded(text: str) -> bytes:
-    """Return JSON as UTF-8; what cannot be encoded, the bytes of a file name that are no UTF-8, as JSON escapes."""
+    """Return JSON as UTF-8. Bytes of file names that are not UTF-8 become JSON escapes."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def read_session(path: Path) -> SessionRecord | None:
-    """Return the session of a session file, a picture or a bundle; None if it is nothing of that, or holds none.
+    """Return the session in a session file, a picture or a bundle, or None if there is none.
 
-    A bundle is a folder with a session beside the script of the same name. A picture that holds none is taken to be
-    of the one session file beside it, if there is one, as in a bundle.
+    A bundle is a folder with a session and a script of the same name. A picture without a session belongs to the only
+    session file in its folder, if there is exactly one, as in a bundle.
 
     Raises
     ------
     DataError
-        If there is a session that cannot be read; it names the file.
+        If there is a session that cannot be read. The error names the file.
     """
     suffix = path.suffix.lower()
     if path.is_dir():
@@ -178,16 +178,16 @@ def read_session(path: Path) -> SessionRecord | None:
     marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
     if marked is not None:
         if len(marked[1]) > 2 * _MOST_BYTES:
-            raise DataError("holds a session of more than 1 MiB", str(path))
+            raise DataError("contains a session of more than 1 MiB; export the picture again", str(path))
         return _read(_decoded(marked[1], path), path)
     beside = sorted(path.parent.glob(f"*{SUFFIX}"))
     return read_session(beside[0]) if len(beside) == 1 else None
 
 
 def _comment(content: bytes) -> bytes:
-    """Return the comment of a GIF that holds a session, its blocks joined; each begins with its length."""
+    """Return the comment of a GIF that contains a session, its blocks joined. Each block starts with its length."""
     at, parts = content.find(_MARK.encode()) - 1, []
-    most = at + 4 * _MOST_BYTES  # more is no session, in however small blocks it comes
+    most = at + 4 * _MOST_BYTES  # a larger comment cannot be a session, whatever the size of its blocks
     while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
         at += 1 + content[at]
@@ -198,24 +198,24 @@ def _decoded(letters: bytes, path: Path) -> bytes:
     try:
         return base64.b64decode(letters, validate=True)
     except ValueError:
-        raise DataError("holds a session that was cut off; take the picture as it was exported", str(path)) from None
+        raise DataError("contains an incomplete session; use the picture as it was exported", str(path)) from None
 
 
 def _read(content: bytes, path: Path) -> SessionRecord:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise DataError(f"is damaged, expected {_EXPECTED}; take an earlier one", str(path)) from None
+        raise DataError(f"is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise DataError(f"is no session of slide-gui; expected {_EXPECTED}", str(path))
+        raise DataError(f"is not a session of slide-gui; expected {_EXPECTED}", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise DataError(
-            f"has no version that is known ({ascii(version)[:40]}), expected {_VERSION}",
+            f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}",
             str(path),
         )
     if version > _VERSION:
-        raise DataError(f"is of version {version}, written by a later slide-gui; open it with that", str(path))
+        raise DataError(f"has version {version} of a later slide-gui; open it with that", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()
@@ -227,22 +227,22 @@ def _read(content: bytes, path: Path) -> SessionRecord:
 
 
 def located(record: SessionRecord, path: Path | None = None, folders: Iterable[Path] = ()) -> SessionRecord:
-    """Return the session with the paths where its data are now.
+    """Return the session with the current paths of its data.
 
-    Each is looked for where the session says, from the folder of the session's own file, and by its name there and in
-    the other folders.
+    Each file is searched at its path relative to the session's own file, then by its name there and in the other
+    folders.
 
     Parameters
     ----------
     path : Path, optional
-        The file that the session was read from, or the bundle, beside which data may be, too.
+        The file or bundle that the session was read from. Its folder is searched, too.
     folders : iterable of Path
-        Where else data may be.
+        Further folders to search.
 
     Raises
     ------
     MissingData
-        If some are nowhere.
+        If a file is missing.
     """
     beside = [] if path is None else [path.absolute().parent]
     beside = [path.absolute(), *beside] if path is not None and path.is_dir() else beside
@@ -260,7 +260,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
 
 
 def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:
-    """Return where a file is by its name."""
+    """Return the path of a file found by its name, or None."""
     places = [said] if said.is_absolute() else [folder / said for folder in beside]
     places += [folder / said.name for folder in known]
     return next((place for place in places if _exists(place)), None)
@@ -273,5 +273,5 @@ def _with_paths(record: SessionRecord, paths: tuple[str, ...]) -> SessionRecord:
 def _exists(path: Path) -> bool:
     try:
         return path.exists()
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):  # an impossible file name
         return False

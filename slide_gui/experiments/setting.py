@@ -1,4 +1,4 @@
-"""What the points of a curve have in common: all of a run but its data, its noise and depth, its split and seed."""
+"""The common setting of the points of a curve: everything in a run except data, noise, depth, split and seed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ __all__ = ["Setting"]
 
 @dataclass(frozen=True)
 class Setting:
-    """How runs were made that can be compared as points of one curve.
+    """The properties that runs share as points of one curve.
 
     Attributes
     ----------
     spec : RunSpec
-        In its normal form, of no data, at no noise, depth, split or seed in particular.
+        Spec in its normal form, without data and with default noise, depth, split and seed.
     warm : bool
-        Whether the run started from that of another noise: the same model, learned from another start.
+        True if the run started from that of another noise level: the same model, learned from another start.
     """
 
     spec: RunSpec
@@ -47,12 +47,12 @@ class Setting:
 
     @classmethod
     def from_text(cls, text: str | None) -> Setting | None:
-        """Return what `text` says; None where it says nothing that can be read."""
+        """Return the setting of a text, or None if the text is None or unreadable."""
         return None if text is None else _parsed(text)
 
     @property
     def text(self) -> str:
-        """A JSON document of what is not as usual; equal texts are equal settings."""
+        """A JSON document of all values that differ from the defaults. Equal texts are equal settings."""
         different = _different(self.spec.document(), RunSpec("").document())
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
@@ -71,26 +71,26 @@ class Setting:
         return spec.checked()
 
     def covers(self, other: Setting) -> bool:
-        """Whether a run made so is a point of this curve; where it has no layers, theirs do not count."""
+        """Return True if a run in the other setting is a point of this curve, ignoring layers that are absent."""
         mine, theirs = self.spec, other.spec
         if theirs.stack.depth == 0 or mine.stack.depth == 0:
             mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
         return mine == theirs
 
     def words(self, n_classes: int = 0) -> str:
-        """Say what it is: which error, of what was trained on, and what chose the widths.
+        """Return the setting in words: kind of error, training rows, and selection of the widths.
 
         Parameters
         ----------
         n_classes : int
-            Of the data, where they are known: then an automatic criterion is named.
+            Number of classes of the data, if known. An automatic criterion is then named.
         """
         parts = self.parts(n_classes)
         error = "validation error" if self.spec.evaluate == "validation" else "test error"
         return " · ".join([error, *parts.values()])
 
     def parts(self, n_classes: int = 0) -> dict[str, str]:
-        """Return by name what may differ from one setting to another, in words; what is as usual is left out."""
+        """Return the properties that may differ between settings, in words by name. Defaults are left out."""
         spec, usual = self.spec, RunSpec("")
         said = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
         if spec.labels is not None:
@@ -104,7 +104,7 @@ class Setting:
         if spec.svm.C is not None:
             said["C"] = f"C = {spec.svm.C:g}"
         if spec.test_rows is not None:
-            said["judged"] = f"judged on {counted(spec.test_rows, 'row')}"
+            said["judged"] = f"evaluated on {counted(spec.test_rows, 'row')}"
         if spec.fit_rows != usual.fit_rows:
             said["fit"] = FIT_ROWS[spec.fit_rows].text
         other = _different(
@@ -115,12 +115,12 @@ class Setting:
         return said | {name: f"{name} {value}" for name, value in rest.items()}
 
     def difference(self, other: Setting, n_classes: int = 0) -> str:
-        """Say how another run of the same noise and depth was made otherwise; empty where it was not."""
+        """Return the differences of another run at the same noise and depth in words, empty if there are none."""
         mine, theirs = self.parts(n_classes), other.parts(n_classes)
         said = []
         if self.spec.evaluate != other.spec.evaluate:
             validated = other.spec.evaluate == "validation"
-            said.append("judged on the validation rows" if validated else "judged on the test rows")
+            said.append("evaluated on the validation rows" if validated else "evaluated on the test rows")
         said += [words for name, words in theirs.items() if mine.get(name) != words]
         said += [f"not {words}" for name, words in mine.items() if name not in theirs]
         if other.warm != self.warm:
@@ -128,7 +128,7 @@ class Setting:
         return ", ".join(said)
 
 
-_SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # of an SVM, said in words
+_SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
@@ -140,7 +140,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a document is not as usual, at any depth."""
+    """Return the values of a document that differ from the defaults, at any depth."""
     different = {}
     for name, value in document.items():
         before = usual.get(name)

@@ -1,4 +1,4 @@
-"""Where a data set is to come from and what a run was asked for, as commands, scripts and people say it."""
+"""Sources of data sets and descriptions of runs, as used in commands, scripts and texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-# What describes a run imports the classifiers when it is asked: a window that opens data waits for none of them.
+# Descriptions import the classifiers only when needed, so that opening data in the window does not wait for them.
 if TYPE_CHECKING:
     from slide_gui.core.sda.model import SdaParameters
     from slide_gui.core.svm.parameters import ChosenBy
@@ -46,19 +46,19 @@ Reading = ParseOptions
 
 
 def describe_spec(spec: RunSpec) -> str:
-    """Return the method and what its representation and classifier were asked for, for people."""
+    """Return the method of a run with the parameters of its representation and classifier, in words."""
     from slide_gui.experiments.methods import METHODS
 
     return ", ".join([METHODS[spec.method].text, *_choices(spec)])
 
 
 def describe_choice(spec: RunSpec) -> str:
-    """Return what the representation and classifier were asked for, for people; empty if there is no choice."""
+    """Return the parameters of the representation and classifier in words, empty if there are none."""
     return ", ".join(_choices(spec))
 
 
 def describe_widths(chosen_by: str) -> str:
-    """Return what chose the widths, for people, from its name; empty if there is none."""
+    """Return the selection of the widths in words, given its name. Empty if there is none."""
     from slide_gui.core.svm.parameters import GUARD
 
     name = width_criterion(chosen_by)
@@ -66,7 +66,7 @@ def describe_widths(chosen_by: str) -> str:
 
 
 def width_criterion(chosen_by: str) -> str:
-    """Return the name of what chose the widths as people say it; of what is not known the name that it has."""
+    """Return the display name of a criterion or guard that selected the widths, or the name itself if it is unknown."""
     from slide_gui.core.svm.criteria import CRITERIA
     from slide_gui.core.svm.parameters import GUARD
 
@@ -76,7 +76,7 @@ def width_criterion(chosen_by: str) -> str:
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Return what chose the widths, and the errors on the rows that were held out for it."""
+    """Return the selection of the widths, and the errors on the rows that were held out for it."""
     if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
@@ -87,13 +87,13 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def describe_convergence(classifier: Classifier) -> str:
-    """Return which trainings of an SVM did not converge; empty if all did."""
+    """Return the trainings of an SVM that did not converge in words, empty if all converged."""
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
     if classifier.chosen is not None:
         converged += [candidate.converged for candidate in classifier.chosen.candidates]
     if not all(converged):
-        parts.append(f"{converged.count(False)} of {len(converged)} candidates were cut off before they converged")
+        parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
     return ", ".join(parts)
 
 
@@ -128,7 +128,7 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
     said = (
         f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
-        f"{counted(sda.pretraining_epochs, 'epoch')} a layer at rate {sda.pretraining_rate:g}"
+        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
         said += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
@@ -139,17 +139,17 @@ _LARGEST_IMAGE = 16 << 20  # bytes
 
 
 def image_text(image: NDArray[Any]) -> str:
-    """Return an image as one line of numbers that read back exactly."""
+    """Return an image as one line of numbers that are read back exactly."""
     return ",".join(repr(float(value)) for value in image.reshape(-1)) + "\n"
 
 
 def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
-    """Return the numbers of a text file, in the order they stand, separated by commas, spaces or lines.
+    """Return the numbers of a text file in their order, separated by commas, spaces or lines.
 
     Raises
     ------
     DataError
-        If the file cannot be read, is larger than any image here, or holds something else.
+        If the file cannot be read, is larger than any image, or contains anything else.
     """
     place = str(path)
     content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
@@ -158,9 +158,9 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError("holds something that is no number, expected the numbers of one image", place) from None
+        raise DataError("contains something other than numbers; expected the numbers of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("holds no numbers, or some that are not finite, expected those of one image", place)
+        raise DataError("contains no numbers, or some that are not finite; expected the numbers of one image", place)
     return values
 
 
@@ -174,18 +174,18 @@ class DataSource:
     Attributes
     ----------
     key : str
-        Of `slide_gui.data.catalogue`, or the name of another package's data set; empty for files.
+        Key of `slide_gui.data.catalogue`, or the name of another package's data set. Empty for files.
     paths : tuple of str
-        The files; empty for a catalogue key.
+        The files. Empty for a catalogue key.
     seed : int
-        Of the generator, where the catalogue has to generate.
+        Seed of generated data.
     generated : bool
-        Generate even where the real files are found.
+        Generate the data even if the real files are found.
     reading : ParseOptions
-        What is known of the files that they do not say.
+        Settings for reading the files that they do not contain themselves.
     held_out : HeldOut or None
-        Which rows are to take the place of a test part; None: a quarter of each class, where a test part is missing and
-        there are classes to tell apart.
+        Rows to hold out as test set. None holds out a quarter of each class if there is no test set and there are
+        classes.
     """
 
     key: str = ""
@@ -196,17 +196,17 @@ class DataSource:
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:
-        """Return Python that makes it again; what was not asked for is left out."""
+        """Return a Python expression of the source without default values."""
         said = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
         said += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
         return f"DataSource({said}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
-        """Return it as what JSON can hold; what was not asked for is left out."""
+        """Return the source as values for JSON. Default values are left out."""
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            reading = asdict(self.reading)  # what later versions added stands there only where it says something
+            reading = asdict(self.reading)  # fields of later versions are written only if they differ from defaults
             usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
@@ -215,7 +215,7 @@ class DataSource:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The options of a command line that say how the files are read and what is held out."""
+        """Command-line options for reading the files and holding out rows."""
         reading, held_out = self.reading, self.held_out
         words: list[object] = []
         if reading.label_column is not None:
@@ -243,7 +243,7 @@ class DataSource:
     def parse(cls, text: str, seed: int = 0) -> DataSource:
         """Return the source that an argument names.
 
-        That is a key, ``generated:`` and a key, or paths with the system's path separator between.
+        The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator.
         """
         from slide_gui.data.entries import is_known
 
@@ -267,7 +267,7 @@ class DataSource:
         return os.pathsep.join(self.paths)
 
     def files(self) -> list[Path]:
-        """Return the files and folders that are read; none where the data are generated."""
+        """Return the files and folders to read, empty for generated data."""
         from slide_gui.data.catalogue import find
         from slide_gui.data.entries import entries
         from slide_gui.data.lazy import is_lazy
@@ -278,12 +278,12 @@ class DataSource:
         return [Path(path.partition("://")[2] if is_lazy(path) else path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
-        """Read or generate the data set, and hold rows out where it has no test part.
+        """Read or generate the data set, and hold rows out if it has no test set.
 
         Raises
         ------
         slide_gui.data.errors.DataError
-            If it cannot be used, or nothing can be held out as asked for.
+            If the data are unsuitable, or the rows cannot be held out as requested.
         """
         from slide_gui.experiments.splits import with_test_part
 

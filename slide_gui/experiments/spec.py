@@ -1,4 +1,4 @@
-"""What is asked for, as frozen values with hashes: one run, or a sweep of them. Equal hashes mean equal results."""
+"""Specifications of runs and sweeps: frozen values with hashes. Equal hashes mean equal results."""
 
 from __future__ import annotations
 
@@ -39,75 +39,76 @@ __all__ = [
 
 
 TRAINING = table_of(
-    Choice("whole", "whole training part", "train on the whole training part"),
-    Choice("split", "split", "train on 80 % of the training part, which leaves 20 % for validation"),
+    Choice("whole", "whole training set", "train on the whole training set"),
+    Choice("split", "split", "train on 80 % of the training set, which leaves 20 % for validation"),
 )
 
 EVALUATE = table_of(
-    Choice("test", "test", "judge on the test part"),
-    Choice("validation", "validation", "judge on the validation rows of the split"),
+    Choice("test", "test", "evaluate on the test set"),
+    Choice("validation", "validation", "evaluate on the validation rows of the split"),
 )
 
 FIT_ROWS = table_of(
-    Choice("training", "fitted on all training rows", "fit the representation on the whole training part"),
-    Choice("split", "fitted on the split", "fit it on the split’s 80 %, so that validation rows are new to it"),
+    Choice("training", "fitted on all training rows", "fit the representation on the whole training set"),
+    Choice("split", "fitted on the split", "fit it on the split’s 80 %, without the validation rows"),
     Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
 )
 
 CHOOSE = table_of(
-    Choice("none", "nothing", "choose nothing"),
-    Choice("each", "for each split", "choose noise and depth for each split and seed by its own validation error"),
+    Choice("none", "nothing", "select nothing"),
+    Choice("each", "for each split", "select noise and depth for each split and seed by its own validation error"),
     Choice(
         "pooled",
         "once for all splits",
-        "choose noise and depth once, by the mean validation error of all splits",
+        "select noise and depth once, by the mean validation error of all splits",
     ),
 )
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One run: data, representation, classifier, and on which rows it is trained and judged.
+    """One run: its data, representation and classifier, and the rows it is trained and evaluated on.
 
     Attributes
     ----------
     fingerprint : str
         SHA-256 (hex) of the data, as `Dataset.fingerprint`.
     source : str
-        Where the data came from, as `DataSource.argument`; no part of the hash, for data may move.
+        Source of the data, as `DataSource.argument`. It is excluded from the hash, because data may move.
     method : str
         Key in `METHODS`.
     stack : StackParameters
-        A method that is not on SLIDE's features takes none of it.
+        Parameters of SLIDE, ignored by methods without it.
     svm : SvmParameters
-        Its groups, seed and near are set by the run; the grid methods choose widths and, unless given, C.
+        Parameters of the SVM. The run sets its groups, seed and near. Grid methods select the widths and, unless given,
+        C.
     split : int
-        Which 80/20 split of the training part.
+        Number of the 80/20 split of the training set.
     seed : int
-        Of the split, the subsets and the classifier.
+        Seed of the split, the subsets and the classifier.
     training : {"whole", "split"}
-        Train on the whole training part, or on the split's 80 %.
+        Train on the whole training set, or on the split's 80 %.
     evaluate : {"test", "validation"}
-        Judge on the test part, or on the split's 20 %.
+        Evaluate on the test set, or on the split's 20 %.
     test_rows : int or None
-        Judge on a stratified subsample of about so many rows; None: all.
+        Size of the stratified subsample to evaluate on. None means all rows.
     neighbour : RunSpec or None
-        A run of the same training rows and depth whose widths, C and coefficients this one starts from.
+        A run with the same training rows and depth, whose widths, C and coefficients this one starts from.
     kept : float or None
-        What a projection keeps: the fraction of the variance (pca-svm, white-svm), or the number of directions
+        Parameter of a projection: the fraction of the variance (pca-svm, white-svm), or the number of directions
         (randproj-svm).
     sda : SdaParameters or None
-        Of the autoencoders (sda-svm, sda); None: as they come. The seed is the run's. SdA stops early on the split's
-        validation rows; trained on the whole training part, it takes all its epochs of fine-tuning.
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed is the run's. SdA stops early
+        on the split's validation rows. Trained on the whole training set, it completes all epochs of fine-tuning.
     transformer, classifier : Estimator or None
-        Of the method "custom": in SLIDE's place, and in the SVM's.
+        Replacements for SLIDE and for the SVM in the method "custom".
     labels : int or None
-        Train the classifier on so many labelled rows only, a stratified sample of those it would have; None: all.
+        Train the classifier on a stratified sample of this many labelled rows. None means all.
     fit_rows : {"training", "split", "labelled"}
-        Fit the representation, which takes no labels, on the whole training part, on the split's 80 %, so that the
-        validation rows are as new to it as test rows are, or on the labelled rows only.
+        Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
+        only. With "split" the validation rows are as new to it as test rows are.
     held_out : HeldOut or None
-        How the test part was taken from rows that had none, as `Dataset.held_out`; the fingerprint says so, too.
+        Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
     """
 
     fingerprint: str
@@ -130,25 +131,25 @@ class RunSpec:
     held_out: HeldOut | None = None
 
     def checked(self) -> RunSpec:
-        """Return the normal form: what cannot change the result has one value only.
+        """Return the normal form, in which values that cannot affect the result have their defaults.
 
         Raises
         ------
         ValueError
-            Names what is out of range or does not go together.
+            If a value is out of range, or values exclude each other. The message names them.
         """
         return self._normal or self
 
     @cached_property
     def _normal(self) -> RunSpec | None:
-        """The normal form; None where this is it."""
+        """The normal form, or None if this is it."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
         check_choice("fit_rows", self.fit_rows, FIT_ROWS)
         numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
-            raise ValueError("training on the whole training part leaves no validation rows; train on the split")
+            raise ValueError("training on the whole training set leaves no validation rows; train on the split")
         self._check_parts(method)
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
@@ -172,13 +173,13 @@ class RunSpec:
             fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
             held_out=None if self.held_out is None else self.held_out.checked(),
         )
-        if repr(normal) == repr(self):  # the same object keeps its hash; 3 is not 3.0 there
+        if repr(normal) == repr(self):  # keep this object with its cached hash; repr distinguishes 3 and 3.0
             return None
-        vars(normal)["_normal"] = None  # it is checked already
+        vars(normal)["_normal"] = None  # it is already checked
         return normal
 
     def drawn(self, split: int, seed: int) -> RunSpec:
-        """Return the normal form of this run on another split and with another seed, learned from no neighbour."""
+        """Return the normal form of this run with another split and seed, and without a neighbour."""
         spec = self.checked()
         split = check_whole("split", split, 0) if spec.training == "split" else 0
         seed = check_whole("seed", seed, 0)
@@ -191,12 +192,12 @@ class RunSpec:
 
     @property
     def stacked(self) -> bool:
-        """Whether the representation is SLIDE's."""
+        """True if the representation is SLIDE's."""
         return METHODS[self.method].stacked and self.transformer is None
 
     @property
     def layers(self) -> int:
-        """Layers above the input: of SLIDE, or of the autoencoders."""
+        """Number of layers above the input, of SLIDE or of the autoencoders."""
         if METHODS[self.method].network:
             return len((self.sda or SdaParameters()).n_units)
         return self.stack.depth if self.stacked else 0
@@ -210,24 +211,24 @@ class RunSpec:
         return numbers
 
     def _check_parts(self, method: Method) -> None:
-        """Refuse parts that do not belong to the method."""
+        """Refuse parts that the method does not use."""
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
-            raise ValueError(f"method {method.key} has neither a transformer nor a classifier; it needs one of them")
+            raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")
         if not method.takes_parts and not none:
-            raise ValueError(f"method {method.key} has its own parts; give a transformer or classifier to custom")
+            raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
         if self.fit_rows == "labelled" and self.labels is None:
-            raise ValueError("fit_rows is 'labelled', but all rows are; say how many labels there are")
+            raise ValueError("fit_rows is 'labelled', but all rows are labelled; give the number of labels")
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the normal form, under the results version of this program."""
+        """SHA-256 (hex) of the normal form under the results version of this program."""
         return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:
-        """Return the spec as what JSON can hold; `from_document` reads it.
+        """Return the spec as values for JSON, which `from_document` reads.
 
-        Options that stand at their default are left out, but for those of the first format.
+        Default values are left out, except those of the first format.
         """
         plain = {
             name: getattr(self, name)
@@ -252,7 +253,7 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If it is none.
+            If the document is invalid.
         """
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
@@ -260,25 +261,25 @@ class RunSpec:
 
 
 _ESTIMATORS = {"transformer", "classifier"}
-_FIT_ROWS = "fitted_on"  # as documents call it
+_FIT_ROWS = "fitted_on"  # name in documents
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",
 }  # fmt: skip
-"""Stated in every document; whatever came later is stated where it is not at its default, so that hashes stay."""
+"""Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay."""
 
 _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 
-_MOST = 1000  # values of one axis
+_MOST = 1000  # largest number of values of one axis
 
 
 def noise_axis(text: str) -> tuple[float, ...]:
-    """Return the noises of ``0:0.9:0.1`` or ``0.1,0.5``.
+    """Return the noise levels of ``0:0.9:0.1`` or ``0.1,0.5``.
 
     Raises
     ------
     ValueError
-        If the text is neither, or names more than 1000.
+        If the text has neither form, or names more than 1000 values.
 
     Examples
     --------
@@ -295,17 +296,17 @@ def noise_axis(text: str) -> tuple[float, ...]:
     except (ValueError, ZeroDivisionError, OverflowError):
         expected = "FROM:TO:STEP, both ends included, or values with commas between"
         raise ValueError(f"noise {text!r}: expected {expected}") from None
-    # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
+    # Round, so that 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
 
 
 def depth_axis(text: str) -> tuple[int, ...]:
-    """Return the depths of ``0:4`` or ``1,3``; also other whole numbers, such as seeds.
+    """Return the depths of ``0:4`` or ``1,3``, or other integers such as seeds.
 
     Raises
     ------
     ValueError
-        If the text is neither.
+        If the text has neither form.
     """
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
         raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
@@ -316,7 +317,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
 
 
 def axis_text(values: Sequence[float]) -> str:
-    """Return the text that `noise_axis` or `depth_axis` reads: the ends and the step where that is shorter.
+    """Return the text that `noise_axis` or `depth_axis` reads, with ends and step if that is shorter.
 
     Examples
     --------
@@ -334,7 +335,7 @@ def axis_text(values: Sequence[float]) -> str:
 
 
 def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
-    """Return the parameters with what the method does not use at its default."""
+    """Return the parameters with defaults for those that the method does not use."""
     unused = SvmParameters()
     if not method.learns:
         svm = replace(svm, widths="median")
@@ -348,8 +349,8 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
 def document_hash(document: dict[str, Any], version: int | str) -> str:
     """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
 
-    It is of the document, not of the spec read from it: what later versions of the program leave out or add does not
-    change it. A neighbour counts by its own hash, the place of the data not at all.
+    The hash is computed from the document itself, so fields that later versions add or drop do not change it. A
+    neighbour counts by its own hash. The source of the data is excluded.
     """
     near = document["neighbour"]
     hashed = {key: value for key, value in document.items() if key != "source"}
@@ -359,7 +360,7 @@ def document_hash(document: dict[str, Any], version: int | str) -> str:
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """A place in the sweep and the run that answers it; points of depth 0 share one run over all noises."""
+    """A point of a sweep with its run. Points of depth 0 share one run over all noise levels."""
 
     noise: float
     depth: int
@@ -369,45 +370,45 @@ class SweepPoint:
 
     @property
     def fold(self) -> int | None:
-        """Which fold it is judged on, from 0; None where the data are not dealt into folds."""
+        """Index of the fold that is the test set, from 0. None without folds."""
         held_out = self.spec.held_out
         return held_out.fold if held_out is not None and held_out.folds else None
 
 
 LONGEST_CHAIN = 100
-"""Noises of a sweep, each of which starts from the one before: a run names all that came before it."""
+"""Length of a chain of noise levels that start from each other, because a run names all runs before it."""
 
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """A sweep.
+    """A sweep over noise levels, depths, splits and seeds.
 
     Attributes
     ----------
     fingerprint : str
         SHA-256 (hex) of the data.
     source : str
-        Where they came from, as `DataSource.argument`.
+        Source of the data, as `DataSource.argument`.
     noises : tuple of float
-        Probabilities 1 − p; taken in rising order.
+        Noise levels 1 − p, used in ascending order.
     depths : tuple of int
-        Numbers of layers; taken in rising order.
+        Numbers of layers, used in ascending order.
     method, training, evaluate : str
         As in `RunSpec`.
     stack : StackParameters
-        All but noise and depth.
+        All parameters except noise and depth.
     test_rows : int or None
         As in `RunSpec`.
     warm : bool
-        Whether a run whose widths are learned starts from that of the noise before it, of the same depth; the first
-        and every `LONGEST_CHAIN`-th start afresh.
+        True if a run that learns widths starts from the run at the previous noise level with the same depth. The first
+        and every `LONGEST_CHAIN`-th run start afresh.
     held_out : HeldOut or None
         As in `RunSpec`.
     labels : int or None
         As in `RunSpec`.
     choose : {"none", "each", "pooled"}
-        What is chosen by validation error once all points are answered, trained again on the whole training part, and
-        tested.
+        Selection by validation error after all points are computed. The selected points are trained again on the whole
+        training set and tested.
     """
 
     fingerprint: str
@@ -428,19 +429,19 @@ class SweepSpec:
     choose: str = "none"
 
     def points(self) -> tuple[SweepPoint, ...]:
-        """Return all points: splits outermost, then seeds, noises and depths.
+        """Return all points, ordered by split, seed, noise and depth.
 
         Raises
         ------
         ValueError
-            If an axis is empty, a point is out of range, or there are no validation rows to choose by.
+            If an axis is empty, a point is out of range, or there are no validation rows for the selection.
         """
         if check_choice("choose", self.choose, CHOOSE).key != "none" and self.training != "split":
-            raise ValueError("to choose needs validation rows; train on the split")
+            raise ValueError("selecting needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:
-                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one of each")
+                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one value")
         noises = sorted({check_noise(noise) for noise in self.noises})
         depths, splits, seeds = (
             sorted({check_whole(name, number, 0) for number in axis})
@@ -481,12 +482,12 @@ Asked = TypeVar("Asked", RunSpec, SweepSpec)
 
 
 def on_every_fold(asked: Asked, dataset: Dataset) -> tuple[Asked, ...]:
-    """Return what is asked of data that are dealt into folds, once for each fold; of others itself.
+    """Return the spec for each fold if the data are divided into folds, otherwise the spec itself.
 
     Parameters
     ----------
     asked : RunSpec or SweepSpec
-        Of the data set; a run that starts from no other.
+        A spec of the data set. A run must not start from another.
     """
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:

@@ -1,4 +1,4 @@
-"""Which rows are trained on and judged: stratified, seeded, and never simply the first ones."""
+"""Select the rows for training and evaluation: stratified and seeded, independent of the order in files."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Classes:
     Attributes
     ----------
     labels : tuple of int
-        The label of each code; those of the training part first.
+        Label of each code, those of the training set first.
     train, test : ndarray of int
-        The code of each row.
+        Code of each row.
     groups : ndarray of int, or None
-        The group of each training row, if there are any.
+        Group of each training row, if there are groups.
     n_train_classes : int
-        How many of the codes occur in the training part.
+        Number of codes in the training set.
     """
 
     labels: tuple[int, ...]
@@ -58,7 +58,7 @@ class Classes:
         Raises
         ------
         DataError
-            If the training rows have no labels, or all of them the same.
+            If the training rows have no labels, or all the same label.
         """
         dataset.check_classes()
         assert dataset.train_labels is not None
@@ -77,28 +77,28 @@ def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = N
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
-        The class of each row of the training part.
+        Class of each row of the training set.
     split, seed : int
-        Two splits differ in either.
+        Both determine the split.
     groups : ndarray of int, shape (n,), optional
         Rows of one group stay together.
 
     Raises
     ------
     ValueError
-        If no class has two rows, or there is one group.
+        If no class has two rows, or there is only one group.
     """
     if groups is None:
         mask = held_out_mask(codes, _seed(split, seed))
     else:
         mask = deal_groups(codes, groups, (0.8, 0.2), _seed(split, seed)) == 1
     if not mask.any() or mask.all():
-        raise ValueError("all training rows are of one group, which no split may divide; leave the groups out")
+        raise ValueError("all training rows are in one group, so they cannot be split; leave out the groups")
     return np.flatnonzero(~mask), np.flatnonzero(mask)
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:
-    """Return all rows in a random order whose every beginning has the classes in proportion, to a row a class."""
+    """Return all rows in a random stratified order: every beginning has the class proportions, to within a row."""
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
     for code in np.unique(codes):
@@ -108,12 +108,12 @@ def stratified_order(codes: Indices, seed: int) -> Indices:
 
 
 def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
-    """Return the first `size` rows of `stratified_order`: all of them for None."""
+    """Return the first `size` rows of `stratified_order`, or all of them for None."""
     return stratified_order(codes, seed)[:size]
 
 
 def can_hold_out(dataset: Dataset) -> bool:
-    """Whether a test part is missing, and rows of two classes or more could take its place."""
+    """Return True if the test set is missing or held out, and the rows have at least two classes to hold out from."""
     if dataset.held_out is not None:
         return dataset.train_labels is not None
     if dataset.train_labels is None or len(dataset.test):
@@ -123,12 +123,12 @@ def can_hold_out(dataset: Dataset) -> bool:
 
 
 def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset:
-    """Return data with a test part: their own, or else rows held out.
+    """Return data with a test set: their own, or held-out rows.
 
     Parameters
     ----------
     held_out : HeldOut, optional
-        A quarter of each class, seed 0, where it is not given and the data could be classified so.
+        Rule for holding out. Default: a quarter of each class with seed 0, if the data can be classified.
 
     Raises
     ------
@@ -141,20 +141,20 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset
 
 
 def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
-    """Return data of which some rows are the test part; rows of both parts stay in their order.
+    """Hold out some rows of the data as test set. The rows of both sets keep their order.
 
-    The classes are in proportion in both parts, to a row each, and every class keeps a row to learn from where a share
-    is held out. Rows without labels are drawn as of one class.
+    Both sets have the class proportions to within a row. If a fraction is held out, every class keeps a training row.
+    Rows without labels are treated as one class.
 
     Parameters
     ----------
     dataset : Dataset
-        Without a test part, or divided already, which is then undone first.
+        Data without a test set, or divided data, whose division is first undone.
 
     Raises
     ------
     DataError
-        If there is a test part already, or there are too few rows.
+        If the data have their own test set, or too few rows.
     ValueError
         If `held_out` is out of range.
     """
@@ -162,20 +162,20 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
     if not held_out.folds and not held_out.share:
         return whole
     if len(whole.test):
-        raise DataError(f"has a test part of {len(whole.test)} rows already; leave the split out", whole.name)
+        raise DataError(f"already has a test set of {len(whole.test)} rows; leave out the split", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
         codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
     if held_out.folds > n:
-        raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; ask for fewer", whole.name)
+        raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; request fewer", whole.name)
     if whole.groups is not None:
         test = _whole_groups(codes, whole.groups, held_out)
     else:
         test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not 0 < len(test) < n:
         what = "class has a row" if whole.groups is None else "group is"
-        raise DataError(f"no {what} to spare for {held_out}; give more rows, or hold nothing out", whole.name)
+        raise DataError(f"no {what} left for {held_out}; give more rows, or hold out fewer", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     return replace(
@@ -193,7 +193,7 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
 
 
 def undivided(dataset: Dataset) -> Dataset:
-    """Return data with the rows that were held out back in their places; itself where none were."""
+    """Return the data with the held-out rows back in their positions, or the data itself if none were held out."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
     rows = np.empty((len(dataset.order), dataset.n_features), np.float32)
@@ -223,7 +223,7 @@ def undivided(dataset: Dataset) -> Dataset:
 
 
 def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Return the same rows divided as a run asks, another fold of them perhaps; itself where they are others."""
+    """Return the same rows divided as a run requires, or the data itself if the rows differ."""
     if dataset.fingerprint == fingerprint:
         return dataset
     whole = dataset.whole or dataset.fingerprint
@@ -233,7 +233,7 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
 
 
 def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
-    """Return the rows held out, sorted: all of some groups."""
+    """Return the held-out rows, sorted: all rows of some groups."""
     if held_out.folds:
         shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
     else:
@@ -242,14 +242,14 @@ def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the rows held out, sorted: the beginning of a stratified order without the last row of each class."""
+    """Return the held-out rows, sorted: the beginning of a stratified order without the last row of each class."""
     order = stratified_order(codes, held_out.seed)
     last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
     return np.sort(np.delete(order, last)[: round(held_out.share * len(codes))])
 
 
 def _fold(codes: Indices, held_out: HeldOut) -> Indices:
-    """Return the rows of a fold, sorted: each class is shuffled, and all are dealt out in turn."""
+    """Return the rows of a fold, sorted. Each class is shuffled, and its rows are dealt to the folds in turn."""
     rng = np.random.default_rng(held_out.seed)
     order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
     return np.sort(order[held_out.fold :: held_out.folds])
@@ -260,14 +260,14 @@ def _seed(*parts: int) -> int:
 
 
 def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int = 0) -> Dataset:
-    """Return a data set of at most so many rows, the classes in proportion; itself if it has no more.
+    """Return a stratified subsample of a data set, or the data set itself if it is not larger.
 
     Parameters
     ----------
     n_train, n_test : int or None
-        Rows of each part; None: all.
+        Largest numbers of training and test rows. None means all.
     seed : int
-        Of the choice.
+        Seed of the sample.
     """
     train = _chosen(dataset.train_labels, len(dataset.train), n_train, seed)
     test = _chosen(dataset.test_labels, len(dataset.test), n_test, seed)

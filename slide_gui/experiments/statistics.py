@@ -1,4 +1,4 @@
-"""Errors by test row: intervals of mean errors over splits, and tests of whether two methods differ."""
+"""Statistics of errors by test row: confidence intervals over splits, and tests of differences between methods."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ Errors = NDArray[np.bool_]
 
 
 def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
-    """Pack the errors of a run by row: one bit for each row judged.
+    """Pack the errors of a run by row, one bit for each evaluated row.
 
     Parameters
     ----------
     test_set : str
         Identifies the rows that the indices refer to.
     judged, misclassified : ndarray of int
-        Row indices, in rising order; the second are some of the first.
+        Row indices in ascending order. The second are a subset of the first.
 
     Returns
     -------
     bytes
-        A digest of the rows (16 bytes), their number (8 bytes), and the bits, 1 where a row is misclassified.
+        A digest of the rows (16 bytes), their number (8 bytes), and the bits, 1 for a misclassified row.
     """
     digest = blake2b(test_set.encode(), digest_size=_DIGEST)
     digest.update(np.asarray(judged, "<i8").tobytes())
@@ -55,22 +55,22 @@ def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[
 
 
 def check_row_errors(packed: bytes, n: int) -> bool:
-    """Return whether some bytes can be the `row_errors` of n rows."""
+    """Return True if the bytes can be the `row_errors` of n rows."""
     return len(packed) == _HEAD + -(-n // 8) and int.from_bytes(packed[_DIGEST:_HEAD], "little") == n
 
 
 def same_rows(packed: Sequence[bytes]) -> bool:
-    """Return whether the `row_errors` of several runs are of the same rows."""
+    """Return True if the `row_errors` of several runs belong to the same rows."""
     return len({each[:_HEAD] for each in packed}) == 1
 
 
 def error_matrix(packed: Sequence[bytes]) -> Errors | None:
-    """Return the errors of k runs on the same n rows; None if their rows differ.
+    """Return the errors of k runs on the same n rows, or None if their rows differ.
 
     Parameters
     ----------
     packed : sequence of bytes, length k
-        As `row_errors` gives them.
+        Results of `row_errors`.
 
     Returns
     -------
@@ -85,13 +85,13 @@ def error_matrix(packed: Sequence[bytes]) -> Errors | None:
 
 @dataclass(frozen=True)
 class CrossedMean:
-    """The mean of a matrix of k splits × n test rows, and how precise it is.
+    """The mean of a matrix of k splits × n test rows, with its variance.
 
     Attributes
     ----------
     mean : float
     variance : float
-        Of the mean, over both splits and rows.
+        Variance of the mean over both splits and rows.
     degrees : float
         Degrees of freedom of Student's t.
     spread : float
@@ -108,7 +108,7 @@ class CrossedMean:
         """Half the width of the 95 % confidence interval."""
         if self.variance == 0.0:
             return 0.0
-        from scipy.special import stdtrit  # late: scipy takes a while to import
+        from scipy.special import stdtrit  # imported late, because SciPy's import is slow
 
         return float(stdtrit(self.degrees, 1.0 - LEVEL / 2)) * math.sqrt(self.variance)
 
@@ -173,17 +173,17 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
 def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None, ...]]) -> ErrorRate:
     """Return the mean error over splits with its 95 % confidence interval.
 
-    Where all splits share their test rows, the interval includes the variation over both rows and splits
-    (`crossed_mean`), and is never narrower than Wilson's for these rows. Splits that misclassify exactly the same rows
-    count as one: the interval is Wilson's. Where the rows differ or are unknown, it is `ErrorRate.of_splits`. All
-    intervals are conditional on the training set.
+    If all splits share their test rows, the interval includes the variation over both rows and splits (`crossed_mean`),
+    and is never narrower than Wilson's for these rows. Splits that misclassify exactly the same rows count as one, with
+    Wilson's interval. If the rows differ or are unknown, it is `ErrorRate.of_splits`. All intervals are conditional on
+    the training set.
 
     Parameters
     ----------
     rates : sequence of ErrorRate, length k
-        Of each split.
+        Error rate of each split.
     errors : sequence of tuple of bytes, length k
-        The `row_errors` of each split: one, or one for each fold; None where they are unknown.
+        The `row_errors` of each split, one or one for each fold. None if unknown.
     """
     known = tuple(tuple(filter(None, each)) for each in errors)
     if len(rates) < 2 or any(len(some) < len(each) for some, each in zip(known, errors, strict=True)):
@@ -193,7 +193,7 @@ def splits_rate(rates: Sequence[ErrorRate], errors: Sequence[tuple[bytes | None,
 
 @lru_cache(maxsize=4096)
 def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
-    """Return the mean error of splits on the same rows; None if their rows differ. Curves ask again at every report."""
+    """Return the mean error of splits on the same rows, or None if their rows differ. Cached for repeated reports."""
     if len({len(each) for each in errors}) > 1:
         return None
     blocks = [block for fold in zip(*errors, strict=True) if (block := error_matrix(fold)) is not None]
@@ -222,7 +222,7 @@ class McNemar:
     exact : float
         Two-sided p-value of the exact binomial test.
     mid_p : float
-        The same with half the weight of the observed result, which is less conservative.
+        The same p-value with half the weight of the observed result, which is less conservative.
     """
 
     only_first: int
@@ -237,7 +237,7 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
     Parameters
     ----------
     wrong_first, wrong_second : ndarray of bool, shape (n,)
-        True where a row is misclassified.
+        True for misclassified rows.
     """
     b, c = int((wrong_first & ~wrong_second).sum()), int((wrong_second & ~wrong_first).sum())
     n, least = b + c, min(b, c)
@@ -252,10 +252,10 @@ def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return Holm's adjusted p-values, in the order given.
+    """Return Holm's adjusted p-values in the given order.
 
-    Of m p-values, the i-th smallest is multiplied by m − i + 1, and is no smaller than those before it. With a level of
-    α for the adjusted values, the probability of even one false positive is at most α.
+    The i-th smallest of m p-values is multiplied by m − i + 1. Adjusted values never fall below those before them. With
+    a level of α for the adjusted values, the probability of any false positive is at most α.
     """
     m, largest = len(p_values), 0.0
     adjusted = [0.0] * m
@@ -266,5 +266,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _log_binomial(n: int, k: int) -> float:
-    """Return log P(K = k) for a fair coin thrown n times."""
+    """Return log P(K = k) for n tosses of a fair coin."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0)

@@ -1,11 +1,10 @@
-"""Every run ever made: SQLite beside a folder of arrays, safe against a crash at any instant.
+"""Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
 
-A run is one row, keyed by the hash of its spec under the version of the numbers that made it, and one .npz: what an
-older version made stays beside what this one makes, and answers nothing that is asked now. The file is written under a
-temporary name, fsynced and renamed, then the row is committed with the file's SHA-256, all under the write lock:
-whoever holds that lock knows that a file with a temporary name belongs to nobody. Nothing is overwritten: a run made
-again gets a file of its own name. Both are their owner's alone. What is read is taken as damaged or hostile until it is
-found whole.
+A run is one row, keyed by the hash of its spec under its results version, and one .npz file. Runs of older results
+versions are kept, but not reused. The file is written under a temporary name, synchronised and renamed. Then the row is
+committed with the file's SHA-256. All this happens under the write lock, so its holder knows that a file with a
+temporary name has no writer. Nothing is overwritten: a repeated run gets a new file. Only the owner may access both.
+Everything read is checked before it is trusted.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from slide_gui.text import counted
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport"]
 
 FORMAT = 2
-"""Version of the tables, kept as SQLite's user_version."""
+"""Version of the tables, stored as SQLite's user_version."""
 
-_APPLICATION = 0x534C4944  # "SLID", kept as SQLite's application_id
+_APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 _PART = re.compile(rf"{_FILE.pattern}\.part")
 _DROPPED = ("half",)
-"""Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
+"""Unused columns in stores of earlier versions. Their values follow from other columns."""
 _UNRECORDED = ("3", "2", "1")
-"""Versions of the numbers from before they were recorded."""
-_REMEDY = "the run has to be made again"
+"""Results versions from the time before they were recorded."""
+_REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
 _ADDED = tuple(column for column in COLUMNS if column.added)
@@ -60,23 +59,23 @@ CREATE TABLE runs (
 
 
 class DamagedRun(DataError):
-    """One run of a store that cannot be trusted; the others may be whole."""
+    """A damaged run of a store. Other runs may be intact."""
 
 
 @dataclass(frozen=True)
 class StoreReport:
-    """What `RunStore.check` found.
+    """The report of `RunStore.check`.
 
     Attributes
     ----------
     n_runs : int
-        Rows of the table, deleted runs among them.
+        Number of rows of the table, including deleted runs.
     faults : dict of str to str
-        Hash of a damaged run, or its number in the table where the hash cannot be read → what is wrong with it.
+        Hash of a damaged run, or its row number if the hash is unreadable → its fault.
     damage : tuple of str
-        What SQLite finds wrong with the file itself.
+        Faults that SQLite finds in the file itself.
     whole : tuple of int
-        Numbers in the table of the runs whose results can be saved, some of them with a damaged row.
+        Row numbers of the runs whose results can be saved, even if their row is damaged.
     """
 
     n_runs: int
@@ -86,38 +85,37 @@ class StoreReport:
 
 
 class RunStore:
-    """A store of runs, opened or made.
+    """A store of runs, opened or created.
 
-    One object belongs to one thread; several threads or processes each open their own on the same file.
+    Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
 
     Parameters
     ----------
     path : path-like
-        The SQLite file, or a symbolic link to it; the arrays go to a folder beside the file itself, with ``.arrays``
-        after its name.
+        The SQLite file, or a symbolic link to it. The arrays are in a folder with the file's name and ``.arrays``.
     read_only : bool
-        Only read: nothing is made or written, so that the store may stand on a medium that cannot be written to.
+        Only read. Nothing is created or written, so that the store can be on a read-only medium.
 
     Raises
     ------
     DataError
-        If the file is no store, damaged, or of a newer format.
+        If the file is not a store, is damaged, or has a newer format.
     OSError
-        If it cannot be opened or made.
+        If it cannot be opened or created.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         given = Path(path)
         self.path = given.resolve() if given.is_symlink() else given
         self.folder = _array_folder(self.path)
-        # Earlier versions kept the arrays of a store that was opened by a link beside the link; they are still read.
+        # Earlier versions stored the arrays of a store that was opened by a link next to the link. They are still read.
         self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
         self._saved: list[str] = []
         if not read_only:
             _make_folders(self.path.parent)
         self._db = Database(self.path, read_only=read_only)
         self.swept = 0
-        """Number of temporary files of interrupted saves that were removed."""
+        """Number of removed temporary files of interrupted saves."""
         try:
             self._check_kind(read_only)
             if not read_only:
@@ -129,7 +127,7 @@ class RunStore:
             raise
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def __enter__(self) -> Self:
@@ -146,7 +144,7 @@ class RunStore:
         return bool(self._db.rows("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)))
 
     def runs(self, *, deleted: bool = False) -> list[StoredRun]:
-        """Return the table of runs, oldest first; with the deleted ones if asked for.
+        """Return the table of runs, oldest first, optionally with deleted ones.
 
         Raises
         ------
@@ -158,17 +156,17 @@ class RunStore:
         return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
-        """Return the hashes that begin so, of deleted runs too, whatever else is wrong with their rows."""
+        """Return the hashes with this beginning, including deleted runs and damaged rows."""
         query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
         return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
 
     def stored(self, spec_hash: str) -> StoredRun:
-        """Return one line of the table, deleted or not.
+        """Return one row of the table, deleted or not.
 
         Raises
         ------
         KeyError
-            If there is none.
+            If it does not exist.
         DataError
             If it is damaged.
         """
@@ -178,12 +176,12 @@ class RunStore:
         return self._line(row)
 
     def load(self, spec_hash: str) -> RunResult:
-        """Return a whole result, checked against what was recorded of it.
+        """Return a complete result, checked against its row.
 
         Raises
         ------
         KeyError
-            If there is no such run.
+            If the run does not exist.
         DamagedRun
             If its arrays are missing or altered, or the row is damaged.
         DataError
@@ -197,14 +195,14 @@ class RunStore:
         return result
 
     def take(self, spec: RunSpec) -> RunResult:
-        """Return the result of a spec, as `load` does; a run that was deleted is in the table again."""
+        """Return the result of a spec as `load` does. A deleted run is restored."""
         result = self.load(spec.hash)
         if self.stored(spec.hash).deleted:
             self.delete([spec.hash], undo=True)
         return result
 
     def check(self) -> StoreReport:
-        """Check the file and every run in it, row by row, however damaged the others are."""
+        """Check the file and every run in it, row by row, even if other rows are damaged."""
         damage = self._db.damage()
         faults: dict[str, str] = {}
         whole = []
@@ -228,26 +226,26 @@ class RunStore:
         return StoreReport(len(rows), faults, damage, tuple(whole))
 
     def save_whole(self, path: str | os.PathLike[str]) -> int:
-        """Save the runs whose results are whole to a new store, each with as much of its row as can be read.
+        """Save the undamaged results to a new store, each with the readable part of its row.
 
         Parameters
         ----------
         path : path-like
-            Of the new store; nothing may be there.
+            Path of the new store, which must not exist.
 
         Returns
         -------
         int
-            How many were saved.
+            Number of saved runs.
 
         Raises
         ------
         FileExistsError
-            If something is there.
+            If the path exists.
         """
         target = Path(path)
         if target.exists() or _array_folder(target).exists():
-            raise FileExistsError(None, "is there already; name a new store", str(target))
+            raise FileExistsError(None, "exists; name a new store", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -262,19 +260,19 @@ class RunStore:
     # Writing
 
     def save(self, result: RunResult) -> None:
-        """Keep a result, durably once this returns.
+        """Save a result durably.
 
-        A run that is there already stays as it is, but is no longer deleted; one that is damaged is replaced.
+        An existing run stays unchanged, but is restored if it was deleted. A damaged one is replaced.
 
         Raises
         ------
         ValueError
-            If the run has an estimator that no file may name, so that it could not be read again.
+            If the run has an estimator that files may not name, so that it could not be read again.
         DataError
-            If the store is damaged; nothing is written then.
+            If the store is damaged. Nothing is written then.
         OSError
-            If the disk is full or cannot be written to, or the store was removed or replaced since it was opened; the
-            runs that this object saved, and this one, are then in a new store that the message names.
+            If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
+            case this result and those saved before are in a new store that the message names.
         """
         line = StoredRun.of(result, time.time())
         try:
@@ -285,7 +283,7 @@ class RunStore:
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
-        """Save a result and those saved before it to a new store; return a sentence that names it."""
+        """Save a result and those saved before it to a new store, and return a sentence that names it."""
         names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
         try:
             target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
@@ -296,11 +294,11 @@ class RunStore:
                 new._keep(result, line)
                 n = len(new.runs())
         except (OSError, StopIteration, DataError):
-            return "the runs made since could not be saved elsewhere"
-        return f"{counted(n, 'run')} made since {'was' if n == 1 else 'were'} saved to {target}"
+            return "the runs computed since could not be saved elsewhere"
+        return f"{counted(n, 'run')} computed since {'was' if n == 1 else 'were'} saved to {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
-        """Keep a result with its line of the table."""
+        """Save a result with its row of the table."""
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -323,10 +321,10 @@ class RunStore:
                 raise
 
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
-        """Hide runs from the table, or with `undo` show them again; return those that this call changed.
+        """Hide runs from the table, or show them again with `undo`. Return the runs that this call changed.
 
-        Their data stay, so that a sweep that needs one takes it back. A run that another process deleted before is not
-        among those returned: to undo this deletion, pass what it returned.
+        Their data stay, so that a sweep can reuse them. Runs that another process deleted before are not returned. To
+        undo this deletion, pass the returned hashes.
         """
         change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
@@ -338,18 +336,18 @@ class RunStore:
         Parameters
         ----------
         tags : sequence of str
-            Its new tags.
+            New tags.
         seen : sequence of str, optional
-            The tags that were edited. Tags that another process added or removed since stay added or removed; without
-            `seen`, `tags` replace whatever is there.
+            Tags before the edit. Tags that another process added or removed since stay added or removed. Without
+            `seen`, `tags` replace all existing tags.
 
         Raises
         ------
         ValueError
-            If a tag is empty or holds a comma.
+            If a tag is empty or contains a comma.
         """
         if any(not tag.strip() or "," in tag for tag in tags):
-            raise ValueError(f"tags are {tags!r}; each must be a word or more without a comma")
+            raise ValueError(f"tags are {tags!r}; each must be non-empty text without a comma")
         with self._db.writing():
             if seen is not None:
                 rows = self._db.rows("SELECT tags FROM runs WHERE hash = ?", (spec_hash,))
@@ -359,32 +357,32 @@ class RunStore:
                     tags = [*left, *(tag for tag in tags if tag not in seen and tag not in left)]
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
-    # Inside: what the file is
+    # Kind of file
 
     def _check_kind(self, read_only: bool) -> None:
-        """Refuse what is no store, or one that does more than hold a table."""
-        # In this order, for another thread or process may just be making it: files come after the table, and whose the
-        # table is, is written with it.
+        """Refuse a file that is not a store, or a database with more than plain tables."""
+        # Read in this order, because another thread or process may just be creating the store: array files come after
+        # the table, and the application ID is written together with the table.
         arrays = self._array_files(_FILE, _PART)
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if not schema and not read_only and not arrays:
             return
         if not schema:
-            said = "is empty, which no store of runs is; put a copy back"
+            said = "is empty, so it is not a run store; restore a copy"
             if arrays:
-                said += f", or move the arrays beside it away ({self.folder})"
+                said += f", or move its folder of arrays away ({self.folder})"
             raise DataError(said, str(self.path))
         if application != _APPLICATION:
             raise DataError("is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                (f"a store of format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it"),
+                (f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it"),
                 str(self.path),
             )
         plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError("is no plain table of runs; put a copy back", str(self.path))
+            raise DataError("is not a plain table of runs; restore a copy", str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -401,16 +399,16 @@ class RunStore:
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
-        """Return the columns of the table, those that earlier versions lack among them only if asked for."""
+        """Return the columns of the table. `whole` requires those that stores of earlier versions lack, too."""
         columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
-            raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
+            raise DataError(f"is damaged (its table has no column {missing}); restore a copy", str(self.path))
         return columns
 
     def _add_columns(self) -> None:
-        """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
+        """Add the columns that a store of an earlier version lacks. That version can still read and write it."""
         with self._db.writing():
             before = self._check_columns(whole=False)
             for column in _ADDED:
@@ -424,14 +422,14 @@ class RunStore:
                     filled = (*(row[column.name] for column in _ADDED), spec_hash)
                     self._db.write(f"UPDATE runs SET {values} WHERE hash = ?", filled)
 
-    # Inside: rows
+    # Rows
 
     def _named(self, names: Sequence[str]) -> str:
-        """Return columns for a query, with NULL for those that an earlier version did not make."""
+        """Return columns for a query, with NULL for those that the store lacks."""
         return ", ".join(name if name in self._columns else f"NULL AS {name}" for name in names)
 
     def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
-        """Return all of a row as it stands, nothing of it checked."""
+        """Return a row with all its columns, unchecked."""
         names = (*_NAMES, *_FILES)
         rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
         return dict(zip(names, rows[0], strict=True)) if rows else None
@@ -450,7 +448,7 @@ class RunStore:
         )
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
-        """Refuse a row that says something else than its result."""
+        """Refuse a row that disagrees with its result."""
         expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
         if row["generated"] and isinstance(row["data"], str):
             row = row | {"data": unmarked(row["data"], generated=True)}
@@ -460,7 +458,7 @@ class RunStore:
             raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
-        """Return the result that a row and its file hold, by their checksum."""
+        """Return the result of a row and its file, after checking their checksum."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
@@ -469,7 +467,7 @@ class RunStore:
         place = str(file)
         content = _content(file)
         if _sha256(content, document) != recorded:
-            raise DamagedRun(f"altered since it was written; {_REMEDY}", place)
+            raise DamagedRun(f"was altered after it was written; {_REMEDY}", place)
         try:
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
@@ -478,10 +476,10 @@ class RunStore:
             return result
         except (ValueError, RecursionError) as error:
             said = str(error).removeprefix(f"{place}: ")
-            raise DamagedRun(f"damaged ({said}); {_REMEDY}", place) from None
+            raise DamagedRun(f"is damaged ({said}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
-        """Return the number of every row that the table or an index still tells of, with its hash or nothing."""
+        """Return the number of every row in the table or an index, with its hash or an empty text."""
         hashes: dict[int, str] = {}
         for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
             for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
@@ -492,10 +490,10 @@ class RunStore:
                 hashes.setdefault(number, "")
         return dict(sorted(hashes.items()))
 
-    # Inside: files
+    # Array files
 
     def _array_files(self, *kinds: re.Pattern[str]) -> set[str]:
-        """Return the names in the folder of these kinds, which only a store gives."""
+        """Return the names of these kinds in the folder. Only a store uses such names."""
         try:
             with os.scandir(self.folder) as entries:
                 return {entry.name for entry in entries if any(kind.fullmatch(entry.name) for kind in kinds)}
@@ -503,14 +501,14 @@ class RunStore:
             return set()
 
     def _sweep_parts(self) -> int:
-        """Remove the temporary files of writers that were killed, and return their number.
+        """Remove the temporary files of killed writers, and return their number.
 
-        Complete arrays without a row are never removed: after an older copy of the store was put back they are the runs
-        of the newer copy. They do no harm, since every save gives its file a new random name.
+        Complete arrays without a row are never removed: after an older copy of the store was restored, they belong to
+        the newer copy. They do no harm, because every save gives its file a new random name.
         """
         if not self._array_files(_PART):
             return 0
-        with self._db.writing():  # nobody is writing one now
+        with self._db.writing():  # no other writer has a temporary file now
             parts = self._array_files(_PART)
             for name in parts:
                 os.unlink(self.folder / name)
@@ -537,12 +535,12 @@ class RunStore:
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
-    """Return the hash of what a row's document was asked, under a version of the numbers."""
+    """Return the hash of the spec in a row's document, under a results version."""
     return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
 def _unrecorded(row: dict[str, Any]) -> str:
-    """Return the version of the numbers of a run that does not record it, by its hash."""
+    """Return the results version of a run that does not record it, derived from its hash."""
     known = [str(RESULTS_VERSION), *_UNRECORDED]
     return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
 
@@ -552,7 +550,7 @@ def _array_folder(path: Path) -> Path:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system lets folders be synced."""
+    """Make a rename durable, if the system allows folders to be synchronised."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -563,21 +561,21 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _make_folders(folder: Path) -> None:
-    """Make a folder and those above it, as far as they are missing, their owner's alone."""
+    """Create a folder and its missing parents, accessible by the owner only."""
     if not folder.exists():
         _make_folders(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _content(file: Path) -> bytes:
-    """Return the bytes of a file of arrays, if it is one that can be read whole."""
+    """Return the content of an array file, if it is a regular file of acceptable size."""
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedRun(f"is no file; {_REMEDY}", str(file))
+            raise DamagedRun(f"is not a file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
             raise DamagedRun(
-                f"is of {status.st_size} bytes, more than the arrays of any run; {_REMEDY}",
+                f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}",
                 str(file),
             )
         return file.read_bytes()

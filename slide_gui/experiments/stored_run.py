@@ -1,7 +1,7 @@
-"""A line of the table of runs: each of its columns said once.
+"""Columns of the table of runs, each defined once.
 
-From the fields of `StoredRun` the store makes its SQL table and the CSV its head, each with how it is read off a
-result; from `SHOWN` the window and the command line make theirs. A column more is a line or two here.
+The fields of `StoredRun` define the SQL table of the store and the header of the CSV, and how each value is read from a
+result. `SHOWN` defines the tables of the window and the command line. A new column takes one or two lines here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, f
 __all__ = ["COLUMNS", "READABLE", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
 
 _END = 253402300800.0  # the year 10000, in seconds since 1970
-_FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # as `HeldOut` says it in English
+_FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # text of `HeldOut` in stores
 _SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,9})?) % held out, seed (\d{1,10})", re.ASCII)
 
 
@@ -39,10 +39,10 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
     Parameters
     ----------
     of_result : callable or None
-        Reads it off a result; None for what the store alone knows.
+        Reads the value from a result. None for values that only the store has.
     added : bool
-        Stores made by earlier versions lack it: it is added there and filled from the results, and is None where one
-        of those cannot be read.
+        True if stores of earlier versions lack the column. It is then added to them and filled from the results, with
+        None for unreadable ones.
     """
     metadata = {"of_result": of_result, "added": added}
     return field(default=None, metadata=metadata) if added else field(metadata=metadata)
@@ -50,46 +50,46 @@ def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False)
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A line of the table of runs; the fields are columns of the SQL table, in this order.
+    """A row of the table of runs. The fields are the columns of the SQL table, in this order.
 
     Attributes
     ----------
     hash : str
-        Of the spec, under the version of the numbers.
+        Hash of the spec, under the results version.
     data, fingerprint : str
         Name of the data set and SHA-256 of its contents.
     generated : bool
-        Whether a generator made the data.
+        True if the data are generated.
     method, noise, depth, split, seed, training, evaluate
         As in `RunSpec`.
     error : float
-        On the rows judged, and
+        Error on the evaluated rows.
     n_test : int
-        how many they are.
+        Number of evaluated rows.
     validation_error : float or None
-        On the split's 20 %.
+        Error on the split's 20 %.
     seconds : float
-        That the run took.
+        Duration of the run.
     created : float
-        When it was kept first, in seconds since 1970.
+        Time of the first save, in seconds since 1970.
     tags : tuple of str
-        A person's words.
+        The user's tags.
     deleted : bool
-        Hidden from the table.
+        True if hidden from the table.
     C : float or None
-        Trade-off of the classifier; None where it is not known.
+        Trade-off of the classifier. None if unknown.
     n_support : int or None
         Number of its support vectors.
     numerics : str or None
-        The version of the numbers that it was made by; None where it is not known.
+        Results version. None if unknown.
     chosen_by : str or None
-        What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
+        Criterion or guard that selected the widths. Empty if they were not learned, None if unknown.
     held_out : str or None
-        How the test part was taken from rows that had none, in words; empty where it came with the data.
+        Rule that held out the test set, in words. Empty if the data have their own test set.
     setting : str or None
-        What the run has in common with others on one curve, as `Setting.text`; None where it is not known.
+        The common setting of runs on one curve, as `Setting.text`. None if unknown.
     row_errors : bytes or None
-        The errors by row, as `statistics.row_errors` packs them; None where they are not known.
+        Errors by row, packed by `statistics.row_errors`. None if unknown.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -122,18 +122,18 @@ class StoredRun:
     def of(
         cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
     ) -> StoredRun:
-        """Return the line of a result, with what the store alone knows."""
+        """Return the row of a result, with the values that only the store has."""
         values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
         return cls(**values, created=created, tags=tags, deleted=deleted)
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Return the line that a row of the SQL table holds; what else the row has is not looked at.
+        """Return the values of a row of the SQL table. Other columns of the row are ignored.
 
         Raises
         ------
         ValueError
-            If a value cannot be one of its column; it is named.
+            If a value is invalid for its column, which the message names.
         """
         values = {column.name: row[column.name] for column in COLUMNS}
         bad = _wrong_type(tuple(map(type, values.values())))
@@ -157,47 +157,47 @@ class StoredRun:
         return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
 
     def with_tags(self, text: str) -> StoredRun:
-        """Return the line with the tags that a person wrote, separated by commas."""
+        """Return the row with the user's tags, separated by commas."""
         return replace(self, tags=tags_of(text))
 
     @property
     def is_current(self) -> bool:
-        """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
+        """True if this program would compute the same numbers, so that the run can be reused."""
         return is_current(self.numerics)
 
     @cached_property
     def rate(self) -> ErrorRate:
-        """The error with its 95 % interval."""
+        """The error with its 95 % confidence interval."""
         return ErrorRate.of_run(self.error, self.n_test)
 
     @property
     def title(self) -> str:
-        """Name of the data for people."""
+        """Display name of the data."""
         return dataset_title(self.data, self.generated)
 
     @property
     def method_name(self) -> str:
-        """Name of the method for people."""
+        """Display name of the method."""
         return METHODS[self.method].text if self.method in METHODS else self.method
 
     @property
     def split_name(self) -> str:
-        """Which rows were trained on, what took the place of a test part, and judged where it was not that."""
+        """Training rows, rule that held out the test set, and evaluation rows if these are not the test set."""
         return _split_name(self.training, self.split, self.held_out, self.evaluate)
 
     @property
     def date(self) -> str:
-        """When it was kept first, in local time."""
+        """Time of the first save, in local time."""
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created))
 
     @property
     def note(self) -> str:
-        """Why it counts less than others; empty where it does not."""
+        """Reason why the run is not reused, empty if it is."""
         return _note(self.numerics)
 
     @property
     def tip(self) -> str:
-        """What a person wants to know of it, in a few lines."""
+        """Summary of the run in a few lines, for a tooltip."""
         widths = describe_widths(self.chosen_by or "")
         what = f"{self.method_name} on {self.title}, {self.date}"
         lines = (what, str(self.rate), widths[:1].upper() + widths[1:], _divided(self.held_out or "")[1], self.note)
@@ -205,7 +205,7 @@ class StoredRun:
 
     @property
     def words(self) -> str:
-        """What a filter searches, in small letters; noise, depth and seed by name."""
+        """Text that filters search, in lower case, with noise, depth and seed by name."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
@@ -217,7 +217,7 @@ class StoredRun:
 def _note(version: str | None) -> str:
     if is_current(version):
         return ""
-    return f"Version {version or 'unknown'} of the numbers: answers nothing asked now"
+    return f"Computed by results version {version or 'unknown'}: not reused for new requests"
 
 
 @lru_cache(maxsize=512)
@@ -231,7 +231,7 @@ def _split_name(training: str, split: int, held_out: str | None, evaluate: str) 
 
 @lru_cache(maxsize=64)
 def _divided(held_out: str) -> tuple[str, str]:
-    """Return what the store says of rows held out as it is said in a column, and whole."""
+    """Return the stored text on held-out rows as a short form for a column and as a full form."""
     if said := _FOLD.fullmatch(held_out):
         fold, folds, seed = map(int, said.groups())
         whole = HeldOut(seed=seed, folds=folds, fold=fold - 1)
@@ -247,7 +247,7 @@ def tags_of(text: str) -> tuple[str, ...]:
 
 
 def is_time(created: object) -> bool:
-    """Whether a value can be seconds since 1970."""
+    """Return True if a value can be seconds since 1970."""
     return isinstance(created, (int, float)) and 0.0 <= created < _END
 
 
@@ -258,15 +258,15 @@ class Column:
     Attributes
     ----------
     name : str
-        Of the column and of the field of `StoredRun`.
+        Name of the column and of the field of `StoredRun`.
     sql : str
-        Its type there.
+        Its SQL type.
     types : frozenset of type
-        Of a value that SQLite gives back; it keeps anything anywhere.
+        Types of its values. They are checked on reading, because SQLite accepts any type in any column.
     of_result : callable or None
-        Reads it off a result.
+        Reads the value from a result.
     added : bool
-        Whether stores made by earlier versions lack it.
+        True if stores of earlier versions lack it.
     """
 
     name: str
@@ -286,7 +286,7 @@ class Column:
 
     @staticmethod
     def to_sql(value: Any) -> Any:
-        """Return a field's value as SQLite keeps it."""
+        """Return a field's value as SQLite stores it."""
         if isinstance(value, tuple):
             return ",".join(value)
         return int(value) if isinstance(value, bool) else value
@@ -301,10 +301,10 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "bytes": ("BLOB", (bytes,)),
 }
 COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
-"""Of the SQL table, `hash` first."""
+"""Columns of the SQL table, `hash` first."""
 
 READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
-"""The columns that are printed and exported."""
+"""The printed and exported columns."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
@@ -312,7 +312,7 @@ _FLAGS = tuple(described.name for described in fields(StoredRun) if described.ty
 
 @lru_cache(maxsize=256)
 def _wrong_type(types: tuple[type, ...]) -> str | None:
-    """Return the first column of a row that has a value of a wrong type; a table of thousands has few kinds of rows."""
+    """Return the first column with a value of a wrong type. Cached: rows have few distinct types."""
     return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
 
 
@@ -321,40 +321,40 @@ def _known(value: int | None) -> str:
 
 
 SHOWN = (
-    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn("Made", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
         "Data", "The data set; gen.: generated", lambda r: r.data,
         lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
-    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name),
+    TextColumn("Method", "Representation and classifier", lambda r: r.method, lambda r: r.method_name),
     TextColumn(
-        "Noise", "1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
+        "Noise", "Noise level 1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
         lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
     ),
     TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split",
-        ("Which random 80 % was trained on; whole: all training samples; "
-            "25 %, fold: what took the place of a test part; val.: judged on the other 20 %"),
+        ("The random 80 % that was trained on; whole: all training samples; "
+            "25 %, fold: rule that held out the test set; val.: evaluated on the other 20 %"),
         lambda r: r.split_name, lambda r: r.split_name,
     ),
-    TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Seed", "Seed of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
     TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
-        "95 %", "Interval of the error, per cent", lambda r: r.rate.high - r.rate.low,
+        "95 %", "95 % confidence interval of the error, in per cent", lambda r: r.rate.high - r.rate.low,
         lambda r: r.rate.interval, "00.00–00.00",
     ),
-    TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn("n test", "Number of test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
         "C", "Penalty of the SVM", lambda r: r.C,
         lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
     ),
     TextColumn(
-        "n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
+        "n SV", "Number of support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
     ),
     TextColumn(
-        "Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
+        "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
     ),
-    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
+    TextColumn("Tag", "Your own tags (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
 )  # fmt: skip
-"""The columns of the table that people see; the last one is the one that they write."""
+"""The columns of the displayed table. The user can edit the last one."""

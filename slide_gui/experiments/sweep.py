@@ -1,4 +1,4 @@
-"""Running a sweep: what the store holds is taken, what is missing is run and kept at once, point by point."""
+"""Run a sweep: take results from the store, compute the missing ones, and store each as it completes."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ from slide_gui.text import about, count, counted
 
 __all__ = ["Pause", "SweepPlan", "SweepState", "answers_of", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
 
-_LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
+_LOOK = 0.05  # seconds between two checks whether a paused sweep is resumed or cancelled
 
 
 def stored_or_run(
     dataset: Dataset, spec: RunSpec, store: RunStore, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
 ) -> RunResult:
-    """Return the result of a run: the store's where it holds one that can be trusted, else it is run and kept.
+    """Return the result of a run from the store, or compute and store it.
 
-    Runs that it starts from are answered so before it. A result that was deleted is in the table again.
+    The runs that it starts from are treated in the same way before it. A deleted result is restored.
 
     Parameters
     ----------
     spec : RunSpec
-        Checked.
+        A checked spec.
     store : RunStore
-        Opened by this thread.
+        Store opened by this thread.
     progress : Progress
-        Told what `run` tells, of each run from 0 to 1.
+        Receives the reports of `run`, with each run from 0 to 1.
     reuse : Reuse, optional
-        What is shared with other runs on the same data.
+        Data shared with other runs on the same data set.
 
     Raises
     ------
     DataError
-        If the data are not those of the spec, or do not allow it, or the store is damaged.
+        If the data are not those of the spec, or are unsuitable, or the store is damaged.
     Cancelled
         By the progress.
     """
@@ -75,20 +75,20 @@ def answers_of(
     cluster: Cluster | None = None,
     may_begin: Callable[[], bool] = lambda: True,
 ) -> Generator[RunResult, None, None]:
-    """Yield the result of each run: here one after the other, on a cluster as they come back.
+    """Yield the result of each run, one after the other in this process, or as they complete on a cluster.
 
     Parameters
     ----------
     specs : sequence of RunSpec
-        Checked, no two of one hash.
+        Checked specs with different hashes.
     store : RunStore, optional
-        Opened by this thread; holds results, or keeps them as they come.
+        Store opened by this thread. Its results are reused, and new ones saved.
     progress : Progress
-        Told how far the runs are that are under way, 1 for each; here also what `run` tells.
+        Receives the sum of the fractions of the active runs. In this process it also receives the reports of `run`.
     reuse : Reuse, optional
-        What runs of this process share.
+        Data shared by the runs of this process.
     may_begin : callable
-        Of a cluster: returns whether further runs may be begun now.
+        Returns True if further runs on a cluster may start now.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def answers_of(
 
 
 class Pause:
-    """Holds a sweep at its next report of progress until it may go on; may be set from any thread."""
+    """Pauses a sweep at its next progress report. Any thread may set it."""
 
     def __init__(self) -> None:
         self._running = threading.Event()
@@ -115,44 +115,44 @@ class Pause:
 
     @property
     def paused(self) -> bool:
-        """Whether the sweep is held."""
+        """True if the sweep is paused."""
         return not self._running.is_set()
 
     def pause(self) -> None:
-        """Hold it."""
+        """Pause the sweep."""
         self._running.clear()
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume the sweep."""
         self._running.set()
 
     def wait(self, seconds: float) -> bool:
-        """Wait at most so long; return whether it may go on."""
+        """Wait up to `seconds`, and return True if the sweep may continue."""
         return self._running.wait(seconds)
 
 
 @dataclass(frozen=True, eq=False)
 class SweepState:
-    """Everything known of a sweep so far.
+    """The state of a sweep.
 
     Attributes
     ----------
     points : tuple of SweepPoint
-        All of them, in order.
+        All points, in order.
     done : tuple of PointResult
-        Those that are answered, in order.
+        Results so far, in order.
     current : SweepPoint or None
-        The one that is being run, and
+        The active point.
     live : RunProgress or None
-        what can be seen of it; None of runs on a cluster, of which several are under way.
+        State of its run. None on a cluster, where several runs are active.
     seconds_left : float or None
-        None until something was measured.
+        Estimated remaining seconds. None until a run was measured.
     faults : tuple of str
-        Stored runs that could not be trusted and were made again.
+        Messages about damaged stored runs that were repeated.
     chosen : tuple of PointResult
-        Of those done, what was chosen by validation error, and
+        Results selected by validation error.
     final : tuple of PointResult
-        what each had on the test part, trained again on the whole training part; as far as it is answered.
+        Their results on the test set after training again on the whole training set, as far as completed.
     """
 
     points: tuple[SweepPoint, ...]
@@ -167,16 +167,16 @@ class SweepState:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """What a sweep will cost.
+    """The size of a sweep.
 
     Attributes
     ----------
     n_runs, n_stored : int
-        All its runs, and those of them that the store holds.
+        Number of all its runs, and of those in the store.
     seconds : float
-        For the others, about.
+        Estimated seconds for the others.
     measured : bool
-        Whether runs on the same data were measured, so that the seconds are this computer's.
+        True if runs on the same data were measured on this computer.
     """
 
     n_runs: int
@@ -187,21 +187,21 @@ class SweepPlan:
     def __str__(self) -> str:
         runs = counted(self.n_runs, "run")
         if self.n_stored == self.n_runs:
-            return f"{runs}, all already there"
-        there = f"{count(self.n_stored)} already there" if self.n_stored else ""
-        guessed = "" if self.measured else "before any was measured on these data"
+            return f"{runs}, all already stored"
+        there = f"{count(self.n_stored)} already stored" if self.n_stored else ""
+        guessed = "" if self.measured else "estimated without measured runs on these data"
         return ", ".join(filter(None, (runs, there, about(self.seconds), guessed)))
 
 
 def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
-    """Say what a sweep will cost, its last runs on the test part included.
+    """Return the size of a sweep, including its final runs on the test set.
 
     Parameters
     ----------
     dataset : Dataset
-        The one of the sweep.
+        Data set of the sweep.
     stored : sequence of StoredRun
-        What the store holds.
+        Runs in the store.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def _points(sweep: SweepSpec, dataset: Dataset) -> tuple[SweepPoint, ...]:
 
 
 def _n_last(sweep: SweepSpec, points: Sequence[SweepPoint]) -> int:
-    """Return how many runs on the test part end a sweep: one for each fold, or for each split and seed of each."""
+    """Return the number of final runs on the test set: one per fold, or one per fold, split and seed."""
     if sweep.choose == "none":
         return 0
     many = {(point.fold, *((point.split, point.seed) if sweep.choose == "each" else ())) for point in points}
@@ -248,30 +248,30 @@ def run_sweep(
     pause: Pause | None = None,
     cluster: Cluster | None = None,
 ) -> SweepState:
-    """Answer all points of a sweep, on every fold where the data are dealt into folds, and judge what it chooses.
+    """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
 
-    Each result is kept before the next point begins, so that after a crash, a kill or a cancellation the same call
-    goes on where it was. The results are the same to the bit, however often it was broken off.
+    Each result is stored before the next point starts, so after a crash, a kill or a cancellation the same call
+    resumes. Interruptions do not change any bit of the results.
 
     Parameters
     ----------
     store : RunStore
-        Opened by this thread.
+        Store opened by this thread.
     progress : Progress
-        Told a `SweepState`.
+        Receives a `SweepState`.
     pause : Pause, optional
-        Holds the sweep within about 0.1 s; on a cluster, no further run is begun.
+        Pauses the sweep within about 0.1 s. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
-        Makes the runs in place of this process.
+        Computes the runs in place of this process.
 
     Raises
     ------
     DataError
-        If the data are not those of the sweep, or do not allow it.
+        If the data are not those of the sweep, or are unsuitable.
     ValueError
         If the sweep is empty or out of range.
     ClusterError
-        If the cluster is lost; what came back is kept.
+        If the cluster is lost. Completed results are stored.
     Cancelled
         By the progress.
     """
@@ -315,10 +315,9 @@ def run_points(
     cost: CostModel | None = None,
     cluster: Cluster | None = None,
 ) -> SweepState:
-    """Answer some points, as `run_sweep` does; neighbours that the store does not hold are run and kept, too.
+    """Compute points as `run_sweep` does. Missing neighbours are computed and stored, too.
 
-    What they share with other runs on the same data goes through `reuse`, unless a cluster makes them; what runs take
-    is added to `cost`.
+    Runs of this process share data through `reuse`. The durations of all runs are added to `cost`.
     """
     reuse = Reuse(deepest=max((point.depth for point in points), default=0)) if reuse is None else reuse
     pause, cost = Pause() if pause is None else pause, CostModel() if cost is None else cost
@@ -346,7 +345,7 @@ class _Sweep:
         self._left: list[SweepPoint] = []
         self._kinds: dict[str, RunKind] = {}
         self._shape = RunShape.of(dataset)
-        self._begun = time.monotonic()  # the run that is under way
+        self._begun = time.monotonic()  # start of the active run
 
     def run(self) -> SweepState:
         self._take_stored()
@@ -372,7 +371,7 @@ class _Sweep:
         return self._state
 
     def _begin(self) -> None:
-        """Say which point comes next; on a cluster, several do."""
+        """Report the next point. On a cluster, several are active."""
         if self._left:
             self._begun = time.monotonic()
             current = self._left[0] if self._cluster is None else None
@@ -380,7 +379,7 @@ class _Sweep:
             self._report(0.0)
 
     def _take_stored(self) -> None:
-        """Take what the store holds; whatever is damaged there counts as missing, and is reported."""
+        """Take the stored results. Damaged ones count as missing and are reported."""
         asked: set[str] = set()
         for point in self._state.points:
             spec_hash = point.spec.hash
@@ -400,7 +399,7 @@ class _Sweep:
                 self._answer(result)
 
     def _answer(self, result: RunResult) -> None:
-        """Give a result to all points it answers, in their order."""
+        """Assign a result to all points of its run, in the order of the points."""
         self._n_answered += 1
         answers = [PointResult.of(point, result) for point in self._state.points if point.spec.hash == result.spec.hash]
         place = {id(point): number for number, point in enumerate(self._state.points)}
@@ -414,13 +413,13 @@ class _Sweep:
         return self._kinds[spec_hash]
 
     def _seen(self, fraction: float, payload: object) -> None:
-        """Take in what the current run reports."""
+        """Record a report of the active run."""
         if isinstance(payload, RunProgress):
             self._state = replace(self._state, live=payload)
         self._report(fraction, payload is not None)
 
     def _report(self, fraction: float, news: bool = True) -> None:
-        """Report the share of the work done, by the cost model, and wait while paused."""
+        """Report the fraction of completed runs with the estimated remaining seconds, and wait while paused."""
         spent = time.monotonic() - self._begun if self._cluster is None else 0.0
         seconds = self._cost.left([self._kind(point) for point in self._left], fraction, spent)
         if self._cluster is not None:

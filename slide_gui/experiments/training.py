@@ -1,4 +1,4 @@
-"""Training the classifier of a run: widths learned, widths by a grid, or another classifier in the SVM's place."""
+"""Train the SVM of a run, with learned widths or widths selected from a grid."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["grid_rows", "model_of", "train_svm"]
 
 Indices = NDArray[np.intp]
 
-_GRID_ROWS = 10_000  # rows of a grid search
+_GRID_ROWS = 10_000  # largest number of rows of a grid search
 
 
 def train_svm(
@@ -36,18 +36,18 @@ def train_svm(
     *,
     row_groups: Indices | None = None,
 ) -> tuple[SvmModel, Classifier]:
-    """Choose widths and C as the method says, and train.
+    """Select widths and C as the method requires, and train.
 
     Parameters
     ----------
     Z : ndarray of shape (n, k)
-        The representation of the rows trained on.
+        Representation of the training rows.
     groups : int or tuple of int
         Blocks of the columns of Z, with one width each.
     spec : RunSpec
-        Its method says whether widths are learned, or one global width and C chosen by cross-validation.
+        Its method determines whether widths are learned, or one global width and C are selected by cross-validation.
     neighbour : RunResult or None
-        A run to start from.
+        Run to start from.
     row_groups : ndarray of int, shape (n,), or None
         The group of each row; no split for selecting widths and C separates rows of one group.
     """
@@ -80,7 +80,7 @@ def _from_neighbour(
 
 
 def grid_rows(svm: SvmParameters) -> int:
-    """Return on how many rows a grid is searched, at most."""
+    """Return the largest number of rows of a grid search."""
     return min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
 
 
@@ -120,7 +120,7 @@ def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoi
 
 
 def model_of(classifier: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
-    """Return the model that a classifier was, with its support vectors embedded again."""
+    """Return the SVM of a stored classifier, with its support vectors embedded again."""
     return SvmModel(
         embedding,
         vectors,

@@ -1,4 +1,4 @@
-"""What SLIDE makes of a person's data in about a minute: a quick sweep, a choice on validation rows, one sentence."""
+"""A trial of SLIDE on the user's data in about a minute: a quick sweep, a selected setting, one sentence."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ _GRIDS = (
     ((0.2, 0.5), (0, 1, 2), 1),
     ((0.3,), (0, 1), 1),
 )
-"""Noises, depths and how many splits, the smaller ones where rows or columns are many."""
+"""Noise levels, depths and numbers of splits. Smaller grids are used for data with many rows or columns."""
 _FEWEST_LABELS, _MOST_JUDGED = 500, 10_000
 
 
 @dataclass(frozen=True, eq=False)
 class Rival:
-    """A simpler model, its own noise chosen on validation, judged on the same rows.
+    """A simpler model on the same rows, with its own noise level selected on validation rows.
 
     Attributes
     ----------
     p_value : float
-        McNemar's exact test against what was chosen, corrected by Holm for the rivals there are.
+        McNemar's exact test against the selected model, corrected by Holm's method for all rivals.
     """
 
     result: RunResult
@@ -58,29 +58,29 @@ class Rival:
 
     @property
     def name(self) -> str:
-        """What it is called in the sentence."""
+        """Name in the sentence."""
         depth = self.result.spec.stack.depth
         return f"depth {depth}" if depth else "the raw input"
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What came out.
+    """The result of a trial.
 
     Attributes
     ----------
     sweep : SweepSpec
-        The points that were compared on validation rows, and
+        The points compared on validation rows.
     answers : tuple of PointResult
-        what each had there.
+        Their results on validation rows.
     result : RunResult
-        The chosen noise and depth, trained on the training part and judged once, on the rows held out.
+        The selected noise and depth, trained on the training set and evaluated once, on the held-out rows.
     rivals : tuple of Rival
-        Shallower ones; the raw input is one of them unless it was chosen.
+        Models with fewer layers. They include the raw input unless it was selected.
     guess : float
-        Error of always saying the largest class.
+        Error of always predicting the largest class.
     guessed : str
-        That class.
+        Name of that class.
     """
 
     sweep: SweepSpec
@@ -93,30 +93,30 @@ class Trial:
 
     @property
     def sentence(self) -> str:
-        """What was chosen, its error with the 95 % interval, and whether simpler models are told apart from it."""
+        """The selected setting, its error with the 95 % interval, and its comparison with simpler models."""
         stack, rate = self.result.spec.stack, self.result.rate
         chosen = f"noise {stack.noise:g}, depth {stack.depth}" if stack.depth else "the raw input, no layer"
         parts = [f"{chosen}: {_error(rate)} on {counted(rate.n, 'held-out row')}"]
         parts += [_told_apart(rival, self.result) for rival in self.rivals]
         if rate.low <= self.guess <= rate.high or rate.error > self.guess:
-            parts.append(f"no better than always saying {self.guessed} ({fixed(100 * self.guess, 1)} %)")
+            parts.append(f"no better than always predicting {self.guessed} ({fixed(100 * self.guess, 1)} %)")
         if self.result.n_train < self.n_rows:
             parts.append(f"trained on {count(self.result.n_train)} of {count(self.n_rows)} rows")
         return "; ".join(parts)
 
     @property
     def details(self) -> str:
-        """How it came about, in one line."""
+        """The procedure of the trial, in one line."""
         rows = counted(self.answers[0].rate.n, "validation row")
         splits = f"{len(self.sweep.splits)} times {rows}" if len(self.sweep.splits) > 1 else rows
         noises, depths = counted(len(self.sweep.noises), "noise"), counted(len(self.sweep.depths), "depth")
-        said = f"{noises} and {depths} compared on {splits} of the training part, median widths, C tuned"
+        said = f"{noises} and {depths} compared on {splits} of the training set, median widths, C tuned"
         if self.rivals:
-            return said + "; the chosen one and those it is compared with trained again and judged once"
-        return said + "; the chosen one trained again and judged once"
+            return said + "; the selected model and those it is compared with were trained again and tested once"
+        return said + "; the selected model was trained again and tested once"
 
     def document(self) -> dict[str, object]:
-        """Return it as what JSON can hold."""
+        """Return the trial as values for JSON."""
         rate = self.result.rate
         return {
             "sentence": self.sentence,
@@ -151,7 +151,7 @@ class Trial:
 
 
 def _error(rate: ErrorRate) -> str:
-    """Return an error with its interval: as ± where both ends are as far away."""
+    """Return an error with its interval, as ± if both ends are equally distant."""
     error, below, above = (fixed(100 * x, 1) for x in (rate.error, rate.error - rate.low, rate.high - rate.error))
     if below == above:
         return f"{error} % ± {above}"
@@ -161,25 +161,26 @@ def _error(rate: ErrorRate) -> str:
 def _told_apart(rival: Rival, chosen: RunResult) -> str:
     p = f"p = {significant(rival.p_value, 1)}" if rival.p_value >= 0.001 else "p < 0.001"
     if rival.p_value > LEVEL:
-        return f"not told apart from {rival.name} ({p})"
+        return f"not significantly different from {rival.name} ({p})"
     if chosen.error < rival.result.error:
-        return f"better than {rival.name} ({p})"
-    return f"worse than {rival.name} ({p})"
+        return f"significantly better than {rival.name} ({p})"
+    return f"significantly worse than {rival.name} ({p})"
 
 
 def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
-    """Return the quick sweep over a data set: as many noises, depths and labelled rows as take about a minute.
+    """Return the quick sweep over a data set, with as many noise levels, depths and labelled rows as take about a
+    minute.
 
-    It follows from the size of the data alone, by what runs typically take, so that it is the same on every computer.
+    It depends only on the size of the data and typical durations, so that it is the same on every computer.
 
     Raises
     ------
     DataError
-        If the data have no classes, or no rows to judge on.
+        If the data have no classes, or no rows to test on.
     """
     dataset.check_classes()
     if len(dataset.test) == 0 or dataset.test_labels is None:
-        raise DataError("has no test part, and nothing is held out; hold some rows out", dataset.name)
+        raise DataError("has no test set, and no rows are held out; hold some rows out", dataset.name)
     shape = RunShape.of(dataset)
     labels = most = round(0.8 * shape.rows)
     while True:
@@ -198,7 +199,7 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
 
 
 def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
-    """Return what a trial takes on an ordinary computer: the runs of its sweep, then up to three on the test set."""
+    """Return the typical duration of a trial: the runs of its sweep, then up to three runs on the test set."""
     shape, specs = RunShape.of(dataset), {point.spec.hash: point.spec for point in sweep.points()}
     last = [_final(spec, dataset) for spec in list(specs.values())[-3:]]
     return sum(typical_seconds(spec, shape) for spec in (*specs.values(), *last))
@@ -212,18 +213,18 @@ def try_data(
     progress: Progress = NO_PROGRESS,
     cluster: Cluster | None = None,
 ) -> Trial:
-    """Compare a few noises and depths on validation rows, and judge the best once on the rows held out.
+    """Compare a few noise levels and depths on validation rows, and evaluate the best once on the held-out rows.
 
     Parameters
     ----------
     dataset : Dataset
-        With classes and a test part, its own or held out.
+        Data with classes and a test set, their own or held out.
     store : RunStore, optional
-        Takes and keeps the runs.
+        Runs are taken from it and saved to it.
     progress : Progress
-        Told a `Stage`.
+        Receives a `Stage`.
     cluster : Cluster, optional
-        Makes the runs in place of this process.
+        Computes the runs in place of this process.
 
     Raises
     ------
@@ -264,20 +265,20 @@ def try_data(
         return results
 
     split = sum(weights.values()) / total
-    results = answered(specs, 0.0, split, lambda done: Stage("comparing noises and depths", done, len(specs)))
+    results = answered(specs, 0.0, split, lambda done: Stage("comparing noise levels and depths", done, len(specs)))
     answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
     rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
     final = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
     finals = answered(
-        {spec.hash: spec for spec in final}, split, 1.0, lambda done: Stage("judging on the rows held out")
+        {spec.hash: spec for spec in final}, split, 1.0, lambda done: Stage("evaluating on the held-out rows")
     )
     return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in final])
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
-    """Return the run that judges a candidate: on all training rows, unless those were too many for a minute."""
+    """Return the run that tests a candidate: on all training rows, unless the sweep had to reduce them."""
     many = len(dataset.test) > _MOST_JUDGED
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_JUDGED if many else None).checked()
 
@@ -287,7 +288,7 @@ def _judged(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...]
     p_values = []
     for other in others:
         test = compare_errors(result, other)
-        assert test is not None  # judged on the same rows
+        assert test is not None  # both are evaluated on the same rows
         p_values.append(test.exact)
     rivals = tuple(Rival(other, p) for other, p in zip(others, holm(p_values), strict=True))
     classes = Classes.of(dataset)

@@ -1,4 +1,4 @@
-"""What all line plots share: size, axes without a frame, light grid, labels at the ends; text known to fit."""
+"""Common parts of line plots: size, axes without a frame, light grid, labels at line ends, and fitted text."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 
 
 def fitted(text: str, size: float, room: float, weight: str = "normal", smallest: float = 4.5) -> tuple[str, float]:
-    """Return the text and type size that fit into `room` mm: smaller type first, then an ellipsis."""
+    """Return text and type size that fit into `room` mm. The type is reduced first, then the text is shortened."""
     needed = width_mm(text, size, weight)
     if needed <= room:
         return text, size
@@ -75,7 +75,7 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 
 INK, MUTED, _GRID, _FRAME = "#1D1F24", "#555B66", "#E2E3E7", "#8A8F99"
 LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
-"""Colours that are told apart by every kind of colour vision; a depth or layer has the same one everywhere."""
+"""Colours that are distinguishable with every kind of colour vision. Each depth or layer has one colour everywhere."""
 
 TEXT_SIZE, SMALL_SIZE = 6.0, 5.0
 _TITLE_SIZE = 7.0
@@ -91,12 +91,12 @@ def line_color(index: int) -> str:
 
 
 def in_per_cent(rates: Sequence[ErrorRate]) -> tuple[list[float], list[float], list[float]]:
-    """Return lower ends, errors and upper ends in %."""
+    """Return lower ends, errors and upper ends in per cent."""
     return [100 * rate.low for rate in rates], [100 * rate.error for rate in rates], [100 * rate.high for rate in rates]
 
 
 def band(axes: Axes, x: ArrayLike, low: Sequence[float], high: Sequence[float], color: str, scale: float) -> None:
-    """Draw intervals along a line; the interval of a line of one point is a bar."""
+    """Draw intervals along a line as a band. A single interval is drawn as a bar."""
     if len(low) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
     else:
@@ -109,14 +109,14 @@ def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float
 
 
 class Plot:
-    """A figure addressed in mm from its top left corner.
+    """A figure with coordinates in mm from its top left corner.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size here.
+        An empty figure. Its size is set here.
     height : float
-        In mm, as printed in a column; a slide has its own.
+        Height in mm in a journal column. Slides have their own height.
     """
 
     def __init__(self, figure: Figure, style: Style, height: float) -> None:
@@ -130,7 +130,7 @@ class Plot:
         return self.figure.add_axes(place, label=label)
 
     def tile(self, box: tuple[float, float, float, float], label: str) -> Axes:
-        """Return framed axes without ticks, for an image, that fill left, top, width and height."""
+        """Return framed axes without ticks for an image. The box gives left, top, width and height."""
         axes = self._add_axes(box, label)
         axes.set_xticks([])
         axes.set_yticks([])
@@ -139,7 +139,7 @@ class Plot:
         return axes
 
     def axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
-        """Return axes that fill left, top, width and height."""
+        """Return axes that fill the box of left, top, width and height."""
         axes = self._add_axes(box, label)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
@@ -154,19 +154,19 @@ class Plot:
         return axes
 
     def text(self, x: float, y: float, text: str, size: float, **look: Any) -> None:
-        """Write text with its baseline at y, in points before scaling."""
+        """Write text with its baseline at y. The size is in points before scaling."""
         style: dict[str, Any] = {"va": "baseline", "color": INK, **look}
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
 
     def key(self, x: float, y: float, text: str, color: str, size: float = SMALL_SIZE) -> None:
-        """Write an entry of a legend, a coloured dot and a text, centred on y."""
+        """Write a legend entry, a coloured dot and a text, centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
         self.text(x + 2.4 * self.scale, y, text, size, va="center")
 
     def title(self, text: str, second: str) -> None:
-        """Write a bold line and a muted one below it, made to fit."""
+        """Write a bold title and a muted second line, both fitted to the width."""
         s, margin = self.scale, 2.0
         room = self.width - 2 * margin * s
         text, size = fitted(text, _TITLE_SIZE * s, room, "bold", 5.0 * s)
@@ -175,7 +175,7 @@ class Plot:
         self.text(margin * s, 7.0 * s, second, size / s, color=MUTED)
 
     def axis_titles(self, axes: Axes, x: str, y: str) -> None:
-        """Name both axes."""
+        """Write the titles of both axes."""
         s = self.scale
         axes.set_xlabel(x, fontsize=TEXT_SIZE * s, color=INK, labelpad=2.0 * s)
         axes.set_ylabel(y, fontsize=TEXT_SIZE * s, color=INK, labelpad=2.5 * s)
@@ -183,14 +183,14 @@ class Plot:
     def end_labels(
         self, axes: Axes, box: tuple[float, float, float, float], ends: Sequence[tuple[float, str, str]]
     ) -> None:
-        """Write labels right of the axes at the heights of line ends, moved apart where they would overlap.
+        """Write labels to the right of the axes at the heights of line ends, separated where they would overlap.
 
         Parameters
         ----------
         axes : Axes
-            With their final limits.
+            Axes with their final limits.
         box : tuple
-            Of the axes, mm.
+            Position of the axes in mm.
         """
         x, y, w, h = box
         low, high = axes.get_ylim()
@@ -201,16 +201,16 @@ class Plot:
         placed: list[float] = []
         for i in order:
             placed.append(max(places[i], placed[-1] + gap if placed else y))
-        for k in range(len(placed) - 1, -1, -1):  # back up from the bottom edge
+        for k in range(len(placed) - 1, -1, -1):  # move labels up that exceed the bottom edge
             placed[k] = min(placed[k], bottom)
             bottom = placed[k] - gap
         for i, at in zip(order, placed, strict=True):
             _, text, color = ends[i]
-            # The colour in a dot, the text in ink: pale lines would make pale text.
+            # Only the dot is coloured: text in pale colours would be hard to read.
             self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
             self.text(x + w + 3.0 * self.scale, at, text, SMALL_SIZE, va="center")
 
 
 def label_room(texts: Sequence[str], scale: float) -> float:
-    """Return the mm that labels right of the axes need."""
+    """Return the width in mm of labels to the right of the axes."""
     return max((width_mm(text, SMALL_SIZE * scale) for text in texts), default=0.0) + 4.2 * scale

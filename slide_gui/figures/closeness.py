@@ -1,4 +1,4 @@
-"""Two images of one class growing closer in kernel space, layer by layer (a figure the paper comments out)."""
+"""Figure of two images of one class that become closer in kernel space (a figure the paper comments out)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 __all__ = ["closeness_csv", "draw_closeness"]
 
-_ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
+_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _PLOT = 42.0  # mm
 
 
 def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
-    """Draw both images in each layer, and below their distance relative to that from other classes.
+    """Draw both images in each layer, and below them their distance relative to that from other classes.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     """
     s, model = style.scale, result.model
     columns = result.layers.shape[1]
@@ -45,7 +45,7 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     p = model.stack.parameters
     second = f"two test images “{result.label}” with {result.common} lit pixels in common; noise 1 − p = {p.noise:g}, "
     plot.title(
-        f"{dataset_title(model.dataset, model.generated)}: growing closer in kernel space",
+        f"{dataset_title(model.dataset, model.generated)}: closer in kernel space",
         second + f"{columns - 1} layers",
     )
     for t in range(columns):
@@ -62,7 +62,7 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     plot.axis_titles(axes, "layer", "distance within the class ⁄\nto other classes")
     names = (
         "the pair above",
-        f"{count(result.n_few)} pairs of one class with as few pixels in common",
+        f"{count(result.n_few)} pairs of one class with equally few pixels in common",
         f"all {count(result.n_all)} pairs of one class (median, 10 to 90 %)",
     )
     for number, name in enumerate(names):
@@ -107,7 +107,7 @@ def _tile(
 
 
 def closeness_csv(path: str | os.PathLike[str], result: Closeness) -> None:
-    """Write one line a layer.
+    """Write one line per layer.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One colour scale for image, colour bar and export: a map of colours and its limits."""
+"""The colour scale of images, colour bars and exports: a colour map with limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = ["DIVERGING", "MAPS", "NEUTRAL", "ColorScale", "signed"]
 
 NEUTRAL = 128
-"""Entry of the table that stands for the middle of the limits: zero, where they are symmetric."""
+"""Entry of the table for the middle of the limits, which is zero if they are symmetric."""
 
 MAPS: dict[str, str] = {
     "blue-white-red": "blue – white – red",
@@ -20,13 +20,13 @@ MAPS: dict[str, str] = {
     "jet": "jet (the paper’s look)",
     "grey": "grey",
 }
-"""Name → title on screen."""
+"""Name → title in the window."""
 
 DIVERGING = ("blue-white-red", "blue-black-red")
-"""Maps whose middle means zero; their limits must be symmetric."""
+"""Maps whose middle means zero, so their limits must be symmetric."""
 
-# From the lower limit to the upper; both arms of a diverging map keep the same lightness at the same
-# distance from zero, so that magnitude reads alike for every kind of colour vision.
+# From the lower limit to the upper. Both arms of a diverging map have the same lightness at the same distance from
+# zero, so that magnitudes look alike with every kind of colour vision.
 _ANCHORS = {
     "blue-white-red": ("#0B2A5C", "#2468B0", "#92BFE6", "#F7F7F8", "#F2AE98", "#BF3540", "#5E0A20"),
     "blue-black-red": ("#CFE6FF", "#6BB1F7", "#2C5F99", "#24272C", "#94413F", "#F28B79", "#FFDCD2"),
@@ -52,23 +52,23 @@ _TO_LAB = np.array(
 
 @dataclass(frozen=True)
 class ColorScale:
-    """Which colour stands for which value.
+    """A mapping from values to colours.
 
-    The table has 256 entries: 0 is for what is no number, 1 to 255 run from `low` to `high`, and
-    `NEUTRAL` (128) is exactly their middle.
+    The table has 256 entries. Entry 0 is for NaN, entries 1 to 255 run from `low` to `high`, and `NEUTRAL` (128) is
+    exactly their middle.
 
     Parameters
     ----------
     map : str
         A name in `MAPS`.
     low, high : float
-        Values of the first and last colour; what lies outside takes those colours.
+        Values of the first and last colour. Values outside take these colours.
 
     Raises
     ------
     ValueError
-        If the map is unknown, the limits are not finite and rising, or a diverging map's
-        limits are not symmetric about zero.
+        If the map is unknown, the limits are not finite and ascending, or the limits of a diverging map are not
+        symmetric about zero.
     """
 
     map: str
@@ -79,7 +79,7 @@ class ColorScale:
         if self.map not in MAPS:
             raise ValueError(f"unknown colour map {self.map!r}; choose one of {', '.join(MAPS)}")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(f"limits of a colour scale must be finite and rising, not {self.low}, {self.high}")
+            raise ValueError(f"limits of a colour scale must be finite and ascending, not {self.low}, {self.high}")
         if self.map in DIVERGING and self.low != -self.high:
             raise ValueError(f"{self.map} needs limits symmetric about zero, not {self.low}, {self.high}")
 
@@ -87,7 +87,7 @@ class ColorScale:
     def symmetric(cls, map: str, limit: float) -> ColorScale:
         """Return the scale from ``−limit`` to ``limit``.
 
-        A limit of 0 (all weights zero, or too small for float32) gives ±1, so that zero is painted neutral.
+        A limit of 0 (all weights zero, or too small for float32) is replaced by 1, so that zero has the neutral colour.
         """
         limit = 1.0 if abs(limit) < 1e-30 else float(limit)
         return cls(map, -limit, limit)
@@ -102,16 +102,16 @@ class ColorScale:
         Parameters
         ----------
         values : array_like
-            Any shape; taken as float32. NaN takes entry 0.
+            Values of any shape, converted to float32. NaN has entry 0.
 
         Returns
         -------
         ndarray of uint8
-            The same shape, C-contiguous.
+            Entries of the same shape, C-contiguous.
         """
         values = np.asarray(values, dtype=np.float32)
         factor = 254.0 / (self.high - self.low)
-        # One half is added so that the cast, which truncates, rounds.
+        # Add one half, so that the truncating cast rounds.
         shift = NEUTRAL + 0.5 - factor * 0.5 * (self.low + self.high)
         scaled = np.empty(values.shape, np.float32)
         np.multiply(values, np.float32(factor), out=scaled)
@@ -122,7 +122,7 @@ class ColorScale:
         return scaled.astype(np.uint8)
 
     def ticks(self, n: int = 5) -> tuple[float, ...]:
-        """Return at most `n` (≥ 3) round values inside the limits, 0 among them where it is inside."""
+        """Return at most `n` (≥ 3) round values inside the limits, including 0 if it is inside."""
         span = self.high - self.low
         power = 10.0 ** math.floor(math.log10(span / max(n, 3)))
         for factor in (1.0, 2.0, 5.0, 10.0, 20.0, 50.0):
@@ -131,12 +131,12 @@ class ColorScale:
             last = math.floor(self.high / step + 1e-9)
             if last - first + 1 <= max(n, 3):
                 break
-        # Round away the binary dust of step · k, at a digit far below the step.
+        # Remove the rounding error of step · k at a digit far below the step.
         digits = 6 - math.floor(math.log10(step))
         return tuple(round(k * step, digits) + 0.0 for k in range(first, last + 1))
 
     def label(self, value: float, digits: int = 2) -> str:
-        """Return `value` as it stands on screen: signed, true minus, `digits` figures at the larger limit."""
+        """Return `value` as displayed: signed, true minus, `digits` significant figures at the larger limit."""
         if value == 0.0:
             return "0"
         size = math.floor(math.log10(max(abs(self.low), abs(self.high))))
@@ -146,7 +146,7 @@ class ColorScale:
 
 
 def signed(value: float, decimals: int = 2) -> str:
-    """Return a number with its sign, a true minus, and a dash for what is no number.
+    """Return a number with its sign and a true minus, or a dash if it is not finite.
 
     >>> signed(-0.25), signed(0.5, 1), signed(-0.001)
     ('−0.25', '+0.5', '+0.00')

@@ -1,4 +1,4 @@
-"""The confusion matrix of a run."""
+"""Figure and table of the confusion matrix of a run."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 
 
 def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str] = ()) -> None:
-    """Draw how many rows of each class were taken for which: right ones blue, wrong ones red.
+    """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
-    A cell is as strong as its share of its class, wrong ones relative to the largest of them.
+    The strength of a cell is its fraction of the class. Off the diagonal it is relative to the largest such fraction.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     names : sequence of str
-        Of the classes; their labels if it is empty.
+        Names of the classes. Empty means their labels.
 
     Raises
     ------
     ValueError
-        If there is not one name for each class.
+        If the number of names differs from the number of classes.
     """
     names = _names(result, names)
     plot = Plot(figure, style, style.width_mm)
@@ -49,9 +49,9 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     spec = result.spec
     n, total = len(result.misclassified), count(result.n_test)
     if spec.evaluate == "validation":
-        second = f"{n} of {total} validation rows wrong"
+        second = f"{n} of {total} validation rows misclassified"
     else:
-        second = f"{n} of {total} test rows wrong"
+        second = f"{n} of {total} test rows misclassified"
     second += f"; trained on {counted(result.n_train, 'row')}; {describe_spec(spec)}"
     plot.title(title, second)
     beside = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
@@ -64,28 +64,28 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below], parse_math=False)
     axes.set_yticks(range(k), labels, parse_math=False)
     axes.tick_params(length=0)
-    plot.axis_titles(axes, "taken for", "class")
+    plot.axis_titles(axes, "predicted as", "class")
 
 
 def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str] = ()) -> None:
-    """Write the matrix as a table: a line a class, a column for what its rows were taken for.
+    """Write the matrix as a table, with one line per class and one column per predicted class.
 
     Raises
     ------
     ValueError
-        If there is not one name for each class.
+        If the number of names differs from the number of classes.
     OSError
         If the file cannot be written.
     """
     names = _names(result, names)
     rows = [[name, *counts] for name, counts in zip(names, result.confusion.tolist(), strict=True)]
-    save_table(path, ["class", *(f"taken for {name}" for name in names)], rows)
+    save_table(path, ["class", *(f"predicted as {name}" for name in names)], rows)
 
 
 def _names(result: RunResult, names: Sequence[str]) -> list[str]:
     texts = list(names) or [str(label) for label in result.labels]
     if len(texts) != len(result.labels):
-        raise ValueError(f"{len(texts)} names for {len(result.labels)} classes")
+        raise ValueError(f"got {len(texts)} names for {len(result.labels)} classes; give one name per class")
     return texts
 
 

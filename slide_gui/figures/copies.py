@@ -1,4 +1,4 @@
-"""W_m of m corrupted copies against its limit W: the error by m, and one row of each."""
+"""Figure of W_m of m corrupted copies and its limit W: the error by m, and one row of each."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ __all__ = ["copies_export", "draw_copies"]
 
 _FRAME = "#B4B8C0"
 _ENLARGE = 8
-_TILES = 0.3  # height of the row of tiles over the figure's width, where images are square
+_TILES = 0.3  # height of the row of tiles divided by the figure's width, for square images
 
 
 def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
-    """Draw ‖W_m − W‖ / ‖W‖ against m, both logarithmic, over the rows of W_m, W and their difference.
+    """Draw ‖W_m − W‖ / ‖W‖ against m on logarithmic axes, above one row of W_m, of W and of their difference.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     result : CopiesResult
-        With at least one point.
+        A result with at least one point.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there is no point.
     """
     copies, model = result.copies, result.model
     if not copies.points:
@@ -67,7 +67,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     if copies.n_rows == copies.n_all:
         rows = f"{count(copies.n_rows)} rows"
     else:
-        rows = f"{count(copies.n_rows)} rows of {count(copies.n_all)}, W too"
+        rows = f"{count(copies.n_rows)} rows of {count(copies.n_all)}, also for W"
     plot.title(
         f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit",
         f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; mean of {copies.seeds} seeds",
@@ -127,7 +127,7 @@ def _axes(axes: Axes, result: CopiesResult) -> None:
 def _end_labels(
     plot: Plot, axes: Axes, box: tuple[float, float, float, float], ends: list[tuple[float, str, str, str]]
 ) -> None:
-    """Name the lines at their ends, one below the other."""
+    """Write names and slopes at the line ends, without overlaps."""
     x, y, w, h = box
     low, high = (math.log(limit) for limit in axes.get_ylim())
     gap = 2.6 * plot.scale
@@ -152,7 +152,7 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: tuple[float
     titles = (
         (f"Wₘ, m = {result.shown}, seed 0", estimate, ""),
         (f"W, the limit (±{peak:.2g})", limit_row, ""),
-        ("Wₘ − W, same levels", estimate - limit_row, f"relative error {error:.3g}"),
+        ("Wₘ − W, same limits", estimate - limit_row, f"relative error {error:.3g}"),
     )
     x, y, w, h = box
     gap = 4.0 * s
@@ -183,7 +183,7 @@ def _draw_row(
 
 
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
-    """Write the errors as a table: one line a number of copies and seed, of all rows and of the row shown.
+    """Write the errors as a table: one line per number of copies and seed, over all rows and of the displayed row.
 
     Raises
     ------
@@ -208,14 +208,14 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
 
 
 def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
-    """Return the study of copies as what can be exported.
+    """Return the export of a study of copies.
 
     Parameters
     ----------
     result : CopiesResult
-        All its points have every seed.
+        A result whose points all include every seed.
     source : DataSource
-        Where the data of the fit came from.
+        Source of the data of the fit.
     """
     return export_of(
         "copies",

@@ -1,4 +1,4 @@
-"""Error curves: against noise, one line a depth (the paper's sensitivity figure), and against the number of labels."""
+"""Error curves against noise level, one line per depth (the paper's sensitivity figure), and against label numbers."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _LEGEND_LINE = 2.6  # mm
 
 
 def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
-    """Draw error against noise with 95 % intervals as bands and labels at the lines' ends.
+    """Draw error against noise level with 95 % confidence intervals as bands and labels at the line ends.
 
-    Published errors are hollow marks at the left edge, for the noise behind them is not published.
+    Published errors are hollow marks at the left edge, because their noise levels are not published.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     curves : ErrorCurves
-        With at least one point.
+        Curves with at least one point.
     marks : sequence of Published
-        Errors to compare with.
+        Published errors for comparison.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there is no point.
     """
     if not curves.points:
         raise ValueError("there is nothing to draw: at least one point is needed")
@@ -78,13 +78,13 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
-        note = f"○ published error; the noise behind it is not published: {marks[0].place}"
+        note = f"○ published error, at an unpublished noise level: {marks[0].place}"
         room = plot.width - 4.0 * s
         _note(plot, note, room)
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
-    """Write the curves as a table: one line a point.
+    """Write the curves as a table, one line per point.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
 
 
 def _ring(axes: Axes, chosen: Sequence[CurvePoint], s: float) -> None:
-    """Ring the points that are best on the validation rows."""
+    """Draw rings around the points that are best on the validation rows."""
     axes.plot(
         [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
         markerfacecolor="none", markeredgecolor=INK, markeredgewidth=0.8 * s, linestyle="none", clip_on=False, zorder=6,
@@ -164,19 +164,19 @@ def _note(plot: Plot, text: str, room: float) -> None:
 
 
 def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
-    """Draw error against the number of labels, with 95 % intervals as bands.
+    """Draw error against the number of labels, with 95 % confidence intervals as bands.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     curves : LabelCurves
-        With at least one line.
+        Curves with at least one line.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there is no line.
     """
     if not curves.lines:
         raise ValueError("there is nothing to draw: at least one line is needed")
@@ -208,7 +208,7 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
 
 
 def labels_csv(path: str | os.PathLike[str], curves: LabelCurves) -> None:
-    """Write the curves as a table: one line a point.
+    """Write the curves as a table, one line per point.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The paper’s two tables, ours beside the paper’s: as figures, Markdown, LaTeX and CSV."""
+"""The paper’s two tables, with our results next to the paper’s, as figures, Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ __all__ = [
 
 
 COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm")
-"""Methods in the order of the paper's Table 1, SLIDE-SVM with median widths beside SLIDE-SVM."""
+"""Methods in the order of the paper's Table 1, with SLIDE-SVM with median widths after SLIDE-SVM."""
 
 
 INTERVALS = (
@@ -54,16 +54,16 @@ INTERVALS = (
     "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
     "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
     "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set. Parameters are "
-    "chosen on validation rows only."
+    "selected on validation rows only."
 )
-"""What is written below a table of errors."""
+"""Note below a table of errors."""
 
 MARKS = (
     "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
     "comparisons of the table. Over several splits the test is a t-test of the mean difference over test rows and "
     "splits. For one split, or splits that all differ on the same rows, it is McNemar’s exact test."
 )
-"""What the marks of the table mean, in this order."""
+"""Meaning of the marks in the table, in this order."""
 
 _MISSING = "–"
 _NAMES = {method.name for method in METHODS.values()}
@@ -71,7 +71,7 @@ _NAMES = {method.name for method in METHODS.values()}
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts, in English: it is written into files, and said on a terminal."""
+    """A table of texts for files and the terminal."""
 
     title: str
     head: tuple[str, ...]
@@ -81,7 +81,7 @@ class TextTable:
 
 
 def error_table(state: EvaluationState) -> TextTable:
-    """Return the error rates: for each data set a row of ours and one of the paper's."""
+    """Return the table of error rates, with one row of our results and one of the paper's for each data set."""
     methods = [name for name in COLUMNS if name in state.methods]
     rows: list[tuple[str, ...]] = []
     bold = set()
@@ -98,8 +98,8 @@ def error_table(state: EvaluationState) -> TextTable:
     notes = (
         INTERVALS,
         f"(+), (−): {MARKS}",
-        "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
-        "(MNIST) splits.",
+        "[k/n]: k of n splits are complete. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) "
+        "and 1 (MNIST) splits.",
         *(info.reduced for info in state.data if info.reduced),
         *unlearned(state.data),
         *_other_notes(state),
@@ -108,7 +108,7 @@ def error_table(state: EvaluationState) -> TextTable:
 
 
 def _paper_row(info: DataInfo) -> str:
-    """Return the head of the paper's row; it names the data where ours are a stand-in of another name."""
+    """Return the head of the paper's row. It names the data set if ours has another name."""
     title = entry(info.key).title
     return "  paper" if title == info.title else f"  paper, {title}"
 
@@ -123,21 +123,17 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
 
 
 def unlearned(data: Sequence[DataInfo]) -> list[str]:
-    """Return a sentence for each data set where SLIDE-SVM learns no widths."""
+    """Return a sentence for each data set on which SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
     return [
-        (
-            f"{info.title}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is "
-            "SLIDE-SVM with "
-            "median widths."
-        )
+        (f"{info.title}: SLIDE-SVM uses median widths here, because the paper, too, learns no widths for ten classes.")
         for info in data
         if info.key in plain
     ]
 
 
 def _other_notes(state: EvaluationState) -> list[str]:
-    """Return what others published for the data sets, in sentences."""
+    """Return the published errors of other methods as sentences."""
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
         for one in published(info.key):
@@ -149,13 +145,13 @@ def _other_notes(state: EvaluationState) -> list[str]:
 
 
 def time_table(rows: Sequence[TimeRow]) -> TextTable:
-    """Return the running times of feature generation, and how many times faster SLIDE is."""
+    """Return the table of running times of feature generation, with the speed-ups of SLIDE."""
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
     lines = [
-        ("SdA, as chosen on validation", [duration(row.sda) for row in rows]),
+        ("SdA, selected on validation", [duration(row.sda) for row in rows]),
         ("SdA, tutorial’s recipe*", [duration(row.tutorial.seconds if row.tutorial else None) for row in rows]),
         ("SLIDE", [duration(row.slide) for row in rows]),
-        ("× speed-up over SdA as chosen", [_times(row.speedup) for row in rows]),
+        ("× speed-up over SdA as selected", [_times(row.speedup) for row in rows]),
         ("× speed-up over the tutorial’s*", [_times(row.tutorial_speedup) for row in rows]),
         ("paper: SdA (GPU)", [duration(row.paper_sda) for row in rows]),
         ("paper: SLIDE", [duration(row.paper_slide) for row in rows]),
@@ -166,8 +162,8 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
     if first is not None:
         units, epochs = first.parameters.n_units, first.parameters.pretraining_epochs
         notes.append(
-            f"* {len(units)} × {units[0]} units, {epochs} epochs a layer, one row a step: EXTRAPOLATED from one epoch "
-            f"of {first.rows} rows a layer, not measured whole."
+            f"* {len(units)} × {units[0]} units, {epochs} epochs per layer, one row per step: EXTRAPOLATED from one "
+            f"epoch of {first.rows} rows per layer, not measured completely."
         )
     notes += [f"SdA on {row.data.title}: {row.sda_recorded}." for row in rows if row.sda_recorded]
     return TextTable(
@@ -200,7 +196,7 @@ def _md(text: str) -> str:
 
 
 def latex(table: TextTable) -> str:
-    """Return a table as a LaTeX float, with its notes as the caption."""
+    """Return a table as a LaTeX float, with its notes in the caption."""
     lines = [
         r"\begin{table}[t]",
         r"\centering\small",
@@ -229,12 +225,12 @@ def _tex(text: str) -> str:
 
 
 def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text whole or not at all, as UTF-8."""
+    """Write a text as UTF-8, atomically."""
     write_whole(Path(path), lambda file: file.write(text.encode()))
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
-    """Write one line a cell, with all that is known of it; then one line for each error that others published."""
+    """Write one line per cell with all its results, then one line for each published error of another method."""
     head = [
         "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
         "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
@@ -260,7 +256,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
-    """Write one line a data set, in seconds."""
+    """Write one line per data set, in seconds."""
     head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "SdA tutorial, extrapolated (s)", "speed-up"]
     head += ["speed-up over tutorial", "paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as chosen"]
     lines = [
@@ -274,7 +270,7 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
 
 
 COLORS = {"reference": "#1D1F24", "better": "#0072B2", "worse": "#D55E00", "equal": "#8A8F99"}
-"""How a method stands to SLIDE-SVM → its colour."""
+"""Result of the comparison with SLIDE-SVM → its colour."""
 
 _WORDS = {
     "reference": "SLIDE-SVM",
@@ -283,14 +279,14 @@ _WORDS = {
     "equal": "no significant difference from SLIDE-SVM",
 }
 _ROW = 3.6  # mm, one method
-_HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm of a panel: its title, its axis; between panels
+_HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm: title of a panel, its axis, gap between panels
 _LEGEND = 7.5
-_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
+_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
 _NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
 def standing(state: EvaluationState, cell: Cell) -> str:
-    """Return how a method stands to SLIDE-SVM: a key of `COLORS`."""
+    """Return the result of a method's comparison with SLIDE-SVM, a key of `COLORS`."""
     if cell.method == REFERENCE:
         return "reference"
     comparison = state.comparison(cell)
@@ -300,22 +296,24 @@ def standing(state: EvaluationState, cell: Cell) -> str:
 
 
 def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
-    """Draw the error rates: a panel a data set, its methods by rising error, ours with intervals, the paper's hollow.
+    """Draw the error rates, one panel per data set with its methods by increasing error.
+
+    Our errors have intervals, and the paper's are hollow.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
 
     Raises
     ------
     ValueError
-        If no cell has an answer.
+        If no cell has a result.
     """
     panels = [(info, _ordered(state, info)) for info in state.data]
     panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
     if not panels:
-        raise ValueError("there is nothing to draw: no cell has an answer yet")
+        raise ValueError("there is nothing to draw: no results are available yet")
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
     lines = -(-len(panels) // abreast)
     s = style.scale
@@ -330,7 +328,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
     plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
     width = plot.width / abreast
-    room = (plot.height - 9.0 * s - foot * s) / lines  # a slide has a height of its own
+    room = (plot.height - 9.0 * s - foot * s) / lines  # slides have a fixed height
     for number, (info, cells) in enumerate(panels):
         row, column = divmod(number, abreast)
         _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * room, width, room - _GAP * s))
@@ -382,7 +380,7 @@ def _draw_panel(
 
 
 def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
-    """Name the lines of a plot that is read from the left to the right, and turn its grid."""
+    """Label the rows of a horizontal plot, and make its grid vertical."""
     axes.set_yticks(range(len(names)), names, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -390,7 +388,7 @@ def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
 
 
 def _row_height(inner: float, rows: int) -> float:
-    """Return the mm of one row of a panel whose axis reaches from −0.6 to rows − 0.4."""
+    """Return the height in mm of one row of a panel whose axis runs from −0.6 to rows − 0.4."""
     return inner * rows / (rows + 0.2)
 
 
@@ -418,17 +416,17 @@ def _draw_legend(plot: Plot, bottom: float) -> None:
 
 
 def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
-    """Draw the seconds of feature generation on a log axis: SLIDE and SdA, ours filled, the paper's hollow.
+    """Draw the seconds of feature generation on a logarithmic axis, ours filled, the paper's hollow.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there are no times.
     """
     if not any(row.slide or row.sda or row.tutorial for row in rows):
         raise ValueError("there is nothing to draw: no time was measured yet")
@@ -452,7 +450,7 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, "tutorial"))):
             plot.text(plot.width - right + 1.5 * s, top + (place + 0.5) * each + shift * s, text, 4.2, va="center")
     for number, (name, color) in enumerate(
-        (("SLIDE", INK), ("SdA as chosen", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
+        (("SLIDE", INK), ("SdA as selected", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
     ):
         x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
         plot.key(x, plot.height - 2.4 * s, name, color)
@@ -492,12 +490,12 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
 
 
 def errors_export(state: EvaluationState) -> FigureExport:
-    """Return the table of error rates."""
+    """Return the export of the table of error rates."""
     return export_of("errors", state, draw_errors, errors_csv, texts=_texts(error_table(state)))
 
 
 def times_export(rows: Sequence[TimeRow]) -> FigureExport:
-    """Return the table of running times."""
+    """Return the export of the table of running times."""
     return export_of("times", rows, draw_times, times_csv, texts=_texts(time_table(rows)))
 
 

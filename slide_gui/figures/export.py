@@ -1,4 +1,4 @@
-"""A figure, its numbers and what makes it again, on disk: the same input gives the same bytes, whole or not there."""
+"""Write a figure, its numbers and its script to files, atomically, with equal bytes for equal input."""
 
 from __future__ import annotations
 
@@ -48,55 +48,55 @@ __all__ = [
 
 
 FORMATS = (".pdf", ".svg", ".png")
-"""Suffixes that `save_figure` writes."""
+"""Suffixes that `save_figure` can write."""
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
-# Without dates, and for PNG without matplotlib's own stamp.
+# Dates, and matplotlib's own entry in PNG, are left out, so that equal input gives equal bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     ".pdf": {"Creator": _CREATOR, "CreationDate": None, "ModDate": None},
     ".svg": {"Creator": _CREATOR, "Date": None},
     ".png": {"Software": _CREATOR},
 }
 _SESSION_ENTRY = {".pdf": "Keywords", ".svg": "Source", ".png": "Session"}
-# Where a person's own matplotlib settings must not reach, those that choose a display are left alone.
+# The user's matplotlib settings are replaced by defaults, except those that select a display.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
 
 def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], style: Style, session: str = "") -> None:
-    """Draw a figure and write it as PDF, SVG or PNG, by the suffix of `path`.
+    """Draw a figure and write it as PDF, SVG or PNG, according to the suffix of `path`.
 
-    Two exports of the same input are identical, byte for byte: no dates, no random identifiers, no settings
-    from outside. Text stays text, in the fonts that come with matplotlib.
+    Two exports of the same input are identical, byte for byte: they contain no dates or random identifiers, and ignore
+    outside settings. Text stays text, in the fonts of matplotlib.
 
     Parameters
     ----------
     draw : callable
-        Gets an empty `matplotlib.figure.Figure`, e.g. ``lambda figure: draw_weights(figure, weights, style)``.
+        Draws into an empty `matplotlib.figure.Figure`, e.g. ``lambda figure: draw_weights(figure, weights, style)``.
     path : path-like
-        The folder is made if it is missing.
+        Output file. A missing folder is created.
     style : Style
-        Gives the fonts and the dots per inch.
+        Determines the fonts and the dots per inch.
     session : str
-        As `slide_gui.experiments.session.picture_text` gives it; kept in the picture.
+        Result of `slide_gui.experiments.session.picture_text`, which is stored in the picture.
 
     Raises
     ------
     ValueError
-        If the suffix is none of `FORMATS`.
+        If the suffix is not one of `FORMATS`.
     OSError
-        If the file cannot be written; what stood there is untouched.
+        If the file cannot be written. An existing file stays unchanged.
     """
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
-        raise ValueError(f"{target.name}: a figure is written as {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
+        raise ValueError(f"{target.name}: figures end in {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
     content = figure_bytes(draw, suffix, style, session)
     write_whole(target, lambda file: file.write(content))
 
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
-    """Return what `save_figure` writes into a file with this suffix, one of `FORMATS`."""
+    """Return the content of a file that `save_figure` writes with this suffix, one of `FORMATS`."""
     with _drawn(draw, style) as figure:
         if suffix == ".png":
             width, height = figure.get_size_inches()
@@ -111,7 +111,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
 
 @contextmanager
 def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
-    """Return a context with the figure, drawn under settings that nothing from outside has changed."""
+    """Draw a figure under default settings in a context, independent of the user's settings."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -124,21 +124,21 @@ def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
 
 
 def picture_bytes(width: float, height: float, dpi: int) -> int:
-    """Return about how many bytes a picture of so many inches takes while it is drawn."""
+    """Return about how many bytes drawing a picture of this size in inches takes."""
     return int(1.2 * 4 * width * height * dpi * dpi)
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
-    """Write the rows of W as a table: one line for each data set, pixel and layer.
+    """Write the rows of W as a table, one line for each data set, pixel and layer.
 
-    The columns are dataset, pixel row, pixel column (where features are no picture the row is empty, and the column
-    their name, or their number), layer, bias, w_0, w_1, …, or w_ and the name of each feature; numbers are written so
-    that they read back exactly. UTF-8, lines end in CR LF (RFC 4180).
+    The columns are dataset, pixel row, pixel column, layer, bias, and w_0, w_1, … or w_ with the feature names. For
+    features that are not pixels, the row is empty and the column is their name or index. Numbers are read back exactly.
+    The file is UTF-8, and lines end in CR LF (RFC 4180).
 
     Raises
     ------
     OSError
-        If the file cannot be written; what stood there is untouched.
+        If the file cannot be written. An existing file stays unchanged.
     """
     widest = max((rows.rows.shape[2] for rows in weights), default=0)
     head = ["dataset", "pixel row", "pixel column", "layer", "bias"]
@@ -159,23 +159,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class FigureExport:
-    """What can be written of one figure.
+    """The parts of a figure that can be written.
 
     Attributes
     ----------
     name : str
-        Of its files.
+        Base name of its files.
     draw : callable or None
-        Draws into an empty figure; None for a table without a figure.
+        Draws into an empty figure. None for a table without a figure.
     table : callable
         Writes the numbers as CSV to a path.
     commands, script : callable
-        Return the command lines and the Python script that make the files of a bundle again; None where there
-        is no bundle.
+        Return the command lines and the Python script that reproduce the files of a bundle. None without a bundle.
     extra : mapping of str to str
         Name → text of further files of a bundle, which commands and script read.
     frames : callable or None
-        Makes the pictures of an animation; None for what stands still.
+        Computes the pictures of an animation. None without animation.
     texts : mapping of str to str
         Suffix → the table as a text, such as ``.md`` and ``.tex``.
     """
@@ -197,7 +196,7 @@ def export_of(
     table: Callable[[Path, T], None],
     **further: Any,
 ) -> FigureExport:
-    """Return the export of what `draw` draws into a figure and `table` writes to a path; further fields by name."""
+    """Return the export of a drawing function and a table function. Further fields are given by name."""
     return FigureExport(
         name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
     )
@@ -206,16 +205,14 @@ def export_of(
 def save_export(
     path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
 ) -> None:
-    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
+    """Write the figure in the format of the suffix, its numbers as .csv, or one of its texts.
 
-    With the suffix .gif its frames are drawn and written, which can be cancelled. With
-    that of another package's exporter, that writes the figure.
+    With the suffix .gif the frames of an animation are drawn and written, which can be cancelled.
 
     Raises
     ------
     ValueError
-        If the suffix is none of PDF, SVG, PNG and CSV, of no text and no exporter, or there is nothing to draw, or an
-        animation cannot be written here, or an exporter fails.
+        If the suffix is unknown, there is nothing to draw, the animation cannot be written, or an exporter fails.
     OSError
         If the file cannot be written.
     """
@@ -229,7 +226,7 @@ def save_export(
         text = export.texts[path.suffix.lower()]
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
-        raise ValueError(f"{path.name}: this is a table; it is written as .csv")
+        raise ValueError(f"{path.name}: this is a table without a figure; write it as .csv")
     else:
         save_figure(lambda figure: draw(figure, style), path, style, session)
 
@@ -247,33 +244,32 @@ def _animation(export: FigureExport, style: Style, session: str, progress: Progr
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
-    """Write the figure, its numbers, and the commands and the Python script that make them again.
+    """Write the figure, its numbers, and the commands and the Python script that reproduce them.
 
-    The session, as in `save_figure`, gets a file of its own, so that the script makes the same pictures, with English
-    words. All but the pictures is the same in every language.
+    The session, as in `save_figure`, is a separate file, so that the script reproduces the pictures exactly.
 
     Parameters
     ----------
     folder : Path
-        New, empty, or one that holds a bundle; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, what `extra`
-        holds, and a record of these files.
+        A new or empty folder, or one with a bundle. It receives <name>.pdf, .svg, .png, .csv and .py, commands.txt, the
+        files of `extra`, and a record of these files.
 
     Returns
     -------
     list of Path
-        What was written.
+        Written files.
 
     Raises
     ------
     ValueError
-        If nothing makes this export again.
+        If this export has no commands or no script.
     DataError
-        If the folder holds other files, or files of a bundle that were changed.
+        If the folder contains other files, or changed files of a bundle.
     OSError
         If the folder cannot be written to.
     """
     if export.commands is None or export.script is None:
-        raise ValueError(f"{export.name}: this is a table alone; it has no bundle")
+        raise ValueError(f"{export.name}: this table has no bundle; write it as .csv")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
@@ -290,7 +286,7 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
-    """Return the options of a command line that say how the data are read and divided, and give the fit."""
+    """Return the command-line options for reading and dividing the data and for the fit."""
     p = parameters
     words: list[object] = [
         *source.words,
@@ -308,14 +304,14 @@ def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
 
 
 def style_words(style: Style) -> list[str]:
-    """Return the options of a command line that give the looks, but for the bias."""
+    """Return the command-line options of a style, except the bias."""
     words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
     return words + ["--transpose"] * style.transposed
 
 
-_SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+_SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.
 
-Run it in the folder from which the data's paths start. It reads and writes files next to this script.
+Run it in the folder that the data's paths start from. It reads and writes files next to this script.
 """
 
 from pathlib import Path
@@ -345,14 +341,14 @@ for suffix in (".pdf", ".svg", ".png", ".csv"):
 
 
 def script_of(name: str, style: Style, imports: str, body: str) -> str:
-    """Return the Python script that makes a figure again.
+    """Return the Python script that reproduces a figure.
 
     Parameters
     ----------
     name : str
-        Of the figure's files.
+        Base name of the figure's files.
     imports, body : str
-        Lines that the figure adds: further imports, and the code that makes ``export``, with ``HERE``, the folder of
+        Additional lines of the script: imports, and the code that makes ``export``, with ``HERE``, the folder of
         the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and the model.
     """
     return _SCRIPT.format(name=name, version=__version__, style=style, imports=imports, body=body)
@@ -364,9 +360,9 @@ def fitted_call(model: FittedModel, source: DataSource) -> str:
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:
-    """Return the line of a subcommand, given in words, that writes the figure of this name in all forms.
+    """Return the command line of a subcommand, given in words, that writes the figure in all formats.
 
-    The pictures are those of the bundle, in which the session is a file of its own.
+    The pictures are those of the bundle, in which the session is a separate file.
     """
     forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv", "--no-session"]
     return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

@@ -1,4 +1,4 @@
-"""The paper’s schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, joined by arrows, with the errors below."""
+"""The paper’s schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, connected by arrows, with the errors below."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ __all__ = ["draw_flow", "flow_csv", "flow_export"]
 
 
 _FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
-_ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
+_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions
-_FLATTEST, _BARS = 2.0, 0.5  # width of an image over its height at most; height of bars over their width
+_FLATTEST, _BARS = 2.0, 0.5  # largest width-to-height ratio of an image; height-to-width ratio of bars
 
 
 def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
-    """Draw one image on its way through the stack.
+    """Draw one image and its representations in all layers.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     result : FlowResult
-        Of at least one layer.
+        A flow through at least one layer.
     style : Style
-        `levels` "tile" gives each hᵏ its own limits; otherwise all share ±1, or the input's largest value beyond it.
+        With `levels` "tile" each hᵏ has its own limits. Otherwise all share ±1, or a larger limit if the input exceeds
+        it.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
         painter.column(column, x, top, second)
     limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
     note = (
-        "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (of the first layer x) and from x; "
+        "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (x for the first layer) and from x; "
         f"colours of hᵏ to {limits}"
     )
     note, size = fitted(note, SMALL_SIZE * s, plot.width - 4.0 * s, smallest=4.0 * s)
@@ -80,7 +81,7 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
 
 
 class _Painter:
-    """Tiles of one size in two rows."""
+    """Draws tiles of one size in two rows."""
 
     def __init__(self, plot: Plot, result: FlowResult, style: Style, wide: float, high: float) -> None:
         self._plot, self._result, self._style = plot, result, style
@@ -89,13 +90,13 @@ class _Painter:
         self.limit = max(1.0, float(np.abs(clean).max(initial=0.0)))
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
-        """Draw the input, k = 0, or layer k, and the arrow that leads to it."""
+        """Draw the input (k = 0) or layer k, and the arrow that leads to it."""
         flow, s = self._result.flow, self._plot.scale
         entered = "x" if self._result.seed is None else "x̃"
         if k == 0:
             self._tile(x, top, "x", flow.clean, None, ())
             lines: tuple[str, ...] = (
-                (f"{flow.corruption_error:.4f} from x",) if self._result.seed is not None else ("as it is",)
+                (f"{flow.corruption_error:.4f} from x",) if self._result.seed is not None else ("not corrupted",)
             )
             self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, lines)
             down = "corrupt" if self._result.seed is not None else ""
@@ -153,7 +154,7 @@ class _Painter:
 
 
 def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
-    """Return a tile's height over its width."""
+    """Return the height-to-width ratio of a tile."""
     if shape is None:
         return _BARS
     rows, columns = shape[::-1] if transposed else shape
@@ -161,7 +162,7 @@ def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
 
 
 def _image(axes: Axes, values: NDArray[Any], limit: float | None, style: Style) -> None:
-    """Draw ink on paper, blanked values tinted; or, with a limit, the diverging map."""
+    """Draw dark values on paper with features set to 0 tinted, or use the diverging map if a limit is given."""
     from matplotlib.colors import to_rgb
 
     shown = values.T if style.transposed else values
@@ -186,7 +187,7 @@ def _bars(axes: Axes, values: NDArray[Any], limit: float, s: float) -> None:
 
 
 def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
-    """Write the values as a table: one line a stage, with its errors.
+    """Write the values as a table, one line per stage, with its errors.
 
     Raises
     ------
@@ -210,12 +211,12 @@ _IMAGE = "flow-image.csv"
 
 
 def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
-    """Return the flow of one image as what can be exported.
+    """Return the export of the flow of one image.
 
     Parameters
     ----------
     source : DataSource
-        Where the data of the fit came from.
+        Source of the data of the fit.
     """
     return export_of(
         "flow",

@@ -1,4 +1,4 @@
-"""The figures of runs with everything that is needed to make them again: curves, confusion matrix, widths."""
+"""Figures of runs with everything needed to reproduce them: error curves, confusion matrix, widths."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ export = run_export(provenance, dataset, provenance.answers(dataset))"""
 
 
 def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> FigureExport:
-    """Return a figure of runs as what can be exported.
+    """Return the export of a figure of runs.
 
     Parameters
     ----------
     dataset : Dataset
-        Those of the provenance.
+        Data set of the provenance.
     results : sequence of RunResult
-        Of each point of the provenance.
+        Results of the points of the provenance.
 
     Raises
     ------
     ValueError
-        If the runs do not make such a figure: curves of different methods, widths that were not learned.
+        If the runs are unsuitable for the figure: curves of different methods, or widths that were not learned.
     """
     if provenance.figure == CURVES:
         export = curves_export(dataset, list(map(PointResult.of, provenance.points, results)))
@@ -70,7 +70,7 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
 
 def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
-    """Return the curves of runs, on a test part beside the published errors; without a bundle."""
+    """Return the export of error curves, with published errors if they are on a test set, without a bundle."""
     curves = error_curves(dataset, answers)
     marks: list[Published] = []
     if curves.evaluate == "test":
@@ -83,7 +83,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
-    """Return the points that a trial compared, on validation rows, with its sentence beside them."""
+    """Return the export of the points of a trial on validation rows, with its sentence."""
     points = tuple(answer.point for answer in trial.answers)
     curves = curves_export(dataset, trial.answers)
     provenance = FigureProvenance(CURVES, source, points)
@@ -103,7 +103,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
 
 
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
-    """Return the confusion matrix of a run, the classes by their names in the data; without a bundle."""
+    """Return the export of the confusion matrix of a run with the class names of the data, without a bundle."""
     names = label_names(result.labels, names)
     return FigureExport(
         "confusion",
@@ -113,7 +113,7 @@ def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
 
 
 def widths_export(result: RunResult, _names: Sequence[str] = ()) -> FigureExport:
-    """Return how a run learned its widths; without a bundle.
+    """Return the export of how a run learned its widths, without a bundle.
 
     Raises
     ------
@@ -131,20 +131,20 @@ def _learned(result: RunResult) -> bool:
 
 @dataclass(frozen=True)
 class RunFigure:
-    """A figure of one run, for the Classifier page, `slide-gui train` and `slide-gui draw` alike.
+    """A figure of one run, for the Classifier page, `slide-gui train` and `slide-gui draw`.
 
     Attributes
     ----------
     name : str
-        Of its files.
+        Base name of its files.
     title : str
-        For people, as in “Export the confusion matrix”.
+        Display name, as in “Export the confusion matrix”.
     export : callable
-        (result, names of the classes) → the figure and its numbers.
+        (result, names of the classes) → the export of the figure.
     width : str
-        With which an export begins, a key of `WIDTHS`.
+        Default width of an export, a key of `WIDTHS`.
     applies : callable
-        Whether a run has what it shows.
+        Returns True if a run has the content of the figure.
     """
 
     name: str
@@ -164,5 +164,5 @@ RUN_FIGURES = {
 
 
 def figure_names() -> tuple[str, ...]:
-    """Return the names that a provenance may give its figure."""
+    """Return the possible figure names of a provenance."""
     return (CURVES, *RUN_FIGURES)

@@ -1,4 +1,4 @@
-"""Samples of each data set: a row of images a class."""
+"""Figure of samples of each data set: a row of images with their classes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Samples", "draw_samples", "sample_images", "samples_csv"]
 
 _ENLARGE = 4
-_HEAD, _GAP = 5.0, 1.0  # mm above a data set; between images
+_HEAD, _GAP = 5.0, 1.0  # mm: above a data set, between images
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +36,9 @@ class Samples:
     dataset : str
         Name of the data set.
     rows : ndarray of int, shape (k,)
-        Of the training part.
+        Rows of the training set.
     names : tuple of str
-        The class of each.
+        Class of each image.
     """
 
     dataset: str
@@ -52,20 +52,20 @@ class Samples:
 
 
 def sample_images(dataset: Dataset, n: int = 10) -> Samples:
-    """Draw images at random (seed 0), as many of each class as there is room.
+    """Draw images at random (seed 0), in equal numbers per class as far as possible.
 
     Parameters
     ----------
     dataset : Dataset
-        Of images with labels.
+        Data set of images with labels.
 
     Raises
     ------
     ValueError
-        If it is no data set of images.
+        If the data set contains no images.
     """
     if dataset.image_shape is None:
-        raise ValueError(f"{dataset.name} holds no images")
+        raise ValueError(f"{dataset.name} contains no images; choose an image data set")
     classes = Classes.of(dataset)
     random = np.random.default_rng(0)
     by_class = [random.permutation(np.flatnonzero(classes.train == code)) for code in range(classes.n_train_classes)]
@@ -79,17 +79,17 @@ def sample_images(dataset: Dataset, n: int = 10) -> Samples:
 
 
 def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> None:
-    """Draw a row of images for each data set, their classes below.
+    """Draw a row of images for each data set, with their classes below.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw.
+        If there is no data set.
     """
     if not samples:
         raise ValueError("there is nothing to draw: at least one data set is needed")
@@ -99,7 +99,7 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
     if style.height_mm is not None:
         side = min(side, (style.height_mm - 10.0 * s) / len(samples) - (_HEAD + 3.5) * s)
     plot = Plot(figure, style, 9.0 * s + len(samples) * (side + (_HEAD + 3.5) * s))
-    plot.title("Samples of the data sets", "training images drawn at random, as many of each class as there is room")
+    plot.title("Samples of the data sets", "training images drawn at random, in equal numbers per class if possible")
     lut = ColorScale("grey", 0.0, 1.0).lut()
     for number, one in enumerate(samples):
         y = 9.0 * s + number * (side + (_HEAD + 3.5) * s)
@@ -120,7 +120,7 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
 
 
 def samples_csv(path: str | os.PathLike[str], samples: Sequence[Samples]) -> None:
-    """Write which images are shown, one line each.
+    """Write the drawn images as a table, one line per image.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How exported figures look: width, type, colours and levels."""
+"""Styles of exported figures: width, type size, colours and colour limits."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from slide_gui.figures.color_scale import MAPS
 __all__ = ["LEVELS", "SHOWN", "WIDTHS", "Style"]
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
-"""Name → width of the figure in mm; a slide is 16:9."""
+"""Name → width of the figure in mm. A slide has the ratio 16:9."""
 
 LEVELS = table_of(
     Choice("layer", "per layer, symmetric", "the tiles of a layer share their limits"),
     Choice("tile", "per tile, symmetric", "each tile has its own limits"),
     Choice("global", "all tiles, symmetric", "all tiles share their limits"),
 )
-"""Which tiles share their colour limits."""
+"""Tiles that share their colour limits."""
 
 SHOWN = table_of(
-    Choice("auto", "as the weights need", "contributions where a few weights would drown the rest, else weights"),
+    Choice("auto", "as the weights need", "contributions if a few weights would hide the others, otherwise weights"),
     Choice("weights", "weights", "the weights as they are"),
     Choice(
         "contribution",
@@ -29,34 +29,34 @@ SHOWN = table_of(
         "each weight times the root mean square over the training rows of the pixel it is taken from",
     ),
 )
-"""What tiles show of a row of W."""
+"""Content of the tiles of a row of W."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a figure is drawn.
+    """The style of a figure.
 
     Attributes
     ----------
     width : {"single", "one-and-a-half", "double", "slide"}
         Journal column or slide, see `WIDTHS`.
     colors : str
-        A map of `slide_gui.figures.color_scale.MAPS`; ``"jet"`` is the paper's look.
+        A map of `slide_gui.figures.color_scale.MAPS`. ``"jet"`` is the paper's look.
     levels : {"tile", "layer", "global"}
-        Each tile has its own symmetric limits, shares them with its layer, or with the whole figure.
+        Each tile has its own symmetric limits, or shares them with its layer or the whole figure.
     show : {"auto", "weights", "contribution"}
-        What a weight figure shows, see `SHOWN`.
+        Content of a weight figure, see `SHOWN`.
     bias : bool
-        Whether each tile's bias is written below it.
+        Write each tile's bias below it.
     transposed : bool
-        Whether images are shown with rows and columns exchanged.
+        Show images with rows and columns exchanged.
     dpi : int
         Dots per inch of a PNG.
 
     Raises
     ------
     ValueError
-        Names the option that is none of these.
+        If an option is invalid. The message names it.
     """
 
     width: str = "single"
@@ -86,16 +86,16 @@ class Style:
 
     @property
     def height_mm(self) -> float | None:
-        """Height of the figure in mm, or None where it follows from the contents."""
+        """Height of the figure in mm, or None if the contents determine it."""
         return self.width_mm * 9 / 16 if self.width == "slide" else None
 
     @property
     def scale(self) -> float:
-        """Size of type and gaps relative to a printed column; a slide is read from afar."""
+        """Scale of type and gaps relative to a journal column. Slides have larger type for reading from a distance."""
         return 1.5 if self.width == "slide" else 1.0
 
     def rc(self) -> dict[str, Any]:
-        """Return the matplotlib settings: one font everywhere, kept as text in PDF and SVG."""
+        """Return the matplotlib settings: one font, which stays text in PDF and SVG."""
         return {
             "font.family": ["sans-serif"],
             "font.sans-serif": ["DejaVu Sans"],

@@ -1,6 +1,7 @@
-"""Tables of numbers as CSV, of runs too: numbers read back exactly, UTF-8, lines end in CR LF (RFC 4180).
+"""Write tables of numbers as CSV, including the table of runs.
 
-Spreadsheets take a text that begins with ``=``, ``+``, ``-`` or ``@`` for a formula: an apostrophe goes before it.
+Numbers are read back exactly. Files are UTF-8, and lines end in CR LF (RFC 4180). Spreadsheets interpret a text that
+begins with ``=``, ``+``, ``-`` or ``@`` as a formula, so an apostrophe is put before it.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ __all__ = ["RATE_HEAD", "rate_cells", "runs_csv", "save_table"]
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows judged", "runs", "spread between runs", "interval covers",
 )  # fmt: skip
-"""Names of the columns of an error rate."""
+"""Column names of an error rate."""
 
 
 def rate_cells(rate: ErrorRate | None) -> list[object]:
-    """Return the cells of these columns; empty where there is no rate."""
+    """Return the cells of these columns, empty without a rate."""
     if rate is None:
         return [None] * len(RATE_HEAD)
     return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]
@@ -35,22 +36,21 @@ def rate_cells(rate: ErrorRate | None) -> list[object]:
 def save_table(
     path: str | os.PathLike[str], head: Sequence[str], rows: Iterable[Sequence[object]], notes: Sequence[str] = ()
 ) -> None:
-    """Write a table whole or not at all.
+    """Write a table atomically.
 
     Parameters
     ----------
     head : sequence of str
-        Names of the columns.
+        Column names.
     rows : iterable of sequences
-        Texts, whole numbers, floats; None leaves a cell empty. Texts are written as `slide_gui.text.csv_text` returns
-        them.
+        Texts, integers or floats. None leaves a cell empty. Texts are written in the form of `slide_gui.text.csv_text`.
     notes : sequence of str
         Lines below the table, each one cell that begins with ``# ``.
 
     Raises
     ------
     OSError
-        If the file cannot be written; what stood there is untouched.
+        If the file cannot be written. An existing file stays unchanged.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
@@ -67,14 +67,14 @@ def _written(cell: object) -> object:
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
-    """Write the table but for the errors by row; errors and the ends of their 95 % intervals are shares of 1.
+    """Write the table of runs without the errors by row. Errors and the ends of their intervals are fractions of 1.
 
-    `created` are seconds since 1970, tags have a space between.
+    The column `created` has seconds since 1970. Tags are separated by spaces.
 
     Raises
     ------
     OSError
-        If the file cannot be written; what stood there is untouched.
+        If the file cannot be written. An existing file stays unchanged.
     """
     rows = [[*(_cell(getattr(line, name)) for name in READABLE), line.rate.low, line.rate.high] for line in lines]
     save_table(path, [*READABLE, "low", "high"], rows)

@@ -1,4 +1,4 @@
-"""The paper’s weight figure: rows of Wᵏ for example pixels, layer by layer, for one or more data sets."""
+"""The paper’s weight figure: rows of Wᵏ for example pixels in all layers, for one or more data sets."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ __all__ = [
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
 BAR_ROOM = 15.0
-"""The gap before the bar, the bar, its tick labels and its title, mm."""
+"""Width of the colour bar with its gap, tick labels and title, in mm."""
 _BAR_LONGEST = 70.0
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5
 _PIXEL_LABEL = 3.4
 _GAP = 0.9
-_CAPTION = 2.3  # a line below a tile
-_TITLE = 6.6  # the data set and its noise
+_CAPTION = 2.3  # height of a line below a tile
+_TITLE = 6.6  # height of the data set's name and noise
 _LAYER_TITLE = 3.0
-_LIMIT = 2.4  # the line with a layer's limits
+_LIMIT = 2.4  # height of the line with a layer's limits
 _LARGEST_TILE = 26.0
-_SMALLEST_BESIDE = 6.0  # smaller tiles than this, and the blocks stand below each other
+_SMALLEST_BESIDE = 6.0  # with smaller tiles, blocks are placed below each other
 _TALLEST = 235.0
 _BARS_ASPECT = 0.6
 
@@ -79,14 +79,14 @@ class Box:
 
 @dataclass(frozen=True)
 class Block:
-    """One data set: its title box, layer titles and tiles.
+    """The layout of one data set: its title, layer titles and tiles.
 
     Attributes
     ----------
     title : Box
         Two lines: name, then noise.
     layers : tuple of Box
-        One a layer, above its column; one or two lines.
+        One or two lines above the column of each layer.
     tiles : tuple of tuple of Box
         ``tiles[i][j]`` is for pixel i and layer j + 1.
     """
@@ -98,14 +98,14 @@ class Block:
 
 @dataclass(frozen=True)
 class WeightsLayout:
-    """The whole figure.
+    """The layout of the whole figure.
 
     Attributes
     ----------
     width, height : float
-        Of the figure, mm.
+        Size of the figure in mm.
     blocks : tuple of Block
-        In the order of the data sets.
+        Blocks in the order of the data sets.
     bar : Box
         The colour bar.
     """
@@ -117,9 +117,9 @@ class WeightsLayout:
 
 
 def lay_out(weights: Sequence[WeightRows], style: Style) -> WeightsLayout:
-    """Return the layout: data sets abreast where there is room, all tiles of one size."""
+    """Return the layout, with data sets side by side if there is enough width, and all tiles of one size."""
     if style.height_mm is not None:
-        # A slide has a fixed height: the arrangement with the largest tiles.
+        # A slide has a fixed height, so the arrangement with the largest tiles is used.
         return max((_Plan(weights, style, n + 1) for n in range(len(weights))), key=_Plan.tile_size).layout()
     plan = _Plan(weights, style, min(2, len(weights)))
     if plan.columns == 2 and plan.tile_by_width < _SMALLEST_BESIDE:
@@ -128,17 +128,17 @@ def lay_out(weights: Sequence[WeightRows], style: Style) -> WeightsLayout:
 
 
 def aspect_of(rows: WeightRows, transposed: bool) -> tuple[float, float]:
-    """Return width and height of a tile, the larger of them 1."""
+    """Return the relative width and height of a tile, the larger of them 1."""
     if rows.image_shape is None:
         return 1.0, _BARS_ASPECT
     height, width = rows.image_shape[::-1] if transposed else rows.image_shape
     longest = max(height, width)
-    # A strip of a few pixels stays wide enough to be seen.
+    # The tile of a strip of a few pixels stays wide enough to be visible.
     return max(width / longest, 0.08), max(height / longest, 0.08)
 
 
 class _Plan:
-    """The arithmetic of one arrangement: `columns` blocks abreast."""
+    """Computes the layout with `columns` blocks side by side."""
 
     def __init__(self, weights: Sequence[WeightRows], style: Style, columns: int) -> None:
         self.columns = columns
@@ -174,7 +174,7 @@ class _Plan:
         return inside + self._s * (2 * _MARGIN + _BLOCK_ROW_GAP * (len(rows) - 1))
 
     def _tile_by_height(self) -> float:
-        """Return the largest tile with which the figure is not too tall, by bisection."""
+        """Return the largest tile for which the figure is not too high, by bisection."""
         highest = self._style.height_mm or _TALLEST
         low, high = 0.0, 1000.0
         for _ in range(60):
@@ -183,11 +183,11 @@ class _Plan:
         return low
 
     def tile_size(self) -> float:
-        """Return the side of a tile in mm, 0 or less where there is no room for any."""
+        """Return the side of a tile in mm, 0 or less if none fits."""
         return self._tile
 
     def layout(self) -> WeightsLayout:
-        """Return where everything stands.
+        """Return the positions of all parts.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class _Plan:
         """
         s, tile = self._s, self._tile
         if tile < 1.5:
-            raise ValueError("too many pixels or layers for one figure: choose fewer or a wider figure")
+            raise ValueError("too many pixels or layers for one figure; choose fewer or a wider figure")
         block_width = s * _PIXEL_LABEL + self._depth * tile + (self._depth - 1) * s * _GAP
         content = self.columns * block_width + (self.columns - 1) * s * _BLOCK_GAP + s * BAR_ROOM
         height = self._style.height_mm or self._height(tile)
@@ -238,16 +238,16 @@ _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
 _GENERATED = "generated"
 _BESIDE = 1.0  # mm between a name and its mark
 _LABEL_ROOM = 6.0  # mm for a tick label of the colour bar
-_POINT = 1.8  # mm, an end of the colour bar
-_LINE_MM = 2.35  # one line of small type
-_ENLARGE = 8  # whole copies of each pixel in a vector file, so that viewers that smooth show none of it
+_POINT = 1.8  # mm, length of a pointed end of the colour bar
+_LINE_MM = 2.35  # height of a line of small type
+_ENLARGE = 8  # integer enlargement of each pixel in vector files, so that smoothing by viewers is invisible
 
 
 def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows], bool]:
-    """Return the rows as a figure shows them, and whether they are contributions in place of weights.
+    """Return the rows for a figure, and True if they are contributions in place of weights.
 
-    A contribution is a weight times the root mean square of the pixel it is taken from. All data sets of a figure
-    share its colours, so that "auto" takes contributions for all where the weights of one are drowned by a few.
+    A contribution is a weight times the root mean square of the pixel it is taken from. All data sets of a figure share
+    its colours, so "auto" uses contributions for all if a few weights of one data set would hide the others.
 
     Parameters
     ----------
@@ -256,31 +256,31 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
     Raises
     ------
     ValueError
-        If contributions are asked for and a model does not tell them.
+        If contributions are requested, but a model does not contain them.
     """
     spreads = [rows.rms for rows in weights if rows.rms is not None]
     known = len(spreads) == len(weights)
     if show == "contribution" and not known:
-        raise ValueError("contributions need the data, which a saved model does not hold: name the data instead of it")
+        raise ValueError("contributions need the data, which a saved model does not contain; name the data instead")
     if show == "weights" or not known or (show == "auto" and not any(rows.drowned for rows in weights)):
         return list(weights), False
     return [replace(rows, rows=rows.rows * spread) for rows, spread in zip(weights, spreads, strict=True)], True
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the weight that the strongest colours of each tile stand for; what lies beyond takes them too.
+    """Return the weight of the strongest colours of each tile. Larger weights have these colours, too.
 
-    A tile on its own reaches to the largest weight near its pixel (`nearby_peak`).
+    With limits per tile, the limit is the largest weight near the tile's pixel (`nearby_peak`).
 
     Parameters
     ----------
     levels : {"tile", "layer", "global"}
-        Tiles on their own, those of one layer of one data set together, or all of the figure.
+        Tiles that share their limits: none, those of one layer of one data set, or all of the figure.
 
     Returns
     -------
     list of ndarray of shape (k, depth)
-        One for each data set; biases do not count.
+        Limits of each data set. Biases are ignored.
     """
     peaks = [_peaks(rows) for rows in weights]
     if levels == "tile":
@@ -303,18 +303,18 @@ def _peaks(rows: WeightRows) -> NDArray[np.float64]:
 def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) -> None:
     """Draw the weight figure (the paper's Figure "Reconstruction weights at different layers").
 
-    The figure gets its size from the style. Data sets stand two abreast where there is room; each has its
-    pixels as rows and its layers as columns, a thin ring at the pixel that is reconstructed, and a
-    colour map whose middle is zero. Features that are no picture are drawn as bars.
+    The style determines the size of the figure. Two data sets are side by side if there is enough width. Each has its
+    pixels as rows and its layers as columns. A thin ring marks the reconstructed pixel, and the middle of the colour
+    map is zero. Features that are not pixels are drawn as bars.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         An empty figure.
     weights : sequence of WeightRows
-        One for each data set, each with at least one pixel and one layer.
+        Rows of each data set, with at least one pixel and one layer.
     style : Style
-        Width, colours, levels, weights or contributions.
+        Width, colours, colour limits, weights or contributions.
 
     Raises
     ------
@@ -340,7 +340,7 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
 
 
 class Canvas:
-    """A figure addressed in mm from its top left corner."""
+    """A figure with coordinates in mm from its top left corner."""
 
     def __init__(self, figure: Figure, width: float, height: float, scale: float) -> None:
         self.figure, self.scale = figure, scale
@@ -353,13 +353,13 @@ class Canvas:
         return self.figure.add_axes((box.x / w, 1 - (box.y + box.h) / h, box.w / w, box.h / h), label=label)
 
     def text(self, x: float, y: float, text: str, size: float, **look: Any) -> None:
-        """Write text whose baseline is at y, unless `va` says otherwise; `size` in points before scaling."""
+        """Write text with its baseline at y, unless `va` is given. The size is in points before scaling."""
         look = {"va": "baseline", "color": INK, **look}
-        # A $ in a data set's name is a $, not mathematics.
+        # A $ in the name of a data set does not start a formula.
         self.figure.text(x / self._width, 1 - y / self._height, text, fontsize=size, parse_math=False, **look)
 
     def text_within(self, x: float, y: float, text: str, size: float, room: float, **look: Any) -> None:
-        """Write text made small or short enough for `room` mm."""
+        """Write text, reduced or cut to fit `room` mm."""
         weight = str(look.get("weight", "normal"))
         text, size = fitted(text, size * self.scale, room, weight, 4.0 * self.scale)
         self.text(x, y, text, size, **look)
@@ -390,7 +390,7 @@ def _mark_width(rows: WeightRows, size: float) -> float:
 
 
 def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: float) -> float:
-    """Return one type size for all data sets' names, so that the longest fits if it can."""
+    """Return one type size for the names of all data sets, so that the longest fits if possible."""
     size = _TITLE_SIZE * scale
     needed = max(
         (width_mm(rows.dataset, size, "bold") + _mark_width(rows, size)) / block.title.w
@@ -414,7 +414,7 @@ def _draw_pixel_label(canvas: Canvas, rows: WeightRows, box: Box, index: int, st
 
 
 def draw_tile(canvas: Canvas, rows: WeightRows, box: Box, at: tuple[int, int], limit: float, style: Style) -> None:
-    """Draw one row of W: `at` is its pixel and its layer, both counted from 0."""
+    """Draw one row of W. `at` contains the indices of its pixel and layer, from 0."""
     i, j = at
     axes = canvas.axes(box, f"{rows.dataset}, pixel {rows.pixels[i]}, layer {j + 1}")
     axes.set_xticks([])
@@ -451,11 +451,11 @@ def _draw_image(axes: Axes, rows: WeightRows, at: tuple[int, int], scale: ColorS
     extent = (-0.5, width - 0.5, height - 0.5, -0.5)
     axes.imshow(enlarged, interpolation="none", extent=extent, aspect="auto")
     radius = max(0.8, 0.06 * max(height, width))
-    # Dark on pale maps and pale on dark ones, with a halo of the map's own zero.
+    # The ring is dark on pale maps and pale on dark ones, with a halo in the map's colour of zero.
     zero = scale.lut()[NEUTRAL] / 255.0
     pen = INK if zero.mean() > 0.4 else "white"
     for color, line in ((tuple(zero), 0.8), (pen, 0.4)):
-        # Not clipped: at the border of the image a part of the ring would be missing.
+        # Without clipping, so that the ring is complete at the border of the image.
         ring = Circle((x, y), radius, fill=False, edgecolor=color, linewidth=line * style.scale, clip_on=False)
         axes.add_patch(ring)
 
@@ -469,7 +469,7 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
     corners = np.stack(
         [np.column_stack(c) for c in ((left, zero), (left, values), (right, values), (right, zero))], axis=1
     )
-    # Colours of the strong ends: pale bars on paper would not be seen.
+    # Use the colours of the strong ends, because pale bars would be invisible on paper.
     down, up = scale.lut()[40] / 255.0, scale.lut()[215] / 255.0
     colors = np.where(values[:, None] < 0, down, up)
     axes.add_collection(PolyCollection(list(corners), facecolors=list(colors), linewidths=0))
@@ -483,9 +483,9 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
 
 
 def draw_color_bar(canvas: Canvas, box: Box, highest: float, style: Style, beyond: bool, contributions: bool) -> None:
-    """Draw the bar: in weights, or contributions, where all tiles share the limits, else relative to each tile's limit.
+    """Draw the colour bar, in weights or contributions if all tiles share the limits, otherwise relative to the limit.
 
-    Its ends are pointed where weights lie beyond the limits.
+    Its ends are pointed if weights lie beyond the limits.
     """
     shared = style.levels == "global"
     scale = ColorScale.symmetric(style.colors, highest if shared else 1.0)
@@ -534,29 +534,29 @@ def _bar_title(name: str, levels: str) -> str:
 
 
 def noise_text(rows: WeightRows) -> str:
-    """Return the noise of the fit, and p beside it."""
+    """Return the noise level 1 − p of the fit, and p."""
     noise = rows.parameters.noise
     return f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
 
 
 def _plain(value: float) -> str:
-    """Return a probability with two decimals, more only where it has more."""
+    """Return a probability with two decimals, or more if it has more."""
     text = f"{value:.4f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
 def limit_text(limit: float) -> str:
-    """Return the limit of colours on both sides of zero."""
+    """Return the colour limit on both sides of zero."""
     return f"±{limit:.2f}" if 0.01 <= limit < 100 else f"±{limit:.0e}".replace("e-0", "e−").replace("e+0", "e")
 
 
 def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> FigureExport:
-    """Return the weight figure as what can be exported.
+    """Return the export of the weight figure.
 
     Parameters
     ----------
     sources : sequence of DataSource
-        Where the data of each of `weights` came from.
+        Source of the data of each of `weights`.
     """
     return export_of(
         "weights",
@@ -589,11 +589,11 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
     Raises
     ------
     ValueError
-        If the data sets were read, divided or fitted in different ways, which no one command does.
+        If the data sets were read, divided or fitted in different ways, for which there is no single command.
     """
     fits = [fit_words(source, rows.parameters) for rows, source in zip(weights, sources, strict=True)]
     if any(fit != fits[0] for fit in fits):
-        raise ValueError("one command fits all data sets alike; export those of other parameters on their own")
+        raise ValueError("one command fits all data sets alike; export data sets with other parameters separately")
     figure: list[object] = ["weights", *(source.argument for source in sources), *fits[0]]
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]

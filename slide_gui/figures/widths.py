@@ -1,4 +1,4 @@
-"""Learning the widths: the criterion and each layer's share of the kernel's exponent, by iteration."""
+"""Figure of learning the widths: the criterion and each layer's share of the kernel's exponent, by iteration."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["draw_widths", "widths_csv"]
 
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
-    """Draw the criterion above and the shares below; a descent from another start begins a new line.
+    """Draw the criterion above the shares. Each new start begins a new line.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
-        An empty figure; gets its size from the style.
+        An empty figure. Its size comes from the style.
     result : RunResult
-        Of a run that learned its widths.
+        Result of a run that learned its widths.
 
     Raises
     ------
@@ -69,17 +69,17 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
 
 
 def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
-    """Write the history as a table: one line an iteration.
+    """Write the history as a table, one line per iteration.
 
     Raises
     ------
     ValueError
-        If the classifier was no SVM.
+        If the classifier is not an SVM.
     OSError
         If the file cannot be written.
     """
     if result.classifier is None:
-        raise ValueError("there are no widths: the classifier of this run was no SVM")
+        raise ValueError("there are no widths: the classifier of this run is not an SVM")
     history = result.classifier.history
     layers = range(len(result.classifier.widths))
     head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]

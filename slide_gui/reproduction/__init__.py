@@ -1,1 +1,1 @@
-"""Every figure and table of the paper, all at once."""
+"""Reproduction of every figure and table of the paper."""

@@ -1,4 +1,4 @@
-"""The paper’s figures and tables one by one: on which data, from which runs, and what the paper shows beside them."""
+"""The paper’s figures and tables one by one, with their data, their runs, and a description of the original."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ __all__ = ["PARTS", "ReproducedItem", "ReproductionContext"]
 
 @dataclass(frozen=True, eq=False)
 class ReproducedItem:
-    """One figure or table.
+    """One reproduced figure or table.
 
     Attributes
     ----------
     name : str
-        Of its files.
+        Base name of its files.
     files : tuple of str
-        Relative to the folder.
+        Paths relative to the folder.
     data : str
-        Which data, generated or real.
+        The data, generated or real.
     how : str
-        How it was made.
+        Description of the method.
     paper : str
-        What the paper shows.
+        Description of the original in the paper.
     seconds : float
-        That it took now; stored runs take none.
+        Duration of this reproduction. Stored runs take no time.
     tables : tuple of TextTable
-        To be shown as such.
+        Tables for the page.
     """
 
     name: str
@@ -72,16 +72,16 @@ class ReproducedItem:
 
 
 class ReproductionContext:
-    """Where the figures and tables are made.
+    """Folder, data and workers of a reproduction.
 
     Parameters
     ----------
     folder : Path
-        Gets the files.
+        Folder for the files.
     load : callable
-        From the key of a data set and a progress to the data set.
+        Returns the data set of a key, given the key and a progress.
     cluster : Cluster or None
-        Makes the runs in place of this process.
+        Computes the runs in place of this process.
     """
 
     def __init__(
@@ -93,13 +93,13 @@ class ReproductionContext:
         self._models: dict[tuple[str, StackParameters], FittedModel] = {}
 
     def dataset(self, key: str, progress: Progress) -> Dataset:
-        """Return a data set, loaded the first time."""
+        """Return a data set, which is loaded at the first call."""
         if key not in self._data:
             self._data[key] = self._load(key, progress)
         return self._data[key]
 
     def model(self, key: str, parameters: StackParameters, progress: Progress) -> FittedModel:
-        """Return the stack of a data set, fitted the first time."""
+        """Return the stack of a data set, which is fitted at the first call."""
         if (key, parameters) not in self._models:
             self._models[key, parameters] = fit_model(self.dataset(key, progress), parameters, progress=progress)
         return self._models[key, parameters]
@@ -115,16 +115,16 @@ class ReproductionContext:
         width: str = "double",
         tables: tuple[TextTable, ...] = (),
     ) -> ReproducedItem:
-        """Write exports in all forms, and return them as one figure or table, named after the first.
+        """Write exports in all formats, and return them as one figure or table with the name of the first.
 
         Parameters
         ----------
         keys : sequence of str
-            Of data sets loaded before.
+            Keys of data sets loaded before.
         how, paper, tables
-            As of `ReproducedItem`.
+            As in `ReproducedItem`.
         width : str
-            Of a `Style`.
+            Width of the `Style`.
         """
         files = tuple(name for export in exports for name in self._save(export, Style(width=width, show="weights")))
         return ReproducedItem(exports[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
@@ -137,7 +137,7 @@ class ReproductionContext:
         return names
 
     def _said(self, keys: Sequence[str]) -> str:
-        """Return which data these are."""
+        """Return a description of the data sets."""
         datasets = [self._data[key] for key in keys]
         real = [dataset.name for dataset in datasets if not dataset.generated]
         generated = [dataset.name for dataset in datasets if dataset.generated]
@@ -160,8 +160,7 @@ def _samples(title: str, context: ReproductionContext, progress: Progress) -> Re
         [export_of("samples", samples, draw_samples, samples_csv)],
         DATA,
         how="Ten training images of each data set, drawn with seed 0.",
-        paper="The paper describes the four data sets in words; pictures of them stand in figures that it comments "
-        "out.",
+        paper="The paper describes the four data sets in words. Figures with examples are commented out in its source.",
     )
 
 
@@ -176,7 +175,7 @@ def _weights(title: str, context: ReproductionContext, progress: Progress) -> Re
         title,
         [export_of("weights", weights, draw_weights, weights_csv)],
         DATA,
-        how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training part.",
+        how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training set.",
         paper="Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, "
         "round patches on Convex and MNIST, fuzzier with depth.",
     )
@@ -190,7 +189,7 @@ def _flow(title: str, context: ReproductionContext, progress: Progress) -> Repro
         title,
         [export_of("flow", result, draw_flow, flow_csv)],
         ("mnist",),
-        how=f"The first training image, corrupted once (seed 0) and sent through the stack, {_words(_WEIGHTS)}.",
+        how=f"The first training image, corrupted once (seed 0) and transformed by the stack, {_words(_WEIGHTS)}.",
         paper="A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
     )
 
@@ -204,10 +203,10 @@ def _closeness(title: str, context: ReproductionContext, progress: Progress) -> 
         [export_of("closeness", result, draw_closeness, closeness_csv)],
         ("rectangles",),
         how=f"{result.n_rows} test images, {_words(_CLOSENESS)}; distance sqrt(2 − 2k) under k = exp(−D/σ²), σ² the "
-        "median squared distance of the layer, over the mean distance to other classes. The pair is the one, of "
-        "those with the fewest lit pixels in common, that comes closest; the bands show all pairs.",
-        paper="A figure that is commented out: two images of one class, with only 2 pixels in common, get much closer "
-        "in RBF kernel space after denoising.",
+        "median squared distance of the layer, over the mean distance to other classes. Among the pairs with the "
+        "fewest lit pixels in common, the figure shows the one that becomes closest; the bands show all pairs.",
+        paper="A figure that is commented out: two images of one class with only 2 pixels in common become much closer "
+        "in RBF kernel space by denoising.",
     )
 
 
@@ -227,7 +226,7 @@ def _curves(title: str, context: ReproductionContext, progress: Progress) -> Rep
         ("rectangles",),
         how=f"{len(e.noises)} noises × {len(e.depths)} depths, {len(dataset.train)} training and {len(dataset.test)} "
         f"test rows, {learned}, {e.svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. {_took(runs)}",
-        paper="The error on Rectangles against the noise 1 − p, depths 0 to 4: deep layers, l > 1, improve over one "
+        paper="The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
         "layer, up to l = 2. The values of its curves are not published.",
         width="one-and-a-half",
     )
@@ -244,10 +243,10 @@ def _tables(title: str, context: ReproductionContext, progress: Progress) -> Rep
         title,
         [errors_export(state), times_export(times)],
         [info.key for info in state.data],
-        how="For each split of the training part, 80 / 20, the candidates of resources/protocol.toml are judged on the "
-        f"20 %; the best is trained again and judged once on the test rows. {_took(state.run_seconds or 0.0)}",
-        paper="Table 1, error rates of seven methods, and Table 2, running times of feature generation: beside ours in "
-        "the tables.",
+        how="For each 80/20 split of the training set, the candidates of resources/protocol.toml are evaluated on the "
+        f"20 %; the best is trained again and tested once. {_took(state.run_seconds or 0.0)}",
+        paper="Table 1, error rates of seven methods, and Table 2, running times of feature generation. Both are "
+        "included in the tables next to our results.",
         tables=(error_table(state), time_table(times)),
     )
 
@@ -260,7 +259,7 @@ PARTS = (
     ("Error against noise and depth", 0.35, _curves),
     ("Tables 1 and 2", 1.0, _tables),
 )
-"""Title of each, the fraction of the whole at which it ends, and what makes it of title, context and progress."""
+"""For each item: title, fraction of the whole at which it ends, and function of title, context and progress."""
 
 
 def _words(parameters: StackParameters) -> str:
@@ -268,4 +267,4 @@ def _words(parameters: StackParameters) -> str:
 
 
 def _took(seconds: float) -> str:
-    return f"Its runs took {duration(seconds)} in all when they were made."
+    return f"Its runs took {duration(seconds)} in total when they were computed."

@@ -1,4 +1,4 @@
-"""One HTML page to read everything on that was made: relative links, no network, light and dark."""
+"""The HTML page of a reproduction: relative links, no network, light and dark."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ def reading_page(items: Sequence[ReproducedItem], left_out: Sequence[str], compl
     Parameters
     ----------
     items : sequence of ReproducedItem
-        What is there.
+        Completed items.
     left_out : sequence of str
-        Sentences on what is less than in the paper.
+        Sentences on differences from the paper.
     complete : bool
-        Whether nothing is missing any more.
+        True if all items are completed.
     """
-    title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, made again"
+    title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, reproduced"
     parts = [
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
         f"<h1>{escape(title)}</h1>",
-        f'<p class="note">Xu, Weinberger and Sha; made by slide-gui {escape(__version__)}.</p>',
+        f'<p class="note">Xu, Weinberger and Sha; reproduced by slide-gui {escape(__version__)}.</p>',
     ]
     if not complete:
-        parts.append("<p><strong>Not everything is made yet: run the same command again, and it goes on.</strong></p>")
+        parts.append("<p><strong>The reproduction is incomplete: run the same command again to resume.</strong></p>")
     if left_out:
-        parts.append("<h2>What is less than in the paper</h2>\n<ul>")
+        parts.append("<h2>Differences from the paper</h2>\n<ul>")
         parts += [f"<li>{escape(sentence)}</li>" for sentence in left_out]
         parts.append("</ul>")
     links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in items)
@@ -81,7 +81,7 @@ def _section(one: ReproducedItem) -> str:
     for name, words in (
         ("Data", one.data),
         ("Made", one.how),
-        ("Took", f"{duration(one.seconds)} this time, with the reading of data that were not open yet"),
+        ("Took", f"{duration(one.seconds)} this time, including the reading of data"),
         ("In the paper", one.paper),
     ):
         lines.append(f"<dt>{name}</dt><dd>{escape(words)}</dd>")

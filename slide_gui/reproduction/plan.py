@@ -1,4 +1,4 @@
-"""How much of the paper is made again: all of it, or a small version."""
+"""The extent of a reproduction: the whole paper, or a small version."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ __all__ = ["ReproductionScale", "reproduction_scale"]
 
 @dataclass(frozen=True)
 class ReproductionScale:
-    """How much is made.
+    """The extent of a reproduction.
 
     Attributes
     ----------
     cells : tuple of CellPlan
-        Of the tables.
+        Cells of the tables.
     noises, depths : tuple
-        Of the error curves.
+        Noise levels and depths of the error curves.
     train_rows, test_rows : int or None
-        Of the error curves; None: all.
+        Numbers of rows of the error curves. None means all.
     left_out : tuple of str
-        In sentences: what is less than in the paper.
+        Sentences on differences from the paper.
     formats : tuple of str
         Suffixes of the figures.
     """
@@ -41,7 +41,7 @@ class ReproductionScale:
 
 
 def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionScale:
-    """Return the whole evaluation, or a small version of it."""
+    """Return the extent of the whole evaluation, or of a small version."""
     if quick:
         return ReproductionScale(
             plan("quick", splits=splits),
@@ -52,12 +52,12 @@ def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionSc
             600,
             2000,
             (
-                "This is the small version (--quick): it shows how everything is made, not the paper’s figures.",
+                "This is the small version (--quick): it demonstrates the procedure, not the paper’s numbers.",
                 "The tables: 600 training and 2 000 test rows of each data set, one split, few candidates or one, "
                 "C = 10, median widths with one global width by cross-validation (not learned), autoencoders of one "
                 "small layer and few epochs.",
                 "The error curves: the same rows, five noises, up to three layers, widths and C as above.",
-                "The figures of weights, flow, closeness and samples are whole: they use all training rows.",
+                "The figures of weights, flow, closeness and samples are complete: they use all training rows.",
             ),
         )
     noises = tuple(round(0.1 * k, 12) for k in range(10))
@@ -68,7 +68,7 @@ def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionSc
         SvmParameters(),
         left_out=(
             "10 splits on Rectangles and 3 on Rectangles-Images and Convex, where the paper averages over 50 and 10; "
-            "grids and their reasons stand in the program’s resources/protocol.toml.",
-            "The error curves use one run at each point, trained on the whole training part, squared hinge loss.",
+            "the grids and their reasons are in the program’s resources/protocol.toml.",
+            "The error curves use one run at each point, trained on the whole training set, with squared hinge loss.",
         ),
     )

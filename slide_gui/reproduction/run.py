@@ -1,4 +1,4 @@
-"""Every figure and table of the paper, items here one after the other, and how far that is."""
+"""Reproduce every figure and table of the paper, one after the other, with progress reports."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["ReproductionState", "reproduce"]
 
 @dataclass(frozen=True, eq=False)
 class ReproductionState:
-    """How far it is.
+    """The state of a reproduction.
 
     Attributes
     ----------
     title : str
-        What is being made.
+        Title of the current item.
     seconds_left : float or None
-        Of the runs of the part that is being made.
+        Estimated remaining seconds of the runs of the current item.
     """
 
     title: str
@@ -49,27 +49,27 @@ def reproduce(
     seen: Callable[[tuple[ReproducedItem, ...]], None] = lambda items: None,
     cluster: Cluster | None = None,
 ) -> tuple[ReproducedItem, ...]:
-    """Make every figure and table of the paper.
+    """Reproduce every figure and table of the paper.
 
-    Each run is kept in the store before the next begins, so that the same call goes on after it was broken off.
+    Each run is stored before the next starts, so the same call resumes after an interruption.
 
     Parameters
     ----------
     folder : Path
-        Gets PDF, SVG, PNG and CSV of each, LaTeX and Markdown of the tables.
+        Folder for PDF, SVG, PNG and CSV of each item, and LaTeX and Markdown of the tables.
     load : callable
-        From the key of a data set and a progress to the data set.
+        Returns the data set of a key, given the key and a progress.
     progress : Progress
-        Told a `ReproductionState`.
+        Receives a `ReproductionState`.
     seen : callable
-        Called with all that is made so far after each.
+        Called with all completed items after each item.
     cluster : Cluster, optional
-        Makes the runs in place of this process.
+        Computes the runs in place of this process.
 
     Raises
     ------
     DataError
-        If a data set cannot be used.
+        If a data set is unsuitable.
     Cancelled
         By the progress.
     """
@@ -99,7 +99,7 @@ class _Reproduction:
         return self._state.items
 
     def _part(self, start: float, stop: float) -> Progress:
-        """Return the progress of a part, whose payloads become states of the whole."""
+        """Return the progress of a part, which turns payloads into states of the whole reproduction."""
         part = self._progress.part(start, stop)
         return Listener(lambda fraction, said: part.report(fraction, None if said is None else self._told(said)))
 

@@ -52,7 +52,7 @@ def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_ro
 
 def test_that_showing_a_store_that_is_not_there_makes_none(capsys: Capture) -> None:
     assert main(["benchmark", "--stored", "--store", "r.sqlite"]) == 1
-    assert capsys.readouterr().err == "slide-gui: r.sqlite: there is no such store of runs\n"
+    assert capsys.readouterr().err == "slide-gui: r.sqlite: this run store does not exist; check the name\n"
     assert not list(Path().iterdir())
 
 

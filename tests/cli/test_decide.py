@@ -66,15 +66,15 @@ def test_that_the_changes_said_flip_the_image(capsys: pytest.CaptureFixture[str]
     np.savetxt("flipped.csv", image[None], delimiter=",")
     assert document(capsys, *decide, "--image", "flipped.csv")["class"] == said["flip"]["class"] != said["class"]
     assert main([*decide, "--row", "2"]) == 0
-    assert f"makes it {said['flip']['class']}" in capsys.readouterr().out
+    assert f"changes the class to {said['flip']['class']}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--store", "none.sqlite", "--run", "a"], "there is no such store of runs"),
+        (["--store", "none.sqlite", "--run", "a"], "this run store does not exist"),
         (["--store", "runs.sqlite", "--run", "zz"], "no runs begin with 'zz'"),
-        (["--store", "runs.sqlite", "--run", "", "--row", "60"], "the train part of tiny has 60 rows"),
+        (["--store", "runs.sqlite", "--run", "", "--row", "60"], "the training set of tiny has 60 rows"),
     ],
 )
 def test_that_what_cannot_be_decided_is_refused(

@@ -71,10 +71,10 @@ def test_that_copies_say_the_errors_of_the_library(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["flow", "tiny.npz", "--row", "60"], "row is 60; the train part of tiny has 60 rows"),
+        (["flow", "tiny.npz", "--row", "60"], "--row is 60; the training set of tiny has 60 rows"),
         (["flow", "tiny.npz", "--depth", "0"], "depth is 0"),
         (["flow", "tiny.npz", "-o", "x.txt"], "must end in"),
-        (["flow", "tiny.npz", "--corruption", "-1"], "a seed is 0 or more"),
+        (["flow", "tiny.npz", "--corruption", "-1"], "expected a seed of 0 or more"),
         (["copies", "tiny.npz", "--layer", "4"], "layer is 4; at depth 3 it must be 1 to 3"),
         (["copies", "tiny.npz", "--shown", "3"], "shown is 3; it must be one of 1, 2, 4"),
         (["copies", "tiny.npz", "--seeds", "0"], "at least one copy"),

@@ -258,7 +258,7 @@ def test_that_the_window_takes_the_reading_options_of_the_other_commands(
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["x.slide-session", "--header"], "is a session, which says itself how its data are read"),
+        (["x.slide-session", "--header"], "is a session, which stores how its data are read"),
         (["x.csv", "--shape", "big"], "expected rows and columns"),
         (["x.csv", "--depth", "2"], "unrecognized arguments: --depth"),
         (["nowhere.csv", "--header"], "is neither a file nor one of the subcommands"),

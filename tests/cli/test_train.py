@@ -162,7 +162,9 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     assert "White-SVM, 80.0% of variance, 40 labels" in capsys.readouterr().out
     sda = ["--units", "9,8", "--pretraining-epochs", "1", "--fine-tuning-epochs", "2", "--noise", "0.1"]
     assert main(["train", "tiny.npz", "--method", "sda", *sda, "--on-split"]) == 0
-    assert "SdA, units 9–8, noise 0.1, 1 epoch a layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
+    assert (
+        "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,7 +184,7 @@ def test_that_a_projection_names_the_option_it_needs(
 
 def test_that_a_sweep_says_where_kept_can_be_given(data: Path, capsys: Capture) -> None:
     assert main(["sweep", "tiny.npz", "--store", "r", "--method", "pca-svm"]) == 2
-    assert "needs --kept, which only slide-gui train takes" in capsys.readouterr().err
+    assert "needs --kept, an option of slide-gui train" in capsys.readouterr().err
 
 
 def test_that_error_by_labels_is_swept_and_drawn(data: Path, capsys: Capture) -> None:
@@ -277,7 +279,7 @@ def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(da
     with RunStore("s.sqlite") as store:
         assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
     assert main([*asked, "--dry-run"]) == 0
-    assert "7 runs, 6 already there, about" in capsys.readouterr().out
+    assert "7 runs, 6 already stored, about" in capsys.readouterr().out
     assert main(asked) == 0
     assert f"best on validation: {place_name(best['noise'], best['depth'])}\n" in capsys.readouterr().out
 
@@ -305,12 +307,12 @@ def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, caps
     assert main(["runs", "list", "r.sqlite"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.endswith("*") for line in lines[1:3]] == [True, False]
-    assert lines[3].startswith("* of another version of the numbers")
+    assert lines[3].startswith("* computed by another results version")
     assert main(["runs", "list", "r.sqlite", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(RESULTS_VERSION), True)]
     assert main(["runs", "show", "r.sqlite", old.hash]) == 0
-    assert "of another version of the numbers" in capsys.readouterr().out
+    assert "computed by another results version" in capsys.readouterr().out
     assert main(["runs", "show", "r.sqlite", old.hash, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
@@ -386,7 +388,7 @@ def test_that_validation_rows_are_judged_where_a_test_part_came_with_the_data(da
     ("arguments", "said"),
     [
         (["--folds", "1"], "--folds is 1"),
-        (["--folds", "3", "--held-out", "0.2"], "do not go together"),
+        (["--folds", "3", "--held-out", "0.2"], "exclude each other"),
         (["--held-out", "0.95"], "must be 0 to 0.9"),
         (["--folds", "50"], "40 rows, fewer than the 50 folds"),
         (["--folds", "3", "--fold", "4"], "unrecognized arguments: --fold 4"),

@@ -186,7 +186,7 @@ def test_that_one_row_is_refused_by_the_name_of_its_data(data: Path, capsys: Cap
     Path("row.csv").write_text("a,b,label\n1,2,cat\n")
     for command in ("fit", "weights"):
         assert main([command, "row.csv"]) == 1
-        assert capsys.readouterr().err == "slide-gui: row: has 1 row to fit layers on; they need two\n"
+        assert capsys.readouterr().err == "slide-gui: row: has 1 row; at least two are needed to fit\n"
 
 
 @pytest.mark.parametrize("command", ["fit", "weights"])
@@ -227,7 +227,7 @@ def test_that_an_animation_holds_one_picture_each_and_the_session(
     [
         (["--animate", "depth"], "animate is 'depth'; it must be one of noise, layers"),
         (["--animate", "layers", "-o", "w.pdf"], "must end in .gif"),
-        (["--animate", "layers", "--bundle", "b"], "do not go together"),
+        (["--animate", "layers", "--bundle", "b"], "exclude each other"),
         (["--animate", "layers", "--format", "png"], "--format 'png' is none of gif"),
         (["small.npz", "--animate", "layers"], "shows one data set"),
         (["-o", "w.gif"], "must end in .pdf, .svg, .png or .csv"),

@@ -155,9 +155,9 @@ def test_that_it_is_said_what_is_best_or_why_nothing_can_be_chosen() -> None:
     assert best_words([]) == ""
     assert best_words([answer(0.1, 0.3), answer(0.2, 0.6)]) == "best on validation: noise 0.30, depth 1"
     assert best_words([answer(0.2), answer(0.1, depth=0)]) == "best on validation: the raw input"
-    assert best_words([answer(0.1), answer(None, 0.6)]) == "nothing was held out to choose noise and depth by"
+    assert best_words([answer(0.1), answer(None, 0.6)]) == "no validation rows to select noise and depth by"
     unequal = [answer(0.1, 0.3), answer(0.1, 0.6), answer(0.2, 0.3, split=1, training="split")]
-    assert best_words(unequal) == "not all splits have the same noises and depths: nothing can be chosen yet"
+    assert best_words(unequal) == "the splits have different noise levels and depths so far: none can be selected yet"
 
 
 def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels() -> None:

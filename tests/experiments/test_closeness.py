@@ -96,7 +96,7 @@ def test_that_progress_rises_to_one_and_can_cancel(model: FittedModel) -> None:
 
 def test_that_data_without_such_pairs_are_refused(model: FittedModel) -> None:
     for labels in (np.full(30, LABELS[0]), np.arange(30)):
-        with pytest.raises(DataError, match="no two test images of one class beside one of another"):
+        with pytest.raises(DataError, match="needs two test images of one class and one of another"):
             closeness(replace(DATA, test_labels=labels), model)
     with pytest.raises(DataError, match="no labels"):
         closeness(replace(DATA, test_labels=None), model)

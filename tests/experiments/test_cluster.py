@@ -223,7 +223,7 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
         next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
     mended = answers(paths[1], two, [])
     (fault,) = mended.faults
-    assert fault.endswith("cannot be read (No such file or directory); the run has to be made again")
+    assert fault.endswith("cannot be read (No such file or directory); compute the run again")
     assert equal(results_of(paths[0]), results_of(paths[1]))
 
 
@@ -240,7 +240,7 @@ def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two
     file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
     found = DataSource(paths=(str(file),)).load()
     assert cluster_runs._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
-    with pytest.raises(DataError, match="other data than those of the run"):
+    with pytest.raises(DataError, match="other data than the run was requested for"):
         cluster_runs._read_there(str(file), DATA.fingerprint, None)
     for source in (str(file), str(tmp_path / "gone.csv")):
         sweep = SweepSpec(found.fingerprint, source, (0.3,), (1,), svm=GIVEN, held_out=found.held_out)
@@ -275,7 +275,7 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
     [
         (ClusterChoice(workers=-1), "workers is -1"),
         (ClusterChoice(workers=1000), "workers is 1000"),
-        (ClusterChoice(2, "tcp://there:1"), "exclude one another"),
+        (ClusterChoice(2, "tcp://there:1"), "exclude each other"),
         (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
     ],
 )
@@ -288,7 +288,7 @@ def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.Monk
     monkeypatch.setattr(cluster_module, "CONNECTING", 0.5)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
-    with pytest.raises(ClusterError, match=r"gone\.json holds no address of a scheduler"):
+    with pytest.raises(ClusterError, match=r"gone\.json contains no address of a scheduler"):
         Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
 
 
@@ -469,7 +469,7 @@ def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     for content in ("", "{", "[]", "{}", '{"address": null}', "\x00" * 10, "[" * 100_000):
         file.write_text(content)
-        with pytest.raises(ClusterError, match=r"scheduler\.json holds no address of a scheduler; start one"):
+        with pytest.raises(ClusterError, match=r"scheduler\.json contains no address of a scheduler; start one"):
             Cluster(ClusterChoice(scheduler=str(file)))
 
 

@@ -40,7 +40,7 @@ def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkey
 
 
 def test_that_other_data_are_refused() -> None:
-    with pytest.raises(DataError, match="not the data of both"):
+    with pytest.raises(DataError, match="not the data set of both"):
         compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 

@@ -57,9 +57,9 @@ def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_a
 def test_that_curves_of_two_methods_or_parts_are_refused() -> None:
     one = answer(0.3, 1, 0.1)
     for other in (answer(0.3, 1, 0.1, method="median"), answer(0.3, 1, 0.1, evaluate="validation")):
-        with pytest.raises(ValueError, match="not of 2 kinds"):
+        with pytest.raises(ValueError, match="got 2 combinations"):
             error_curves(DATA, [one, other])
-    with pytest.raises(ValueError, match="not of 0 kinds"):
+    with pytest.raises(ValueError, match="got 0 combinations"):
         error_curves(DATA, [])
 
 
@@ -97,7 +97,7 @@ def test_that_label_curves_of_nothing_or_without_layers_are_refused() -> None:
     for base in (replace(BASE, method="raw-svm"), replace(BASE, stack=StackParameters(depth=0))):
         with pytest.raises(ValueError, match="has no layers to fit without labels"):
             label_points(base, [20], [0])
-    with pytest.raises(ValueError, match="no answers to average"):
+    with pytest.raises(ValueError, match="no results on SLIDE's features to average"):
         label_curves(DATA, [])
 
 

@@ -37,11 +37,11 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
         (
             {"method": "sda-svm", "sda": SDA},
-            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch a layer at rate 0.02",
+            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch per layer at rate 0.02",
         ),
         (
             {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
-            "SdA, units 10, noise 0, 15 epochs a layer at rate 0.1, fine-tuning at rate 0.1",
+            "SdA, units 10, noise 0, 15 epochs per layer at rate 0.1, fine-tuning at rate 0.1",
         ),
         (
             {
@@ -97,7 +97,7 @@ def test_that_what_did_not_converge_is_reported() -> None:
     assert describe_convergence(fine) == ""
     assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved,)))) == ""
     assert describe_convergence(replace(fine, converged=False, gap=0.02)) == "not converged (gap 2.0e-02)"
-    words = "1 of 3 candidates were cut off before they converged"
+    words = "1 of 3 candidates stopped before they converged"
     assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved, cut_off, solved)))) == words
     points = GridPoint(1.0, 1.0, 0.1), GridPoint(1.0, 10.0, 0.1, False), GridPoint(1.0, 100.0, 0.1)
     assert describe_convergence(replace(fine, grid=points)) == words

@@ -54,8 +54,8 @@ def test_that_a_document_gives_the_value_that_it_was_made_from() -> None:
         ({"name": "x", "share": float("inf")}, "share is inf, expected a finite number"),
         ({"name": "x", "pair": ["b"]}, "pair is .*, expected a list"),
         ({"name": "x", "pair": "bc"}, "pair is 'bc', expected a list"),
-        ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected a whole number"),
-        ({"name": "x", "inner": {"sizes": [False]}}, "sizes is False, expected a whole number"),
+        ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected an integer"),
+        ({"name": "x", "inner": {"sizes": [False]}}, "sizes is False, expected an integer"),
         ({"name": "x", "inner": 3}, "inner is 3, expected an object"),
     ],
 )
@@ -115,14 +115,14 @@ def test_that_a_changed_document_of_a_figure_is_read_or_refused_in_one_sentence(
         except DataError as error:
             refused.append(str(error))
     assert len(refused) > 200
-    assert all(sentence.startswith(f"{path}: is no document of a figure (") for sentence in refused)
+    assert all(sentence.startswith(f"{path}: is not the document of a figure (") for sentence in refused)
     assert not any("\n" in sentence for sentence in refused)
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"1" * 5000, b"", b"null", b'{"format": 1}'])
 def test_that_what_is_no_document_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "doc.json").write_bytes(content)
-    with pytest.raises(DataError, match="is no document of a figure"):
+    with pytest.raises(DataError, match="is not the document of a figure"):
         FigureProvenance.read(tmp_path / "doc.json")
 
 
@@ -131,7 +131,7 @@ def test_that_what_is_no_document_is_refused(content: bytes, tmp_path: Path) -> 
 )
 def test_that_a_source_is_of_the_catalogue_or_files(source: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "doc.json").write_text(json.dumps({**a_document(), "source": source}))
-    with pytest.raises(DataError, match="is no document of a figure"):
+    with pytest.raises(DataError, match="is not the document of a figure"):
         FigureProvenance.read(tmp_path / "doc.json")
 
 
@@ -140,7 +140,7 @@ def test_that_a_point_names_a_run_of_the_document(number: object, tmp_path: Path
     document = a_document()
     document["points"][0]["run"] = number
     (tmp_path / "doc.json").write_text(json.dumps(document))
-    with pytest.raises(DataError, match="there is no run"):
+    with pytest.raises(DataError, match="is not among the earlier runs"):
         FigureProvenance.read(tmp_path / "doc.json")
 
 

@@ -74,7 +74,7 @@ def test_that_data_say_where_they_are_not_the_whole_benchmark() -> None:
     whole = DataInfo("convex", "Convex", False, "f", known.n_train, known.n_test)
     assert whole.reduced == ""
     said = replace(whole, n_test=1000).reduced
-    assert said == "Convex: 8\u202f000 training and 1\u202f000 test rows, the benchmark has 8\u202f000 and 50\u202f000."
+    assert said == "Convex: 8\u202f000 training and 1\u202f000 test rows; the benchmark has 8\u202f000 and 50\u202f000."
     assert replace(whole, n_train=10).reduced != ""
 
 

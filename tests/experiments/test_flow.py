@@ -106,7 +106,7 @@ def test_that_a_drawn_image_reads_back_exactly(tmp_path: Path) -> None:
 def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "image.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=r"image\.csv: holds"):
+    with pytest.raises(DataError, match=r"image\.csv: contains"):
         read_image(path)
     with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
         read_image(tmp_path / "none.csv")

@@ -94,7 +94,7 @@ def test_that_a_classifier_of_scikit_learn_takes_the_svms_place_on_slides_featur
         store.save(found)
         again = store.load(asked.hash)
     assert same_numbers(again, found)
-    with pytest.raises(ValueError, match="is not kept"):
+    with pytest.raises(ValueError, match="is not stored"):
         restore(DATA, again)
 
 
@@ -130,7 +130,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
     held_back = run(DATA, replace(on_split, fit_rows="split"))
     assert held_back.n_train == 30
     assert not same_numbers(held_back, run(DATA, on_split))
-    with pytest.raises(DataError, match="fewer than the 500 labels"):
+    with pytest.raises(DataError, match="fewer than the 500 requested labels"):
         run(DATA, replace(base, labels=500))
     with pytest.raises(DataError, match="have no row among 2 labels"):
         run(rectangles(n_classes=3), replace(spec(rectangles(n_classes=3), labels=2)))

@@ -156,7 +156,7 @@ def refused(path: Path, message: str | None = None) -> None:
 
 
 def test_that_a_missing_file_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "absent.npz", "no such file")
+    refused(tmp_path / "absent.npz", "does not exist")
 
 
 def test_that_an_npz_of_data_is_refused(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "other"}, "does not say"),
+        ({"format": "other"}, "format is not 'slide-gui model'"),
         ({"format_version": 2}, "reads 1"),
         ({"format_version": True}, "reads 1"),
         ({"n_features": 0}, "n_features"),
@@ -235,7 +235,7 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None
         ({"image_shape": [-2, -3]}, "image_shape"),
         ({"generated": 1}, "generated"),
         ({"seconds": -1}, "seconds"),
-        ({"seconds": float("nan")}, "no JSON"),
+        ({"seconds": float("nan")}, "is not JSON"),
         ({"fingerprint": "0" * 63}, "fingerprint"),
         ({"dataset": 7}, "dataset"),
         ({"dataset": "x" * 1001}, "dataset"),

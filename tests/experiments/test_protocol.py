@@ -422,9 +422,9 @@ def test_that_a_protocol_is_checked_where_it_is_read() -> None:
         plan("huge")
     with pytest.raises(ValueError, match="splits is 0"):
         plan("full", splits=0)
-    with pytest.raises(ValueError, match="its methods are slide-svm"):
+    with pytest.raises(ValueError, match="choose from its methods: slide-svm"):
         plan("full", (), ["svm"])
-    with pytest.raises(ValueError, match="convex, pca-svm: depth is no axis of it"):
+    with pytest.raises(ValueError, match="convex, pca-svm: depth is not a parameter of this method"):
         protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, None)
 
 

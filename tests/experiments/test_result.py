@@ -76,8 +76,8 @@ def test_that_arrays_that_do_not_fit_are_refused(name: str, array: NDArray[Any])
     ("entry", "value", "message"),
     [
         ("labels", [0, 1], "confusion does not fit"),
-        ("labels", ["a"], "labels is 'a', expected a whole number"),
-        ("versions", [], "the versions that made it"),
+        ("labels", ["a"], "labels is 'a', expected an integer"),
+        ("versions", [], "the versions that computed it"),
         ("versions", {"numpy": 2}, "versions is 2, expected a text"),
         ("timings", {}, "timings has no entry 'fit'"),
         ("classifier", [], "classifier is .*, expected an object"),
@@ -117,7 +117,7 @@ def test_that_only_the_plain_archive_of_a_run_is_read() -> None:
         (archive(few), "its members are not those of a run"),
         (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
         (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
-        (b"no archive", "is no readable .npz"),
+        (b"no archive", "is not a readable .npz"),
     ):
         with pytest.raises(DataError, match=f"^place.*{message}"):
             unpack_arrays(content, "place")

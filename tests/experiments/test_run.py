@@ -219,7 +219,7 @@ def test_that_wrong_data_are_refused() -> None:
     with pytest.raises(DataError, match="not the data of the run"):
         run(other, spec(DATA))
     no_test = replace(DATA, test=DATA.test[:0], test_labels=None)
-    with pytest.raises(DataError, match="no test rows; hold rows out, or judge on validation"):
+    with pytest.raises(DataError, match="no test rows; hold rows out, or evaluate on validation"):
         run(no_test, spec(no_test))
     unlabelled = replace(DATA, test_labels=None)
     with pytest.raises(DataError, match="no labels for its test rows"):

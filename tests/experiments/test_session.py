@@ -113,7 +113,7 @@ def test_that_data_are_found_beside_the_session_where_both_were_moved_and_in_kno
     moved = read_session(there / "a.slide-session")
     assert located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
     (there / "data" / "iris.csv").rename(known / "iris.csv")
-    with pytest.raises(MissingData, match=r"needs the data iris\.csv, which was not found; locate it"):
+    with pytest.raises(MissingData, match=r"needs the data iris\.csv; locate the file"):
         located(moved, there / "a.slide-session")
     assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
 
@@ -132,10 +132,10 @@ def _with(**changes):
     [
         ("", "is damaged"),
         ("[" * 100_000, "is damaged"),
-        ("[]", "is no session of slide-gui"),
-        (_with(format="other"), "is no session of slide-gui"),
-        (_with(version=0), "no version that is known"),
-        (_with(version=3), "written by a later slide-gui"),
+        ("[]", "is not a session of slide-gui"),
+        (_with(format="other"), "is not a session of slide-gui"),
+        (_with(version=0), "has an unknown version"),
+        (_with(version=3), "of a later slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),
@@ -154,7 +154,7 @@ def test_that_a_file_that_is_no_session_is_refused_in_one_sentence_with_its_name
 def test_that_a_picture_whose_session_was_cut_off_says_so(tmp_path):
     path = tmp_path / "a.svg"
     path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
-    with pytest.raises(DataError, match=r"cut off|damaged"):
+    with pytest.raises(DataError, match=r"incomplete session|damaged"):
         read_session(path)
 
 

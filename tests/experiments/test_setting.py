@@ -68,7 +68,7 @@ def test_that_the_difference_names_rows_labels_criterion_and_start() -> None:
     warm = replace(BASE, neighbour=replace(BASE, stack=StackParameters(0.2, 2))).checked()
     assert mine.difference(Setting.of(warm)) == "started from the noise before it"
     judged = replace(SPLIT, evaluate="validation").checked()
-    assert mine.difference(Setting.of(judged)) == "judged on the validation rows, trained on 80 %"
+    assert mine.difference(Setting.of(judged)) == "evaluated on the validation rows, trained on 80 %"
 
 
 def test_that_a_method_that_learns_no_widths_is_named_in_their_place() -> None:

@@ -168,7 +168,7 @@ def test_that_data_with_a_test_part_or_without_classes_are_left_as_they_are() ->
     for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
         assert not can_hold_out(data)
         assert with_test_part(data) is data
-    with pytest.raises(DataError, match="has a test part of 4 rows already"):
+    with pytest.raises(DataError, match="already has a test set of 4 rows"):
         divide(rectangles(6, 4), HeldOut())
     assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
 
@@ -254,9 +254,9 @@ def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs() 
 
 def test_that_a_single_group_cannot_be_divided() -> None:
     whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
-    with pytest.raises(DataError, match="no group is to spare for 25 % held out"):
+    with pytest.raises(DataError, match="no group is left for 25 % held out"):
         divide(whole, HeldOut())
-    with pytest.raises(ValueError, match="all training rows are of one group"):
+    with pytest.raises(ValueError, match="all training rows are in one group"):
         split_rows(whole.train_labels, 0, 0, whole.groups)
 
 

@@ -114,7 +114,7 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(path: Path, h
     with RunStore(path) as store:
         assert list(store.check().faults) == [RESULT.spec.hash]
         assert str(file) in store.check().faults[RESULT.spec.hash]
-        with pytest.raises(DataError, match="made again"):
+        with pytest.raises(DataError, match="compute the run again"):
             store.load(RESULT.spec.hash)
         with pytest.raises(DamagedRun):
             store.take(RESULT.spec)
@@ -133,7 +133,7 @@ def test_that_other_numbers_in_a_whole_file_are_found_by_the_checksum(path: Path
     file.write_bytes(pack_arrays(changed))
     with RunStore(path) as store:
         assert list(store.check().faults) == [RESULT.spec.hash]
-        with pytest.raises(DamagedRun, match="altered since it was written"):
+        with pytest.raises(DamagedRun, match="was altered after it was written"):
             store.load(RESULT.spec.hash)
 
 
@@ -146,7 +146,7 @@ def test_that_another_document_of_the_same_run_is_found_by_the_checksum(path: Pa
     connection.execute("UPDATE runs SET document = ? WHERE hash = ?", (json.dumps(document), RESULT.spec.hash))
     connection.commit()
     connection.close()
-    with RunStore(path) as store, pytest.raises(DamagedRun, match="altered since it was written"):
+    with RunStore(path) as store, pytest.raises(DamagedRun, match="was altered after it was written"):
         store.load(RESULT.spec.hash)
 
 
@@ -280,7 +280,7 @@ def test_that_a_sweep_whose_store_is_removed_fails(path: Path, capsys: pytest.Ca
         patch.setattr(RunStore, "save", removed)
         assert main(words) == 1
     said = capsys.readouterr().err
-    assert f"{path}: the store was removed or replaced while it was open; 2 runs made since were saved to" in said
+    assert f"{path}: the store was removed or replaced while it was open; 2 runs computed since were saved to" in said
     with RunStore(path.with_name("runs-rescued.sqlite"), read_only=True) as store:
         assert len(store.runs()) == 2
 
@@ -394,7 +394,7 @@ def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path: Path) ->
 
 def test_that_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database at all, though it is long enough to be one" * 100)
-    with pytest.raises(DataError, match="is no store of runs"):
+    with pytest.raises(DataError, match="is not a run store"):
         RunStore(tmp_path / "text")
     database = sqlite3.connect(tmp_path / "bookmarks")
     database.execute("CREATE TABLE places (url TEXT)")
@@ -598,7 +598,7 @@ def test_that_a_store_of_an_earlier_version_is_read_without_changing_it(path: Pa
 
 
 def test_that_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="there is no such store"):
+    with pytest.raises(DataError, match="this run store does not exist"):
         RunStore(tmp_path / "absent.sqlite", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
@@ -626,7 +626,7 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
         f"UPDATE runs SET noise = 'much', created = X'00', tags = X'00' WHERE hash = '{RESULT.spec.hash}'",
     )
     with RunStore(path, read_only=True) as store:
-        with pytest.raises(DataError, match=r"noise is 'much'\); see what is whole: slide-gui runs check"):
+        with pytest.raises(DataError, match=r"noise is 'much'\); list the undamaged runs with: slide-gui runs check"):
             store.runs()
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
@@ -637,8 +637,8 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
-    assert lines[2] == "3 runs, 2 damaged, the results of 2 whole"
-    assert lines[3] == f"save those: slide-gui runs check {path} --save-whole NEW"
+    assert lines[2] == "3 runs, 2 damaged, 2 with undamaged results"
+    assert lines[3] == f"save those with: slide-gui runs check {path} --save-whole NEW"
     new = path.parent / "new.sqlite"
     assert main(["runs", "check", str(path), "--save-whole", str(new)]) == 1
     assert f"saved 2 runs to {new}" in capsys.readouterr().out
@@ -685,7 +685,7 @@ def test_that_a_file_that_does_more_than_hold_runs_is_refused(
 ) -> None:
     execute(path, *statements)
     before = path.read_bytes()
-    with pytest.raises(DataError, match="put a copy back"):
+    with pytest.raises(DataError, match="restore a copy"):
         RunStore(path, read_only=read_only)
     assert path.read_bytes() == before
 
@@ -703,7 +703,7 @@ def test_that_arrays_that_are_no_file_are_refused(path: Path, kind: str) -> None
     file = array_file(path)
     file.unlink()
     {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda place: os.symlink("/dev/zero", place)}[kind](file)
-    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is no file; the run has to"):
+    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is not a file; compute the run"):
         store.load(RESULT.spec.hash)
 
 
@@ -714,7 +714,9 @@ def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path
         assert store.swept == 0
     assert sorted(arrays[0].parent.iterdir()) == arrays
     os.truncate(path, 0)
-    with pytest.raises(DataError, match="is empty, which no store of runs is; put a copy back, or move the arrays"):
+    with pytest.raises(
+        DataError, match="is empty, so it is not a run store; restore a copy, or move its folder of arrays away"
+    ):
         RunStore(path)
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
@@ -732,7 +734,10 @@ def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path:
     path.write_bytes(bytes(content))
     third = replace(RESULT, spec=replace(RESULT.spec, split=50))
     for change in (lambda store: store.save(third), lambda store: store.tag(RESULT.spec.hash, ["x" * 5000])):
-        with RunStore(path) as store, pytest.raises(DataError, match=r"is damaged .*; see what is whole: slide-gui"):
+        with (
+            RunStore(path) as store,
+            pytest.raises(DataError, match=r"is damaged .*; list the undamaged runs with: slide-gui"),
+        ):
             change(store)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 31
     with RunStore(path, read_only=True) as store:
@@ -744,7 +749,7 @@ def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path:
 @pytest.mark.parametrize("read_only", [False, True])
 def test_that_a_store_that_cannot_be_opened_is_not_sent_to_the_check(path: Path, read_only: bool) -> None:
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \xff\xfe\xfdLE runs", 1))
-    with pytest.raises(DataError, match=r"is damaged .*; put a copy back") as caught:
+    with pytest.raises(DataError, match=r"is damaged .*; restore a copy") as caught:
         RunStore(path, read_only=read_only)
     assert str(caught.value).isprintable()
 

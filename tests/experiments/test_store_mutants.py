@@ -119,7 +119,7 @@ def test_that_nothing_is_written_by_a_damaged_index(whole: Path, memory: Path) -
     path.write_bytes(content)
     before = path.read_bytes()
     for change in (lambda store: store.save(RESULTS[5]), lambda store: store.delete([FIRST.spec.hash])):
-        damaged = pytest.raises(DataError, match=r"is damaged \(.*; see what is whole: slide-gui runs check")
+        damaged = pytest.raises(DataError, match=r"is damaged \(.*; list the undamaged runs with: slide-gui runs check")
         with damaged, RunStore(path) as store:
             change(store)
     assert path.read_bytes() == before
@@ -131,5 +131,5 @@ def test_that_a_header_that_forbids_writing_is_damage(whole: Path, memory: Path)
     content[18] = 13
     path.write_bytes(content)
     assert len(whole_runs(path)) == 5
-    with pytest.raises(DataError, match="names a format that SQLite does not write"), RunStore(path) as store:
+    with pytest.raises(DataError, match="requires a newer format than SQLite can write"), RunStore(path) as store:
         store.save(RESULTS[5])

@@ -79,7 +79,7 @@ def test_that_a_filter_finds_names_numbers_tags_and_why_a_run_counts_less() -> N
     )
     old = replace(LINE, numerics="2")
     assert LINE.note == ""
-    assert "Version 2" in old.note
+    assert "results version 2" in old.note
     assert old.note.lower() in old.words
     assert old.note in old.tip
 

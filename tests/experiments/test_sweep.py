@@ -275,7 +275,7 @@ def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits
     together = choose(pooled(answers))
     assert [found.point.noise for found in together] == [0.4]
     assert together[0].validation_error == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="same noises and depths"):
+    with pytest.raises(ValueError, match="different noise levels and depths"):
         pooled(answers[:3])
     with pytest.raises(ValueError, match="train on the split"):
         pooled([answer(0.2, 0, None)])
@@ -290,11 +290,11 @@ def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_alre
         run_sweep(DATA, replace(FAST, splits=(0,)), store)
         second = plan_sweep(asked, DATA, store.runs())
         assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
-        assert str(second).startswith("15 runs, 7 already there, about ")
+        assert str(second).startswith("15 runs, 7 already stored, about ")
         each = plan_sweep(replace(asked, choose="each"), DATA, store.runs())
         assert each.n_runs == 16
         whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
-        assert (str(whole), whole.seconds) == ("7 runs, all already there", 0.0)
+        assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 
 
 def test_that_the_measured_cost_of_a_plan_is_the_median_of_runs_of_its_kind(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_that_nothing_is_chosen_without_validation_rows_or_before_all_splits_are
     assert chosen_places([answer(0.1, 1, None)]) == ()
     assert chosen_places([]) == ()
     assert chosen_places([answer(0.1, 1, 0.2), answer(0.2, 1, 0.1), answer(0.1, 1, 0.1, split=1)]) == ()
-    with pytest.raises(ValueError, match="to choose needs validation rows; train on the split"):
+    with pytest.raises(ValueError, match="selecting needs validation rows; train on the split"):
         replace(FAST, training="whole", choose="each").points()
 
 

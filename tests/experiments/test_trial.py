@@ -106,7 +106,7 @@ def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> No
     assert f"{100 * rate.error:.1f} % ({low} to {high}) on {n} held-out rows" in _with(trial, 2, 0.4)
     if trial.rivals:
         name = trial.rivals[0].name
-        assert f"; not told apart from {name} (p = 0.4)" in _with(trial, 2, 0.4)
+        assert f"; not significantly different from {name} (p = 0.4)" in _with(trial, 2, 0.4)
         assert f"than {name} (p < 0.001)" in _with(trial, 2, 0.0001)
 
 
@@ -117,8 +117,8 @@ def test_that_a_symmetric_interval_is_said_with_a_sign() -> None:
 
 def test_that_an_error_no_better_than_always_saying_one_class_is_said_to_be_none(trial: Trial) -> None:
     n = trial.result.n_test
-    assert "no better than always saying" in _with(trial, n // 2, 0.4, guess=0.5)
-    assert "always saying" not in _with(trial, 1, 0.4, guess=0.66)
+    assert "no better than always predicting" in _with(trial, n // 2, 0.4, guess=0.5)
+    assert "always predicting" not in _with(trial, 1, 0.4, guess=0.66)
     assert trial.guessed == "tall"
     assert trial.guess == pytest.approx(1 / 3, abs=0.05)
 
@@ -150,5 +150,5 @@ def test_that_data_that_cannot_be_judged_are_refused() -> None:
     with pytest.raises(DataError, match="no labels"):
         plan_trial(whole)
     alone = Dataset("alone", DATA.train, DATA.train[:0], DATA.train_labels, NONE)
-    with pytest.raises(DataError, match="nothing is held out"):
+    with pytest.raises(DataError, match="no rows are held out"):
         plan_trial(alone)

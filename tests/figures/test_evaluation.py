@@ -84,7 +84,7 @@ def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: 
     own = EvaluationState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
     assert table.rows[1] == ("  paper, MNIST", "1.36")
-    assert any(note.startswith("Digits enlarged: no widths are learned there") for note in table.notes)
+    assert any(note.startswith("Digits enlarged: SLIDE-SVM uses median widths here") for note in table.notes)
     assert not any("no widths" in note for note in error_table(state()).notes)
     assert any("SdA-3 (Vincent et al. 2010): MNIST 1.28" in note for note in table.notes)
     errors_csv(tmp_path / "errors.csv", own)

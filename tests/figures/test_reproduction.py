@@ -157,5 +157,5 @@ def test_that_samples_hold_as_many_of_each_class() -> None:
     figure = Figure()
     draw_samples(figure, [samples, many], Style(width="slide"))
     assert len(figure.axes) == 12
-    with pytest.raises(ValueError, match="holds no images"):
+    with pytest.raises(ValueError, match="contains no images"):
         sample_images(replace(DATA, image_shape=None))

@@ -110,7 +110,7 @@ def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
     Path("pie.json").write_text(recipe_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(figure_names())
-    assert capsys.readouterr().err == f"slide-gui: pie.json: asks for the figure 'pie', expected {known}\n"
+    assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected {known}\n"
 
 
 def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureFixture[str]) -> None:
@@ -123,7 +123,7 @@ def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureF
     assert not Path("widths.pdf").exists()
 
 
-@pytest.mark.parametrize(("numerics", "said"), [("1", "made by version 1 of the numbers"), ("", ""), (None, "")])
+@pytest.mark.parametrize(("numerics", "said"), [("1", "computed by results version 1"), ("", ""), (None, "")])
 def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning(
     source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, said: str
 ) -> None:

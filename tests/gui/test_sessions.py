@@ -209,7 +209,7 @@ def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, mon
     table.rename(tmp_path / "elsewhere" / "table.csv")
     again = windows()
     shows_example(again)
-    assert "table.csv, which was not found" in again.notice.accessibleName()
+    assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
     again.keeper._keep()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy_requested.emit()

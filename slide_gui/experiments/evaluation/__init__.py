@@ -1,1 +1,1 @@
-"""The evaluation of the paper: its plan, its runs, its tables."""
+"""The paper's evaluation: its protocol, its runs and its tables."""

@@ -1,4 +1,4 @@
-"""The evaluation of the paper as a plan of runs, and what was published, read from `resources/`."""
+"""The paper's evaluation as a plan of runs, and the published results, read from `resources/`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Published:
-    """A published test error, as a share of 1, of a method on a data set, and where it stands."""
+    """A published test error of a method on a data set, as a fraction of 1, with its place in the publication."""
 
     method: str
     error: float
@@ -44,7 +44,7 @@ class Published:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The paper's figure of the error against noise and depth: its setting, and what the text states of it.
+    """The paper's figure of the error against noise and depth: its setting, and the statements in the text.
 
     The values of its curves are not published.
     """
@@ -57,7 +57,7 @@ class Sensitivity:
 
 
 def published(key: str) -> tuple[Published, ...]:
-    """Return all published errors on a data set of the catalogue: the paper's Table 1, then those of others."""
+    """Return all published errors on a data set of the catalogue: the paper's Table 1, then other publications."""
     document = _published()
     table = document["table1"]
     marks = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
@@ -84,7 +84,7 @@ def sensitivity() -> Sensitivity:
 
 
 def data_key(name: str) -> str:
-    """Return the catalogue's key of a data set's name; empty if it is none of the catalogue."""
+    """Return the catalogue key of a data set's name, empty if the catalogue does not contain it."""
     from slide_gui.data.entries import entries
 
     return next((entry.key for entry in entries() if entry.title == name), "")
@@ -97,7 +97,7 @@ def _published() -> dict[str, Any]:
 
 
 EXTENTS = ("full", "quick")
-"""The whole evaluation, or a small version of it."""
+"""The full evaluation, or a small version of it."""
 
 _OF_STACK = {"noise", "depth", "ridge"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
@@ -108,32 +108,32 @@ _SEEDS = 10_000
 
 @dataclass(frozen=True)
 class CellPlan:
-    """One method on one data set.
+    """The plan of one method on one data set.
 
     Attributes
     ----------
     data : str
         Key of the catalogue.
     method : str
-        Of `METHODS`.
+        Key in `METHODS`.
     axes : tuple of (name, values)
-        What is chosen on validation.
+        Parameters to select on validation rows, with their candidate values.
     draws : int
-        A split chooses by the mean validation error of so many random 80/20 divisions of its own.
+        Number of random 80/20 divisions whose mean validation error selects the candidate of a split.
     loss, criterion : str
-        Of the SVM, and of learning its widths.
+        Loss of the SVM, and criterion of learning its widths.
     starts : int
-        Descents of learning the widths.
+        Number of starting points for learning the widths.
     widths : {"learn", "median"}
-        Median widths, for those that would learn them too, go with one global width by cross-validation.
+        With "median", methods that could learn widths use median widths times one scale by cross-validation.
     C : float or None
-        Given; None: chosen.
+        Trade-off. None selects it by cross-validation.
     labels : int or None
-        A candidate is trained on so many rows of its split; None: all.
+        Number of labelled rows of a split that a candidate is trained on. None means all.
     train_rows, test_rows : int or None
-        The data set is cut down to so many rows, stratified; None: all.
+        Size of the stratified subsample of the data set that is used. None means all rows.
     fit_rows : {"training", "split"}
-        Which rows the representation is fitted on while it is chosen.
+        Rows that the representation is fitted on during selection.
     """
 
     data: str
@@ -153,7 +153,7 @@ class CellPlan:
 
     @property
     def n_candidates(self) -> int:
-        """How many candidates there are to choose from."""
+        """Number of candidates to select from."""
         count = 1
         for _, values in self.axes:
             count *= len(values)
@@ -161,18 +161,18 @@ class CellPlan:
 
     @property
     def train(self) -> str:
-        """Which rows what was chosen is trained on: a network stops early on validation rows, so it keeps its split."""
+        """Rows to train the selected candidate on: a network stops early on validation rows, so it keeps its split."""
         return "split" if METHODS[self.method].fine_tunes else "whole"
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the runs of a split to choose from, each judged on its validation rows: those of each draw in turn.
+        """Return the candidate runs of a split, each evaluated on its validation rows, draw by draw.
 
-        All have the seed of the split; what was chosen keeps it.
+        All have the seed of the split, which the selected candidate keeps.
 
         Parameters
         ----------
         fingerprint, source : str
-            Of the data, as in `RunSpec`.
+            Fingerprint and source of the data, as in `RunSpec`.
         """
         draws = self.draws if self.n_candidates > 1 else 1
         seed = split_seed(split)
@@ -184,7 +184,7 @@ class CellPlan:
         return tuple(points)
 
     def first_candidate(self, fingerprint: str, source: str, chosen: Mapping[str, Any]) -> RunSpec:
-        """Return the run of one choice from the axes, on the first draw with seed 0."""
+        """Return the run with the given values of the axes, on the first draw with seed 0."""
         kind = METHODS[self.method]
         method = "median" if kind.stacked and self.widths == "median" else self.method
         return RunSpec(
@@ -202,17 +202,17 @@ class CellPlan:
         ).checked()
 
     def final(self, point: SweepPoint) -> SweepPoint:
-        """Return the run that judges a candidate on the test part."""
+        """Return the run that evaluates a candidate on the test set."""
         return replace(point, spec=final_spec(point.spec, self.train))
 
     def best(self, answers: Sequence[PointResult]) -> PointResult:
-        """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""
+        """Return the candidate selected from the results of one split (see `choose` and `pooled`)."""
         return choose(pooled(answers))[0]
 
 
 @lru_cache(maxsize=64)
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return one candidate a point of the axes; what holds for all draws is checked once."""
+    """Return one candidate for each point of the axes. Caching avoids checking them again for each draw."""
     names = [name for name, _ in cell.axes]
     choices = product(*(values for _, values in cell.axes))
     return tuple(cell.first_candidate(fingerprint, source, dict(zip(names, one, strict=True))) for one in choices)
@@ -229,25 +229,25 @@ def plan(
     methods: Sequence[str] = (),
     splits: int | None = None,
 ) -> tuple[CellPlan, ...]:
-    """Return the cells of the evaluation, data sets and methods in the order of the protocol.
+    """Return the cells of the evaluation, with data sets and methods in the order of the protocol.
 
     Parameters
     ----------
     data, methods : sequence of str
-        Only these; all if empty.
+        Data sets and methods to include. Empty means all.
     splits : int, optional
-        So many splits instead of the protocol's.
+        Number of splits, in place of the protocol's.
 
     Raises
     ------
     ValueError
-        Names what the protocol does not know.
+        If the protocol has no such data set or method, or another argument is out of range.
     """
     document = _document()
     for kind, given in (("data", data), ("methods", methods)):
         unknown = [name for name in given if name not in document[kind]]
         if unknown:
-            raise ValueError(f"the protocol has no {unknown[0]!r}; its {kind} are {', '.join(document[kind])}")
+            raise ValueError(f"the protocol has no {unknown[0]!r}; choose from its {kind}: {', '.join(document[kind])}")
     if extent not in EXTENTS:
         raise ValueError(f"extent is {extent!r}; it must be one of {', '.join(EXTENTS)}")
     if splits is not None and splits < 1:
@@ -262,12 +262,12 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
-    """Return a cell: its table holds what it chooses from; all else holds for every method alike."""
+    """Return the plan of a cell. Its table lists the candidate values; all methods share the other settings."""
     kind = check_choice("method", method, METHODS)
     known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else {"kept"} if kind.projection else set()
     unknown = table[method].keys() - known
     if unknown:
-        raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
+        raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is not a parameter of this method")
     axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in table[method].items())
     document = _document()
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}

@@ -1,4 +1,4 @@
-"""Running the evaluation: what the store holds is taken, what is missing is run and kept at once, run by run."""
+"""Run the evaluation: take results from the store, compute the missing ones, and store each as it completes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progres
 __all__ = ["Load", "run_evaluation"]
 
 Load = Callable[[str, Progress], Dataset]
-"""Loads a data set by its key."""
+"""A function that loads a data set by its key."""
 
 
 def run_evaluation(
@@ -49,31 +49,30 @@ def run_evaluation(
     pause: Pause | None = None,
     cluster: Cluster | None = None,
 ) -> EvaluationState:
-    """Fill the cells of the evaluation, the first split of all, then the second, and so on.
+    """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
 
-    For each split of a cell the candidates are judged on the split's validation rows, the best is judged on the test
-    part. Each run is kept before the next begins, so that after a crash, a kill or a cancellation the same call goes
-    on where it was.
+    For each split of a cell the candidates are evaluated on the validation rows of the split, and the best on the test
+    set. Each run is stored before the next starts, so after a crash, a kill or a cancellation the same call resumes.
 
     Parameters
     ----------
     cells : sequence of CellPlan
-        As `plan` gives them.
+        Cells of `plan`.
     load : callable
-        From the key of a data set and a progress to the data set.
+        Returns the data set of a key, given the key and a progress.
     store : RunStore
-        Opened by this thread.
+        Store opened by this thread.
     progress : Progress
-        Told a `EvaluationState`.
+        Receives an `EvaluationState`.
     pause : Pause, optional
-        Holds it within about 0.1 s; on a cluster, no further run is begun.
+        Pauses the evaluation within about 0.1 s. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
-        Makes the runs in place of this process, those of a split on the same data together.
+        Computes the runs in place of this process, those of a split on the same data together.
 
     Raises
     ------
     DataError
-        If a data set cannot be used.
+        If a data set is unsuitable.
     Cancelled
         By the progress.
     """
@@ -81,16 +80,16 @@ def run_evaluation(
 
 
 class _Awaited:
-    """One split of one cell on its way through a cluster.
+    """One split of one cell in progress on a cluster.
 
     Parameters
     ----------
     rank : int
-        Of its runs, as in `Order`.
+        Rank of its runs, as in `Order`.
     points : sequence of SweepPoint
         Its candidates.
     stored : container of str
-        Hashes of runs that are made already.
+        Hashes of runs that the store already has.
     """
 
     def __init__(
@@ -101,16 +100,16 @@ class _Awaited:
         self._points, self._stored = points, stored
         self._answers: dict[str, PointResult] = {}
         self._chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
-        self._final = task.plan.final(points[-1]).spec  # or another with as many rows, until it is chosen
+        self._final = task.plan.final(points[-1]).spec  # placeholder of equal size until the selection
 
     @property
     def next(self) -> list[RunSpec]:
-        """What has to be run: all candidates, and when they are judged, what was chosen."""
+        """Runs to compute next: all candidates, or once they are evaluated, the run of the selected one."""
         return [point.spec for point in self._points] if self._chosen is None else [self._final]
 
     @property
     def left(self) -> list[RunSpec]:
-        """What has to be run still, what is to be chosen among it."""
+        """Runs still to compute, including that of the candidate to be selected."""
         if self.answer is not None:
             return []
         if self._chosen is not None:
@@ -120,21 +119,21 @@ class _Awaited:
 
     @property
     def is_begun(self) -> bool:
-        """Whether anything is known of it."""
+        """True if a candidate is evaluated."""
         return bool(self._answers)
 
     @property
     def course(self) -> Course:
-        """How far it is."""
+        """Progress of this split."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return Course(*place, *((len(self._answers), len(self._points)) if self._chosen is None else (0, 1)))
 
     def waits_for(self, spec_hash: str) -> bool:
-        """Whether a run is the next, or one of the next, of its own."""
+        """Return True if a run is among the next ones and its result is missing."""
         return any(spec.hash == spec_hash for spec in self.next) and spec_hash not in self._answers
 
     def take(self, result: RunResult) -> list[RunSpec]:
-        """Take in a result that it waits for, and return what has to be run because of it."""
+        """Add an awaited result, and return the runs that it makes possible."""
         if self._chosen is not None:
             self.answer = split_answer(self.task.split, self._chosen, result)
             return []
@@ -166,7 +165,7 @@ class _Evaluation:
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
         self._awaited: list[_Awaited] = []  # on a cluster
-        self._left_on_one: float | None = None  # seconds that what is left there would take on one worker
+        self._left_on_one: float | None = None  # seconds that the remaining runs would take on one worker
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -193,16 +192,16 @@ class _Evaluation:
         return self._state
 
     def _run_seconds(self) -> float:
-        """Return what all runs of the evaluation took when they were made."""
+        """Return the total duration of all runs of the evaluation when they were computed."""
         seconds = {stored.hash: stored.seconds for stored in self._store.runs()}
         hashes = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
         for task in tasks(self._cells):
             for point in self._reader.candidates(task):
-                hashes |= {point.spec.hash, task.plan.final(point).spec.hash}  # a final run has others as neighbours
+                hashes |= {point.spec.hash, task.plan.final(point).spec.hash}  # final runs have other neighbours
         return sum(seconds.get(each, 0.0) for each in hashes)
 
     def _measure_features(self) -> None:
-        """Time SLIDE's feature generation where no stored run did all of it."""
+        """Measure SLIDE's feature generation if no stored run includes all of it."""
         for cell in self._state.of_method(REFERENCE):
             if cell.answers and cell.features is None:
                 last = cell.answers[-1]
@@ -212,7 +211,7 @@ class _Evaluation:
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _take_stored(self) -> None:
-        """Take the answers that are there, and count what is missing."""
+        """Take the stored results, and count the missing runs."""
         for task in tasks(self._cells):
             self._progress.report(0.0)
             shape = self._shapes[task.plan.data]
@@ -235,9 +234,10 @@ class _Evaluation:
         self._report()
 
     def _spread(self, cluster: Cluster) -> None:
-        """Let a cluster make all runs, that of what was chosen as soon as the candidates of its split are judged.
+        """Compute all runs on a cluster. The selected candidate of a split starts once all its candidates are
+        evaluated.
 
-        Splits and data sets come in the order of the protocol; workers for whom one has no runs left go on to the next.
+        Splits and data sets follow the order of the protocol. Idle workers start on the next ones.
         """
         ranks: dict[tuple[str, int], int] = {}
         for task, _ in self._todo:
@@ -266,7 +266,7 @@ class _Evaluation:
                 self._report()
 
     def _came(self, result: RunResult) -> list[Order]:
-        """Take in what came back from a cluster, and return what is to be run because of it."""
+        """Record a result from the cluster, and return the runs that it makes possible."""
         orders = []
         for one in self._awaited:
             if one.waits_for(result.hash):
@@ -277,7 +277,7 @@ class _Evaluation:
         return orders
 
     def _look(self) -> None:
-        """Note what is worked on now, and what is left."""
+        """Update the active splits and the remaining runs."""
         still = [one for one in self._awaited if one.answer is None]
         first = min((one.rank for one in still), default=0)
         courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
@@ -286,7 +286,7 @@ class _Evaluation:
         self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
 
     def _order(self, one: _Awaited, spec: RunSpec) -> Order:
-        """Return a run as a cluster is asked for it; that the store holds it damaged is noted."""
+        """Return the request for a run, and record a fault if its stored result is damaged."""
         if spec.hash in self._reader.rows:
             try:
                 self._store.take(spec)
@@ -297,7 +297,7 @@ class _Evaluation:
         return Order(spec, one.dataset, one.rank)
 
     def _do(self, task: Task) -> None:
-        """Run the candidates that are missing, choose, and judge what was chosen."""
+        """Compute the missing candidates of a split, select one, and evaluate it on the test set."""
         dataset = self._datasets[task.plan.data]
         points = self._reader.candidates(task)
         chosen: PointResult | SweepPoint = points[0]
@@ -308,7 +308,7 @@ class _Evaluation:
             by_hash = {answer.point.spec.hash: answer for answer in done}
             chosen = task.plan.best([by_hash[point.spec.hash] for point in points])  # in the order of the protocol
         final = task.plan.final(chosen.point if isinstance(chosen, PointResult) else chosen)
-        # Nothing but networks is shared here, so that the time of feature generation is that of the whole.
+        # Only networks are reused here, so that the time of feature generation covers the whole computation.
         self._run(dataset, (final,), Reuse(networks=self._networks))
         answer = split_answer(task.split, chosen, self._store.load(final.spec.hash))
         self._state = with_answer(self._state, task, answer)
@@ -316,7 +316,7 @@ class _Evaluation:
 
     @staticmethod
     def _deepest_first(points: Sequence[SweepPoint]) -> tuple[SweepPoint, ...]:
-        """Put deep autoencoders first: shallower ones are then their first layers."""
+        """Put the deepest autoencoders first, because their first layers are the shallower ones."""
         if points[0].spec.sda is None:
             return tuple(points)
         return tuple(sorted(points, key=lambda point: -point.spec.layers))
@@ -343,7 +343,7 @@ class _Evaluation:
         return state
 
     def _seen(self, inner: object, before: int) -> None:
-        """Take in what the runs of the current task report."""
+        """Update the state with the progress of the current runs."""
         if not isinstance(inner, SweepState):
             self._progress.report(0.0)
             return

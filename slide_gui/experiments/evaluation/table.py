@@ -1,4 +1,4 @@
-"""What a store holds of the evaluation: one cell a method and data set, filling in split by split."""
+"""The table of the evaluation: one cell for each method and data set, filled split by split from the store."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ __all__ = [
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
-    """Return the data sets of a plan that stored runs were made on, in the plan's order.
+    """Return the data sets of a plan for which stored runs exist, in the plan's order.
 
-    One name stands for several data: real or generated, whole or cut down. Of those that the plan has runs on, data
-    that were judged on other numbers of test rows than the plan's come last (a file's, a part held out), real before
-    generated, then those with more of its runs, then the latest. Sizes are the catalogue's, or the plan's.
+    Stored runs of one name can be on different data: real or generated, full or reduced. Data with runs of the plan are
+    preferred. Next are data whose number of test rows is the plan's, real data, data with more runs of the plan, and
+    the latest. Sizes are those of the catalogue or the plan.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -70,7 +70,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
-            # The one it is, where there is one only: nothing is counted.
+            # With only one candidate its runs are not counted.
             n_test = _n_test(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != n_test}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
@@ -81,7 +81,7 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
 def _fit(
     cells: Sequence[CellPlan], run: StoredRun, hashes: set[str], others: set[str]
 ) -> tuple[bool, bool, bool, int, float]:
-    """Return how well the data of a run suit a plan: by its runs of the first split."""
+    """Return a sort key for how well the data of a run fit a plan, from the stored runs of the first split."""
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
@@ -91,7 +91,7 @@ def _fit(
 
 
 def _n_test(cell: CellPlan) -> int:
-    """Return how many test rows a plan judges on."""
+    """Return the number of test rows that a plan evaluates on."""
     known = entry(cell.data).n_test
     return min(cell.test_rows or known, known)
 
@@ -123,16 +123,16 @@ def stored_evaluation(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> EvaluationState:
-    """Return what the store holds of the evaluation; nothing is run, and no data set is read.
+    """Return the stored state of the evaluation. This computes no run and reads no data set.
 
     Parameters
     ----------
     store : RunStore
-        Opened by this thread.
+        Store opened by this thread.
     rows : sequence of StoredRun, optional
-        The table of the store, where it was read already.
+        Table of the store, if it was already read.
     known : sequence of DataInfo, optional
-        Data sets that are these; the others are those that stored runs were made on.
+        Known data sets. The others are derived from the stored runs.
     """
     rows = store.runs() if rows is None else rows
     infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
@@ -147,14 +147,14 @@ def stored_evaluation(
 
 
 def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
-    """Return what is said of data with the sizes that their runs had, where one was trained on the whole part."""
+    """Return the data set with the sizes of its latest run on the whole training set, if there is one."""
     of_data = [cell for cell in state.cells if cell.data == info.key and not METHODS[cell.method].fine_tunes]
     answers = [answer for cell in of_data for answer in cell.answers]
     return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
 
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:
-    """Return what the evaluation says of a data set."""
+    """Return the description of a data set in the evaluation."""
     sizes = len(dataset.train), len(dataset.test)
     source = f"generated:{key}" if dataset.generated else key if dataset.key == key else dataset.source
     return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes, source)
@@ -169,14 +169,14 @@ def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
 
 
 def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> EvaluationState:
-    """Return the state before anything is known."""
+    """Return the state without results."""
     methods = tuple(dict.fromkeys(cell.method for cell in cells))
     empty = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
     return EvaluationState(tuple(data), methods, empty)
 
 
 def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
-    """Return the state with one more answer."""
+    """Return the state with one more result."""
     if answer is None:
         return state
     cells = []
@@ -189,7 +189,7 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
 
 
 class Reader:
-    """Looks up what the store holds of each task."""
+    """Looks up the stored results of each task."""
 
     def __init__(self, store: RunStore, infos: Mapping[str, DataInfo], rows: Sequence[StoredRun] | None = None) -> None:
         self.infos = dict(infos)
@@ -197,17 +197,17 @@ class Reader:
         self.rows = {stored.hash: stored for stored in (store.runs() if rows is None else rows)}
 
     def candidates(self, task: Task) -> tuple[SweepPoint, ...]:
-        """Return the runs to choose from."""
+        """Return the candidate runs of a task."""
         info = self.infos[task.plan.data]
         return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
 
     def missing(self, task: Task) -> list[SweepPoint]:
-        """Return the candidates that have to be run before the choice; none where there is one only."""
+        """Return the candidates to compute before the selection, none if there is only one candidate."""
         points = self.candidates(task)
         return [] if len(points) == 1 else [point for point in points if point.spec.hash not in self.rows]
 
     def choose(self, task: Task) -> PointResult | SweepPoint | None:
-        """Return the candidate to judge, or None while candidates are missing."""
+        """Return the selected candidate, or None while results are missing."""
         points = self.candidates(task)
         if len(points) == 1:
             return points[0]
@@ -216,7 +216,7 @@ class Reader:
         return task.plan.best(answers) if len(answers) == len(points) else None
 
     def look(self, task: Task) -> SplitAnswer | None:
-        """Return the answer of a task, or None if the store does not hold it whole."""
+        """Return the result of a task, or None if it is not completely stored."""
         chosen = self.choose(task)
         if chosen is None:
             return None
@@ -231,7 +231,7 @@ class Reader:
 
 
 def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult) -> SplitAnswer:
-    """Return the answer that a run on test rows gives for a split."""
+    """Return the result of a split from its run on test rows."""
     return SplitAnswer(
         split,
         result.hash,
@@ -257,7 +257,7 @@ def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
 
 
 REFERENCE = "slide-svm"
-"""The method that the others are compared with."""
+"""The reference method for all comparisons."""
 
 
 @dataclass(frozen=True)
@@ -267,13 +267,13 @@ class DataInfo:
     Attributes
     ----------
     key : str
-        Of the catalogue.
+        Key of the catalogue.
     title : str
         Name of the data.
     generated : bool
-        Whether it is the generated stand-in.
+        True if the data are generated in place of the real ones.
     source : str
-        Where its rows come from, as `DataSource.argument`; empty for the files that the catalogue knows.
+        Source of the rows, as `DataSource.argument`. Empty for the files of the catalogue.
     """
 
     key: str
@@ -286,40 +286,40 @@ class DataInfo:
 
     @property
     def reduced(self) -> str:
-        """A sentence on how many rows there are, where they are not the benchmark's; else empty."""
+        """A sentence on the numbers of rows if they differ from the benchmark's, otherwise empty."""
         ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
         if ours == theirs:
             return ""
         return (
-            f"{self.title}: {count(ours[0])} training and {count(ours[1])} test rows, "
+            f"{self.title}: {count(ours[0])} training and {count(ours[1])} test rows; "
             f"the benchmark has {count(theirs[0])} and {count(theirs[1])}."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SplitAnswer:
-    """What came out of one split.
+    """The result of one split.
 
     Attributes
     ----------
     spec_hash : str
-        Of the run on test rows.
+        Hash of the run on test rows.
     chosen : str
-        What was chosen on validation, or the one candidate, for people; empty if the method has no parameters.
+        The selected candidate in words, empty if the method has no parameters.
     error : float
-        On the test rows.
+        Test error.
     n_train, n_test : int
-        Rows trained on and judged.
+        Numbers of training and test rows.
     row_errors : bytes
-        The errors by test row, as `statistics.row_errors` packs them.
+        Errors by test row, packed by `statistics.row_errors`.
     validation_error : float or None
-        Of the candidate that was chosen; None if there was one candidate only.
+        Validation error of the selected candidate. None if there was only one candidate.
     features : float or None
         Seconds of feature generation, as in `Timings`.
     seconds : float
-        That the run on test rows took.
+        Duration of the run on test rows.
     recorded : str
-        What `chosen` says, as it is written into files: in English.
+        Text of `chosen` for files.
     """
 
     split: int
@@ -337,14 +337,15 @@ class SplitAnswer:
 
 @dataclass(frozen=True)
 class Course:
-    """How far a split is that is being worked on.
+    """Progress of an active split.
 
     Attributes
     ----------
     data, method : str
         Keys of its cell.
     answered, candidates : int
-        How many of the candidates are judged on validation rows; 0 of at most 1 while what was chosen is on its way.
+        Numbers of evaluated candidates and of all candidates. They are 0 and at most 1 while the selected one is
+        trained.
     """
 
     data: str
@@ -356,23 +357,23 @@ class Course:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a method compares with SLIDE-SVM on the same splits and test rows.
+    """Comparison of a method with SLIDE-SVM on the same splits and test rows.
 
     Over several splits it is the t-test of the mean difference over rows and splits (`crossed_mean`). For one split, or
-    splits that all differ on the same rows, it is McNemar's exact test.
+    splits with the same differences on all rows, it is McNemar's exact test.
 
     Attributes
     ----------
     p : float
-        Two-sided, of this comparison alone.
+        Two-sided p-value of this comparison alone.
     adjusted : float
-        Holm's, over all comparisons of the table.
+        Holm's adjusted p-value over all comparisons of the table.
     difference : float
-        Mean error of this method less that of SLIDE-SVM, over these splits.
+        Mean error of this method minus that of SLIDE-SVM, over these splits.
     low, high : float or None
-        Ends of its 95 % interval over rows and splits; None where McNemar's test was used.
+        Ends of its 95 % confidence interval over rows and splits. None with McNemar's test.
     rows : McNemar or None
-        McNemar's test, where it was used.
+        McNemar's test, if it was used.
     """
 
     p: float
@@ -385,7 +386,7 @@ class Comparison:
 
     @property
     def significant(self) -> bool:
-        """Whether the adjusted p is below 0.05."""
+        """True if the adjusted p-value is below 0.05."""
         return self.adjusted < LEVEL
 
     @property
@@ -403,11 +404,11 @@ class Cell:
     Attributes
     ----------
     data, method : str
-        Keys.
+        Keys of the data set and the method.
     asked : int
-        Splits asked for.
+        Number of requested splits.
     answers : tuple of SplitAnswer
-        Those that are there, by split.
+        Available results, by split.
     """
 
     data: str
@@ -417,17 +418,17 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name of the method, as in the paper and in files."""
+        """Name of the method in the paper and in files."""
         return METHODS[self.method].name
 
     @property
     def title(self) -> str:
-        """Name of the method for people."""
+        """Name of the method in the window."""
         return METHODS[self.method].text
 
     @property
     def rate(self) -> ErrorRate | None:
-        """Mean test error over the splits that are there, with its 95 % interval; None if there is none."""
+        """Mean test error over the available splits with its 95 % confidence interval, or None without splits."""
         if not self.answers:
             return None
         rates = [ErrorRate.of_run(answer.error, answer.n_test) for answer in self.answers]
@@ -435,55 +436,55 @@ class Cell:
 
     @property
     def complete(self) -> bool:
-        """Whether all splits are there."""
+        """True if all splits are available."""
         return len(self.answers) >= self.asked
 
     @property
     def features(self) -> float | None:
-        """Median seconds of feature generation, of the runs where all of it was done; None if there are none."""
+        """Median seconds of feature generation over the runs that include all of it, or None without such runs."""
         known = [answer.features for answer in self.answers if answer.features is not None]
         return float(median(known)) if known else None
 
     @property
     def chosen(self) -> str:
-        """What was chosen most often, and in how many of the splits."""
+        """The most frequent selection, with its number of splits."""
         return _most([answer.chosen for answer in self.answers if answer.chosen])
 
     @property
     def recorded(self) -> str:
-        """What `chosen` says, as it is written into files: in English."""
+        """Text of `chosen` for files."""
         return _most([answer.recorded for answer in self.answers if answer.recorded])
 
     @property
     def paper(self) -> Published | None:
-        """The figure of the paper's Table 1."""
+        """Result of the paper's Table 1."""
         return next((one for one in published(self.data) if one.method == self.name), None)
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluationState:
-    """Everything known of the evaluation so far.
+    """The state of the evaluation.
 
     Attributes
     ----------
     data : tuple of DataInfo
-        In the order of the protocol.
+        Data sets in the order of the protocol.
     methods : tuple of str
-        Keys, in the order of the protocol.
+        Keys of the methods in the order of the protocol.
     cells : tuple of Cell
-        By data, then method.
+        Cells by data, then method.
     courses : tuple of Course
-        What is being worked on: one split of one cell, or on a cluster several.
+        Active splits: one, or several on a cluster.
     live : RunProgress or None
-        What can be seen of the run, if it is one.
+        Progress of the current run, if a single one is active.
     done, total : int
-        Runs.
+        Numbers of completed and of all runs.
     seconds_left : float or None
-        None until something was measured.
+        Estimated remaining seconds. None until a run was measured.
     faults : tuple of str
-        Stored runs that could not be trusted and were made again.
+        Messages about damaged stored runs that were repeated.
     run_seconds : float or None
-        What all runs took when they were made; None until everything is there.
+        Total duration of all runs when they were computed. None until all are available.
     """
 
     data: tuple[DataInfo, ...]
@@ -502,16 +503,16 @@ class EvaluationState:
         return next((cell for cell in self.cells if (cell.data, cell.method) == (data, method)), None)
 
     def of(self, data: str) -> tuple[Cell, ...]:
-        """Return the cells of a data set, in the order of the methods."""
+        """Return the cells of a data set in the order of the methods."""
         return tuple(cell for cell in self.cells if cell.data == data)
 
     def of_method(self, method: str) -> tuple[Cell, ...]:
-        """Return the cells of a method, in the order of the data sets."""
+        """Return the cells of a method in the order of the data sets."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
-        """Every method that has splits in common with SLIDE-SVM on some data: keys of data and method → comparison."""
+        """Comparisons of all methods that share splits with SLIDE-SVM, by the keys of data and method."""
         tests = {}
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
@@ -523,17 +524,17 @@ class EvaluationState:
         return {key: replace(one, adjusted=p) for (key, one), p in zip(tests.items(), adjusted, strict=True)}
 
     def comparison(self, cell: Cell) -> Comparison | None:
-        """Return how a cell compares with SLIDE-SVM; None for SLIDE-SVM itself, and where there is nothing yet."""
+        """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, and without common splits."""
         return self.comparisons.get((cell.data, cell.method))
 
     @property
     def complete(self) -> bool:
-        """Whether all splits of all cells are there."""
+        """True if all splits of all cells are available."""
         return all(cell.complete for cell in self.cells)
 
 
 def _most(words: Sequence[str]) -> str:
-    """Return what is said most often, and how often."""
+    """Return the most frequent text with its number of splits."""
     if not words:
         return ""
     most = max(words, key=words.count)
@@ -543,12 +544,12 @@ def _most(words: Sequence[str]) -> str:
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with another on the splits that both have, all on the same test rows.
+    """Compare a method with another on the splits that both have, all with the same test rows.
 
     Returns
     -------
     Comparison or None
-        Alone, not adjusted; None if they have no such split in common.
+        The comparison without adjustment. None without a common split.
     """
     theirs = {answer.split: answer.row_errors for answer in reference}
     pairs = [(answer.row_errors, theirs[answer.split]) for answer in answers if answer.split in theirs]
@@ -558,7 +559,7 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
 
 @lru_cache(maxsize=256)
 def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
-    """Compare errors on the same rows; the window asks again with every report of progress."""
+    """Compare errors on the same rows. The result is cached, because the window needs it at every progress report."""
     errors = error_matrix((*ours, *theirs))
     assert errors is not None
     first, second = errors[: len(ours)], errors[len(ours) :]

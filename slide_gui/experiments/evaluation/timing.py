@@ -1,4 +1,4 @@
-"""Feature generation timed: SLIDE against autoencoders, as in the paper's Table 2."""
+"""Running times of feature generation: SLIDE against autoencoders, as in the paper's Table 2."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from slide_gui.progress import NO_PROGRESS, Progress
 __all__ = ["INCLUDED", "Extrapolated", "TimeRow", "extrapolated_seconds", "time_rows"]
 
 INCLUDED = (
-    "Feature generation is the whole fit of the representation on the training part (SLIDE: scatter, closed form, all "
-    "layers; autoencoders: pre-training of all layers) and making the features of the rows trained on. It includes no "
-    "classifier, no choice of parameters and no reading of data."
+    "Feature generation consists of fitting the representation on the training set (SLIDE: scatter, closed form, all "
+    "layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It excludes "
+    "the classifier, the selection of parameters and the reading of data."
 )
-"""What the seconds include."""
+"""Definition of the reported seconds."""
 
-_ROWS = 400  # of the epoch that is measured
+_ROWS = 400  # rows of the measured epoch
 
 
 @dataclass(frozen=True)
 class Extrapolated:
-    """Seconds of pre-training, scaled up from one short epoch of each layer.
+    """Seconds of pre-training, extrapolated from one short epoch of each layer.
 
     Attributes
     ----------
     seconds : float
-        For all epochs on all rows.
+        Extrapolated to all epochs on all rows.
     measured : float
-        That were in fact measured.
+        Measured seconds.
     rows : int
-        Of the epoch measured.
+        Number of rows of the measured epoch.
     parameters : SdaParameters
-        What the seconds are for.
+        Parameters of the autoencoders.
     """
 
     seconds: float
@@ -50,18 +50,18 @@ class Extrapolated:
 
 @dataclass(frozen=True)
 class TimeRow:
-    """Feature generation on one data set.
+    """Running times of feature generation on one data set.
 
     Attributes
     ----------
     slide, sda : float or None
-        Seconds measured here; autoencoders at the settings that validation chose.
+        Seconds measured here. The autoencoders have the parameters selected on validation rows.
     sda_chosen, sda_recorded : str
-        Those settings, for people, and as they are written into files: in English.
+        These parameters in words, for display and for files.
     tutorial : Extrapolated or None
-        Autoencoders by the recipe of the deep learning tutorials.
+        Autoencoders with the parameters of the deep learning tutorials.
     paper_slide, paper_sda, paper_speedup : float or None
-        The paper's Table 2.
+        Values of the paper's Table 2.
     """
 
     data: DataInfo
@@ -76,24 +76,24 @@ class TimeRow:
 
     @property
     def speedup(self) -> float | None:
-        """How many times faster SLIDE is, as both were measured here."""
+        """Time of the autoencoders divided by the time of SLIDE, both measured here."""
         return self.sda / self.slide if self.sda and self.slide else None
 
     @property
     def tutorial_speedup(self) -> float | None:
-        """The same against the tutorial's recipe."""
+        """The same ratio for the tutorial's parameters."""
         return self.tutorial.seconds / self.slide if self.tutorial and self.slide else None
 
 
 def extrapolated_seconds(
     dataset: Dataset, parameters: SdaParameters = TUTORIAL, *, progress: Progress = NO_PROGRESS
 ) -> Extrapolated:
-    """Measure one epoch of each layer on few rows, and scale it to all epochs and rows: steps cost the same each.
+    """Measure one epoch of each layer on a few rows and scale it to all epochs and rows: all steps cost the same.
 
     Parameters
     ----------
     dataset : Dataset
-        With labels.
+        Data with labels.
     """
     chosen = stratified_sample(Classes.of(dataset).train, _ROWS, 0)
     rows = into_range(dataset.train[chosen], range_of(dataset.train))
@@ -105,7 +105,7 @@ def extrapolated_seconds(
 
 
 def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
-    """Return the running times of the data sets of an evaluation."""
+    """Return the running times on the data sets of an evaluation."""
     rows = []
     for info in state.data:
         slide = state.cell(info.key, "slide-svm")

@@ -1,1 +1,1 @@
-"""What is seen of a stack: rows of W, flow, corrupted copies, one weight explained."""
+"""Views of a fitted stack: rows of W, hidden representations, corrupted copies, one weight explained."""

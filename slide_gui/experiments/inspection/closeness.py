@@ -1,8 +1,8 @@
-"""Two images of one class growing closer in kernel space, layer by layer (a figure the paper comments out).
+"""Two images of one class that become closer in kernel space from layer to layer (a figure the paper comments out).
 
-In layer t the distance of two images is that of their images under the kernel k = exp(−D_t/σ_t²), σ_t² the median
-squared distance D_t of the layer: sqrt(2 − 2k). It is set in relation to the mean distance of the two from the images
-of other classes, for the scale of distances differs from layer to layer.
+In layer t the distance of two images is sqrt(2 − 2k) under the kernel k = exp(−D_t/σ_t²). D_t is their squared
+distance in the layer, and σ_t² its median. It is divided by the mean distance of the two from images of other classes,
+because the scale of distances differs between layers.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 __all__ = ["Closeness", "closeness"]
 
 _ROWS = 400
-_FEW = 2  # pixels in common
+_FEW = 2  # lit pixels in common
 _LIT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Closeness:
-    """Distances within a class relative to those between classes.
+    """Distances within a class relative to distances between classes.
 
     Attributes
     ----------
     rows : tuple of (int, int)
-        The pair shown, rows of the test part.
+        The pair in the figure, as rows of the test set.
     label : str
-        Their class.
+        Class of the pair.
     common : int
-        Pixels lit in both.
+        Number of pixels lit in both.
     layers : ndarray of shape (2, depth + 1, d)
         hᵗ of both, the input first.
     pair : ndarray of shape (depth + 1,)
-        Relative distance of the pair shown in each layer.
+        Relative distance of the pair in each layer.
     few, all : ndarray of shape (3, depth + 1)
         Quantiles 10 %, 50 %, 90 % of the relative distance: over the pairs of one class with at most 2 lit pixels in
         common, and over all pairs of one class.
     n_few, n_all : int
-        How many pairs these are.
+        Numbers of these pairs.
     n_rows : int
-        Test images looked at.
+        Number of test images used.
     """
 
     model: FittedModel
@@ -68,22 +68,23 @@ class Closeness:
 def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: Progress = NO_PROGRESS) -> Closeness:
     """Compare distances within and between classes in each layer of a fitted stack.
 
-    Of the pairs of one class with the fewest lit pixels in common among 400 test images, at most 2 if there are such,
-    the one is shown that comes closest in relation, from the input to the last layer.
+    The figure shows a pair of one class with few lit pixels in common, among 400 test images: at most 2 if there are
+    such pairs, otherwise the least number. Of these it is the pair whose relative distance falls most from the input to
+    the last layer.
 
     Parameters
     ----------
     dataset : Dataset
-        With labels of its test part.
+        Data with labels for the test set.
     model : FittedModel
-        Fitted on it.
+        Model fitted on these data.
     seed : int
-        Of the stratified sample.
+        Seed of the stratified sample.
 
     Raises
     ------
     DataError
-        If the test part has no labels, or no class has two images among those looked at.
+        If the test set has no labels, or no class has two images in the sample.
     """
     codes = Classes.of(dataset).test
     if len(codes) == 0:
@@ -95,7 +96,7 @@ def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: 
     same = codes[first] == codes[second]
     first, second = first[same], second[same]
     if len(first) == 0 or len(np.unique(codes)) < 2:
-        raise DataError("has no two test images of one class beside one of another", dataset.name)
+        raise DataError("needs two test images of one class and one of another; give more test rows", dataset.name)
     lit = (dataset.test[rows] > _LIT).astype(np.float32)
     common = (lit @ lit.T)[first, second]
     few = common <= max(_FEW, common.min())
@@ -124,7 +125,7 @@ def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: 
 def _relative(
     stack: Stack, images: NDArray[np.float32], codes: NDArray[np.intp], progress: Progress
 ) -> NDArray[np.float64]:
-    """Return the distance of each pair over the mean distance of the two from other classes, (depth + 1, n, n)."""
+    """Return the distance of each pair divided by its mean distance from other classes, (depth + 1, n, n)."""
     steady = MonotonicProgress(progress)
     Z = stack.transform(images, progress=steady.pulse)
     n_layers = len(stack.layers) + 1

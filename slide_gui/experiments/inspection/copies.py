@@ -1,4 +1,4 @@
-"""Explicitly corrupted copies (eq. 5 to 7 of the paper) against their closed-form limit (eq. 8): W_m → W as m^−½."""
+"""Explicitly corrupted copies (eq. 5 to 7 of the paper) and their closed-form limit (eq. 8): W_m → W as m^−½."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesResult", 
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
-"""Of more rows a seeded sample is copied; the limit is then that of the same sample."""
+"""Larger data are sampled with a seed. The limit is then that of the sample."""
 
-_SETTLED = 8  # copies from which the slope is taken: fewer may leave pixels that are seldom lit without any
+_SETTLED = 8  # copies from which the slope is fitted; with fewer, a rarely lit pixel may survive in no copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class CopiesPoint:
     copies : int
         m.
     errors : ndarray of shape (s,)
-        ‖W_m − W‖ / ‖W‖ over all rows with their biases (Frobenius), one for each seed so far.
+        ‖W_m − W‖ / ‖W‖ over all rows with their biases (Frobenius), for each seed so far.
     row_errors : ndarray of shape (s, d)
-        The same of each row; NaN where the row of W is zero.
+        The same for each row. NaN if the row of W is zero.
     weights : ndarray of shape (d, d + 1), float32
         W_m of the first seed.
     """
@@ -48,7 +48,7 @@ class CopiesPoint:
 
 @dataclass(frozen=True, eq=False)
 class Copies:
-    """How W_m approaches W.
+    """The convergence of W_m to W.
 
     Attributes
     ----------
@@ -57,11 +57,11 @@ class Copies:
     limit : ndarray of shape (d, d + 1)
         W, the limit for the rows used (eq. 8).
     n_rows, n_all : int
-        Rows used, and rows there are.
+        Numbers of rows used and of all rows.
     seeds : int
-        Corruptions averaged over, seeded 0, 1, …
+        Number of corruptions averaged over, with seeds 0, 1, …
     points : tuple of CopiesPoint
-        m = 1, 2, 4, …, as far as they are computed.
+        Results for m = 1, 2, 4, … so far.
     """
 
     noise: float
@@ -74,13 +74,13 @@ class Copies:
     points: tuple[CopiesPoint, ...] = ()
 
     def finished(self) -> Copies:
-        """Return the points alone that have every seed."""
+        """Return the study with only those points that include every seed."""
         return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
 
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
-        """Return (m, geometric mean, least, largest error over the seeds), of all rows or of one.
+        """Return (m, geometric mean, smallest, largest error over the seeds), over all rows or of one.
 
-        Points whose error is zero or no number are left out.
+        Points whose error is zero or undefined are left out.
         """
         lines = []
         for point in self.points:
@@ -91,7 +91,7 @@ class Copies:
         return lines
 
     def slope(self, feature: int | None = None) -> float | None:
-        """Return the exponent of m fitted to the errors by least squares from m = 8 on; None of fewer than 3 points."""
+        """Return the exponent of m, fitted by least squares from m = 8 on. None with fewer than 3 points."""
         curve = [(m, mean) for m, mean, _, _ in self.curve(feature) if m >= _SETTLED]
         if len(curve) < 3:
             return None
@@ -100,7 +100,7 @@ class Copies:
         return float(x @ y / (x @ x))
 
     def reference(self, feature: int | None = None) -> float | None:
-        """Return c of the line c/√m that fits the errors best, from m = 8 on where that is reached."""
+        """Return c of the line c/√m that fits the errors best, from m = 8 on if there are such points."""
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
         if not curve:
@@ -110,14 +110,14 @@ class Copies:
 
 @dataclass(frozen=True, eq=False)
 class CopiesResult:
-    """A study with the stamp of where it came from: what its figure shows.
+    """A study with its model: the content of the figure of copies.
 
     Attributes
     ----------
     feature : int
-        Whose row is shown.
+        Feature whose row of weights is shown.
     shown : int
-        m of the row W_m shown; one of the study's points.
+        m of the displayed W_m, one of the study's points.
     """
 
     model: FittedModel
@@ -132,25 +132,25 @@ class CopiesResult:
 
 
 class CopiesStudy:
-    """Computes `Copies`, point by point; cancelled, it keeps what it has and goes on from there when run again.
+    """Computes `Copies` point by point. A cancelled study keeps its results and resumes when it is run again.
 
     Parameters
     ----------
     stack : Stack
-        Its noise, ridge and the layers below are used.
+        Its noise, its ridge and the layers below are used.
     layer : int
-        Whose weights are estimated: 1 to the depth of the stack.
+        Layer whose weights are estimated, from 1 to the depth of the stack.
     seeds : int
-        How many corruptions to average over.
+        Number of corruptions to average over.
     most : int
         The largest m.
     most_rows : int
-        Of more rows a sample is taken, seeded.
+        Largest number of rows. More rows are sampled with a seed.
 
     Raises
     ------
     ValueError
-        If there is no such layer, or there are too many features for so many solves.
+        If the layer does not exist, there are too many features, or a count is too small.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class CopiesStudy:
         self._result: Copies | None = None
 
     def run(self, progress: Progress = NO_PROGRESS) -> Copies:
-        """Return the whole study; `progress` gets a `Copies` after every W_m."""
+        """Return the complete study. `progress` receives a `Copies` after every W_m."""
         result = self._result or self._prepared(progress)
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
@@ -194,7 +194,7 @@ class CopiesStudy:
         return any(point.copies == m and point.errors.size > seed for point in self._result.points)
 
     def _prepared(self, progress: Progress) -> Copies:
-        """Choose the rows, send them to the layer, and solve for the limit."""
+        """Select the rows, compute their representation below the layer, and solve for the limit."""
         n, p = len(self._rows), self._stack.parameters
         chosen = np.arange(n)
         if n > self._most_rows:

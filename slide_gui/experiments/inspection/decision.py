@@ -1,4 +1,4 @@
-"""Why a trained SVM decides as it does on one image: its duels, its nearest support vectors, what would flip it."""
+"""Explain how an SVM predicts one image: pairwise votes, nearest support vectors, changes that alter the class."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ Indices = NDArray[np.intp]
 
 _NEAREST = 3  # of either class
 MOST_CHANGES = 48
-"""How many features a flip may change."""
-_PROMISING = 64  # of the single changes, those that go on being tried
-_BATCH = 64  # images sent through at once; between two the search can be cancelled
+"""Largest number of features that a flip may change."""
+_PROMISING = 64  # number of single changes that are tried again in later steps
+_BATCH = 64  # images evaluated at once; the search can be cancelled between two batches
 
 
 @dataclass(frozen=True)
 class SupportVector:
-    """A training image that takes part in a decision.
+    """A support vector with its part in a prediction.
 
     Attributes
     ----------
     row : int
-        Of the training part.
+        Row of the training set.
     code : int
-        Its class.
+        Class of the row.
     kernel : float
-        K(h, h_s), 1 for equal images, 0 for wholly different ones.
+        K(h, h_s), 1 for equal images, close to 0 for very different ones.
     pull : float
-        What it adds to the margin of the first class over the second; negative if it speaks for the second.
+        Its term in the margin of the first class over the second, negative if it favours the second.
     shares : tuple of float
-        Each layer's share of the exponent Σ_t ‖h^t − h_s^t‖² / σ_t², whose sum is −ln K.
+        Fraction of each layer in the exponent Σ_t ‖h^t − h_s^t‖² / σ_t², whose sum is −ln K.
     """
 
     row: int
@@ -54,20 +54,20 @@ class SupportVector:
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What the classifier says of one image.
+    """Prediction for one image.
 
     Attributes
     ----------
     first, second : int
-        The class decided for, and the one that came next.
+        The predicted class, and the next best.
     votes : tuple of int
-        Duels won by each class, of one against each other class.
+        Number of pairwise classifiers won by each class.
     margins : tuple of float
-        Of each class, the margin by which the first wins its duel with it; 0 for the first itself.
+        Margin of the first class over each class, 0 for the first itself.
     nearest : tuple of SupportVector
-        In the duel of the first with the second the nearest of either, in turn, nearest first.
+        Nearest support vectors of the first and the second class, alternating, nearest first.
     shares : tuple of float
-        Each layer's share of the exponent to those.
+        Fraction of each layer in the sum of their exponents.
     """
 
     first: int
@@ -79,26 +79,26 @@ class Decision:
 
     @property
     def margin(self) -> float:
-        """By how much the first class wins its duel with the second."""
+        """Margin of the first class over the second."""
         return self.margins[self.second]
 
 
 @dataclass(frozen=True, eq=False)
 class Flip:
-    """Changes of single features that change the decision.
+    """Changes of single features that alter the predicted class.
 
     Attributes
     ----------
     image : ndarray of shape (d,)
-        The image with them.
+        The changed image.
     features : tuple of int
-        What was changed, each to the far end of its range; empty if none was found that does.
+        The changed features, each set to the far end of its range. Empty if the search failed.
     code : int
-        The class decided for then.
+        The predicted class of the changed image.
     fewest : bool
-        Whether fewer cannot do it by such changes: one and two are sure, since every single one is tried. More are
-        reached by the best change again and again, among those that promised most alone or lead to the nearest support
-        vector of the second class; then all that are not needed are taken back.
+        True if no smaller set of such changes alters the class. This is certain for one and two features, because every
+        single change is tried. Larger sets come from a greedy search over the most promising single changes and those
+        towards the nearest support vector of the second class. Unnecessary changes are then undone.
     """
 
     image: NDArray[np.floating]
@@ -108,14 +108,14 @@ class Flip:
 
 
 class Decider:
-    """A trained SVM made ready for one image after another.
+    """A trained SVM prepared to explain its predictions for one image after another.
 
     Parameters
     ----------
     restored : Restored
-        The representation, the SVM, and the rows that it was trained on.
+        The representation, the SVM, and its training rows.
     dataset : Dataset
-        The data of that run.
+        Data of that run.
     """
 
     def __init__(self, restored: Restored, dataset: Dataset) -> None:
@@ -134,18 +134,18 @@ class Decider:
 
     @property
     def products(self) -> int:
-        """How many products one decision takes, beside those of the representation."""
+        """Number of multiplications in one prediction, in addition to those of the representation."""
         return sum(block.size for block in self._blocks)
 
     @cached_property
     def _range(self) -> tuple[Array, Array]:
-        """Lowest and highest value of each feature; of a pixel those of all pixels."""
+        """Lowest and highest value of each feature. For images all pixels have the same range."""
         axis, rows = None if self._images else 0, self._train
         low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
         return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
 
     def decide(self, representations: NDArray[np.floating]) -> Decision:
-        """Decide on one image, without BLAS: a product beside it in another thread may go on.
+        """Predict one image without BLAS, so that a product in another thread can continue.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Decider:
         return exponents
 
     def flip(self, image: NDArray[Any], progress: Progress = NO_PROGRESS) -> Flip:
-        """Look for the fewest features whose change to the far end of their range changes the decision.
+        """Search for the fewest features whose change to the far end of their range alters the predicted class.
 
         Parameters
         ----------
@@ -223,13 +223,13 @@ class Decider:
         return Flip(image, (), first, False)
 
     def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
-        """Return the features that a change brings nearer to the nearest support vector of a class."""
+        """Return the features whose change brings the image nearer to the nearest support vector of a class."""
         others = self._train[self.rows[self._codes == code]]
         nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
         return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
-        """Return the margins of the image with each of these features changed, (len(features), n_pairs)."""
+        """Return the margins of the image with each of these features changed in turn, (len(features), n_pairs)."""
         margins = np.empty((len(features), len(self.model.biases)))
         for start in range(0, len(features), _BATCH):
             some = features[start : start + _BATCH]
@@ -241,7 +241,7 @@ class Decider:
     def _without_needless(
         self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
     ) -> Flip:
-        """Take back every change without which the decision is another still."""
+        """Undo every change without which the predicted class still differs."""
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
@@ -276,7 +276,7 @@ def _votes(margins: Array, n_classes: int) -> tuple[int, ...]:
 
 
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
-    """Return the first and the second class, and of each other class its duel with the first: pair and sign."""
+    """Return the first and second class, and for each other class its pairwise classifier with the first."""
     scores = class_scores(margins[None], n_classes)[0]
     first = int(_classes(margins[None], n_classes)[0])
     scores[first] = np.inf
@@ -289,7 +289,7 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
 
 
 def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
-    """Return the nearest support vectors of each side, one of each in turn."""
+    """Return the nearest support vectors of each side, alternating between the sides."""
     ranked = []
     for side in sides:
         members = np.flatnonzero(side)

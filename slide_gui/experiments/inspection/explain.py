@@ -1,4 +1,4 @@
-"""One weight, step by step: the numbers behind S, q, E[P], E[Q] and W of two chosen pixels (§3 of the paper)."""
+"""Explain one weight step by step: S, q, E[P], E[Q] and W of two selected pixels (§3 of the paper)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """What W_ab, the weight with which a is reconstructed from b, is made of.
+    """The quantities that determine W_ab, the weight that reconstructs a from b.
 
     Attributes
     ----------
     a, b : int
-        Feature reconstructed, and feature it is reconstructed from.
+        Reconstructed feature, and feature it is reconstructed from.
     n : int
         Number of samples.
     s_ab, s_aa : float
@@ -33,9 +33,9 @@ class Explanation:
     q_ab, q_aa : float
         Entries of E[Q] (eq. 10), without the ridge.
     w_ab, bias : float
-        Of row a of W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8).
+        Entries of row a of W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8).
     product : float
-        Σ_c W_ac (E[Q] + ridge·I)_cb: what `p_ab` must be for W to be the solution.
+        Σ_c W_ac (E[Q] + ridge·I)_cb, which equals `p_ab` if W is the solution.
     s_row, p_row, q_row, w_row : ndarray of shape (d,)
         Row a of S, E[P], E[Q] and W, without the bias.
     """
@@ -62,16 +62,16 @@ class Explanation:
 
 
 def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: int) -> Explanation:
-    """Return the numbers behind W_ab.
+    """Return the quantities that determine W_ab.
 
     Parameters
     ----------
     scatter : ndarray of shape (d + 1, d + 1)
-        S of what the layer is fitted on, a constant 1 appended.
+        S of the layer's input, with a constant 1 appended.
     row : ndarray of shape (d + 1,)
         Row a of W, bias last.
     noise, ridge : float
-        Of the fit.
+        Parameters of the fit.
     a, b : int
         Features, 0 to d − 1.
     """
@@ -105,7 +105,7 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
 
 
 def strongest(row: Array, a: int) -> int:
-    """Return the feature other than a with the largest absolute weight in row a, a itself if there is no other."""
+    """Return the feature other than a with the largest absolute weight in row a, or a itself if it is the only one."""
     size = np.abs(row[:-1])
     size[a] = -1.0
     return int(np.argmax(size)) if size.size > 1 else a

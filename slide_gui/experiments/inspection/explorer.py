@@ -1,4 +1,4 @@
-"""A data set under exploration: what does not depend on the noise is kept, so that a new noise costs little."""
+"""Fit stacks to one data set repeatedly. Results that are independent of the noise are cached for fast changes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Explorer", "Fit", "Preview"]
 
-_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # kept of the fits made last: four layers on MNIST take 40 MB
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
 
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """Rows of the first layer at a noise whose stack is not fitted yet.
+    """Rows of the first layer at a noise level whose stack is not fitted yet.
 
     Attributes
     ----------
@@ -37,7 +37,7 @@ class Preview:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """All layers, the seconds that they took once their turn had come, and a warning about the threshold or ""."""
+    """A fitted stack, the seconds of its computation, and a warning about the threshold, empty if there is none."""
 
     stack: Stack
     seconds: float
@@ -45,16 +45,16 @@ class Fit:
 
 
 class Explorer:
-    """Fits stacks to one set of rows again and again; used by one thread at a time, `stored_fit` and `n_bytes` by any.
+    """Fits stacks to one set of rows. Use it from one thread at a time, `stored_fit` and `n_bytes` from any thread.
 
-    The fits made last are kept: at most 32, and beside the newest one no more than make up 256 MB with it.
+    The latest fits are cached: at most 32, and at most 256 MB unless the latest alone is larger.
     """
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._rows = rows
-        self._fits: tuple[Fit, ...] = ()  # the newest last; replaced as a whole, so that any thread may read it
+        self._fits: tuple[Fit, ...] = ()  # the latest last; the tuple is replaced, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
-        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # likewise, so that a drag may go to and fro
+        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
 
     def update(
         self,
@@ -64,16 +64,16 @@ class Explorer:
         settle: float = 0.0,
         progress: Progress = NO_PROGRESS,
     ) -> Stack:
-        """Fit a stack, previewing rows of its first layer before.
+        """Fit a stack, after previewing rows of its first layer.
 
         Parameters
         ----------
         features : tuple of int
-            Rows of the first layer to preview by the noise path, once that is known.
+            Rows of the first layer to preview by the noise path, if it is available.
         settle : float
             Seconds between the preview and the fit, in which a newer request may supersede this one.
         progress : Progress
-            Gets a `Preview`, then the stack after each layer.
+            Receives a `Preview`, then the stack after each layer.
 
         Raises
         ------
@@ -100,14 +100,14 @@ class Explorer:
         return stack
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
-        """Return a fit with these parameters and at least as many layers, if it is still there."""
+        """Return a cached fit with these parameters and at least as many layers, or None."""
         wanted = replace(parameters, depth=0)
         fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
         return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
 
     @property
     def n_bytes(self) -> int:
-        """What the fits that are kept take."""
+        """Size of the cached fits in bytes."""
         return sum(_bytes_of(fit) for fit in self._fits)
 
     def _keep(self, fit: Fit) -> None:
@@ -118,16 +118,16 @@ class Explorer:
         self._fits = fits
 
     def prepare(self, parameters: StackParameters) -> None:
-        """Compute the noise path now, so that the first preview does not wait for it."""
+        """Compute the noise path now, so that the first preview is immediate."""
         if self._can_preview(parameters):
             self._noise_path(parameters.checked())
 
     def _can_preview(self, parameters: StackParameters) -> bool:
-        """Whether the scatter is known, and small enough for an eigendecomposition that nobody waits for."""
+        """Return True if the scatter is available and small enough for a fast eigendecomposition."""
         return self._scatter(parameters) is not None and self._rows.shape[1] <= WHOLE
 
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
-        """Return the scatter that these parameters ask for, if it is known."""
+        """Return the available scatter for these parameters, or None."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 

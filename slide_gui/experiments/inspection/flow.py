@@ -1,4 +1,4 @@
-"""One image on its way through the stack (§4 of the paper): corrupted, squashed, denoised, layer by layer."""
+"""One image passing through the stack (§4 of the paper): corrupted, then squashed and denoised layer by layer."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ Values = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class FlowLayer:
-    """One layer as one image passes it: hᵏ = Wᵏ T(hᵏ⁻¹).
+    """One layer applied to one image: hᵏ = Wᵏ T(hᵏ⁻¹).
 
     Attributes
     ----------
     squashed : ndarray of shape (d,)
-        T(hᵏ⁻¹), what the layer is applied to.
+        T(hᵏ⁻¹), the input of the linear map.
     output : ndarray of shape (d,)
         hᵏ.
     target_error : float
-        Mean over the features of (hᵏ − hᵏ⁻¹)², the layer's own target (eq. 11); of the first layer the
+        Mean over the features of (hᵏ − hᵏ⁻¹)², the layer's own target (eq. 11). The target of the first layer is the
         uncorrupted x (eq. 5).
     input_error : float
         Mean over the features of (hᵏ − x)².
@@ -53,16 +53,16 @@ class FlowLayer:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """What one image became.
+    """The representations of one image in all layers.
 
     Attributes
     ----------
     clean : ndarray of shape (d,)
         x = h⁰, uncorrupted.
     survivors : ndarray of shape (d,), bool
-        Which features the corruption spared; all, if there was none.
+        True for features that the corruption preserved; all True without corruption.
     corrupted : ndarray of shape (d,)
-        x̃, x with the others set to zero: what entered the stack.
+        x̃, the input of the stack: x with the other features set to 0.
     corruption_error : float
         Mean over the features of (x̃ − x)².
     """
@@ -76,16 +76,16 @@ class Flow:
 
 @dataclass(frozen=True, eq=False)
 class FlowResult:
-    """A flow with the stamp of where it came from: what its figure shows.
+    """A flow with its model and image: the content of the flow figure.
 
     Attributes
     ----------
     image : str
-        Which image it is, e.g. "training image 17", as files have it.
+        Name of the image in files, e.g. "training image 17".
     seed : int or None
-        Of the corruption; None if there was none.
+        Seed of the corruption, None without corruption.
     caption : str
-        Which image it is, for people.
+        Name of the image in the window.
     """
 
     model: FittedModel
@@ -96,9 +96,9 @@ class FlowResult:
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
-    """Return which features survive one corruption, each with probability p = 1 − noise (§3).
+    """Return the features that survive one corruption as a mask, each with probability p = 1 − noise (§3).
 
-    Of one seed, a feature that survives a noise survives every lower one too.
+    With the same seed, a feature that survives at one noise level survives at every lower one.
     """
     random = np.random.default_rng(seed)
     return np.asarray(random.random(n_features) >= check_noise(noise))
@@ -118,24 +118,24 @@ def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -
 
 
 class Forward:
-    """A stack made ready for one image after another.
+    """A stack prepared for one image after another.
 
-    Its products go without BLAS, so that they may be made beside one that runs in another thread; four layers of
-    784 features take about half a millisecond.
+    It computes without BLAS, so that it does not wait for products in another thread. Four layers of 784 features take
+    about half a millisecond.
     """
 
     def __init__(self) -> None:
         self._ready: dict[Layer, tuple[Values, Values]] = {}
 
     def flow(self, stack: Stack, image: NDArray[Any], surviving: NDArray[np.bool_] | None = None) -> Flow:
-        """Send an image through the stack.
+        """Apply the stack to an image.
 
         Parameters
         ----------
         image : ndarray of shape (d,)
             x.
         surviving : ndarray of shape (d,), bool, optional
-            From `survivors`; without it nothing is corrupted.
+            Result of `survivors`. Without it nothing is corrupted.
 
         Raises
         ------
@@ -166,14 +166,14 @@ def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
 def flow_result(
     model: FittedModel, image: NDArray[Any], name: str, seed: int | None, caption: str | None = None
 ) -> FlowResult:
-    """Send one image through a fitted model, corrupted by its noise unless `seed` is None.
+    """Apply a fitted model to one image, corrupted with its noise level unless `seed` is None.
 
     Parameters
     ----------
     name : str
-        Of the image, as files have it.
+        Name of the image in files.
     caption : str, optional
-        For people, where that is another text.
+        Name of the image in the window, if it differs.
 
     Raises
     ------

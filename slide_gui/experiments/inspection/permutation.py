@@ -1,4 +1,4 @@
-"""Nothing in the closed form knows where a pixel stands: W of scrambled pixels, un-scrambled, is W (eq. 8)."""
+"""The closed form ignores the positions of pixels: W of shuffled pixels, shuffled back, equals W (eq. 8)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["ScrambledFit", "fit_scrambled", "scrambling", "unscrambled"]
 
 @dataclass(frozen=True, eq=False)
 class ScrambledFit:
-    """The same layers fitted to rows whose pixels stand elsewhere.
+    """The same layers fitted to rows with shuffled pixels.
 
     Attributes
     ----------
     order : ndarray of shape (d,), int64
-        Pixel j of the scrambled rows is pixel ``order[j]`` of the rows.
+        Pixel j of the shuffled rows is pixel ``order[j]`` of the original rows.
     stack : Stack
-        Fitted to the rows as they are.
+        Stack fitted to the original rows.
     scrambled : Stack
-        Fitted to the scrambled rows.
+        Stack fitted to the shuffled rows.
     differences : tuple of float
-        Of each layer, the largest absolute difference between its weights and the un-scrambled ones, biases included.
+        Largest absolute difference of each layer between its weights and those shuffled back, biases included.
     largest : tuple of float
-        Of each layer, the largest absolute weight or bias.
+        Largest absolute weight or bias of each layer.
     """
 
     order: NDArray[np.int64]
@@ -40,17 +40,17 @@ class ScrambledFit:
 
 
 def scrambling(n_features: int, seed: int) -> NDArray[np.int64]:
-    """Return which pixel comes to stand at each place, shape (d,): a permutation, the same for the same seed."""
+    """Return the original pixel at each position, shape (d,): a permutation determined by the seed."""
     return np.random.default_rng(seed).permutation(n_features)
 
 
 def unscrambled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return weights of scrambled pixels with every row and column back in its place.
+    """Return weights of shuffled pixels with every row and column in its original position.
 
     Parameters
     ----------
     weights : ndarray of shape (d, d + 1)
-        Bias last.
+        Weights, bias last.
     order : ndarray of shape (d,)
         As `ScrambledFit.order`.
     """
@@ -61,19 +61,19 @@ def unscrambled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArr
 def fit_scrambled(
     rows: NDArray[Any], stack: Stack, order: NDArray[np.int64], *, progress: Progress = NO_PROGRESS
 ) -> ScrambledFit:
-    """Fit to scrambled rows what was fitted to the rows, and measure how far apart the weights are.
+    """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of both.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        What `stack` was fitted to.
+        Rows that `stack` was fitted to.
     order : ndarray of shape (d,)
         As `ScrambledFit.order`.
 
     Raises
     ------
     ValueError
-        If `order` is no permutation of the features.
+        If `order` is not a permutation of the features.
     """
     if not np.array_equal(np.sort(order), np.arange(rows.shape[1])):
         raise ValueError(f"order must hold each of 0 to {rows.shape[1] - 1} once")

@@ -1,4 +1,4 @@
-"""Rows of W for chosen pixels, layer by layer: what the weight figure shows."""
+"""Rows of W for selected pixels in all layers: the content of the weight figure."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _DROWNING = 10.0
 
 @dataclass(frozen=True, eq=False)
 class WeightRows:
-    """One row of Wᵏ for each chosen pixel and layer.
+    """One row of Wᵏ for each selected pixel and layer.
 
     Attributes
     ----------
     dataset, fingerprint : str
         Name of the data set and SHA-256 of its contents.
     image_shape : tuple of (rows, columns), or None
-        None for features that are no picture.
+        None for features that are not pixels.
     generated : bool
-        Whether the data came from a generator.
+        True if the data are generated.
     parameters : StackParameters
-        What the stack was fitted with.
+        Parameters of the fit.
     pixels : tuple of int, length k
-        The features reconstructed, in row-major order of the image.
+        The reconstructed features, in row-major order of the image.
     rows : ndarray of shape (k, depth, d), float64
         ``rows[i, j]`` holds the weights of layer j + 1 that reconstruct pixel i.
     biases : ndarray of shape (k, depth), float64
@@ -53,11 +53,11 @@ class WeightRows:
     errors : ndarray of shape (depth,), float64
         Expected squared reconstruction error of each layer, per feature and sample.
     feature_names : tuple of str
-        Of features that have names; else empty.
+        Names of the features, empty if they have none.
     rms : ndarray of shape (depth, d), float64, or None
-        Root mean square of each feature of each layer's input over the training rows; None where that is not known.
+        Root mean square of each feature of each layer's input over the training rows. None if unknown.
     drowned : bool
-        Whether a few weights of one of the layers drown the rest, see `drowns`.
+        True if a few weights of a layer dominate the others, see `drowns`.
     """
 
     dataset: str
@@ -80,7 +80,7 @@ class WeightRows:
 
 
 def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
-    """Gather the rows of every layer that reconstruct the given pixels.
+    """Return the rows of every layer that reconstruct the given pixels.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
     d = stack.n_features
     for pixel in pixels:
         if not 0 <= pixel < d:
-            raise ValueError(f"there is no feature {pixel}; {model.dataset} has features 0 to {d - 1}")
+            raise ValueError(f"feature {pixel} does not exist; {model.dataset} has features 0 to {d - 1}")
     chosen = [int(pixel) for pixel in pixels]
     both = np.empty((len(chosen), len(stack.layers), d + 1))
     for j, layer in enumerate(stack.layers):
@@ -125,9 +125,9 @@ def rows_by_noise(
     noises: Sequence[float],
     progress: Progress = NO_PROGRESS,
 ) -> list[WeightRows]:
-    """Gather the rows of stacks that differ in their noise alone, equal to those of a fit at each.
+    """Return the rows of stacks that differ only in their noise level, equal to those of separate fits.
 
-    The pass over the rows that does not depend on the noise is made once.
+    The pass over the rows that is independent of the noise level is done once.
 
     Raises
     ------
@@ -147,10 +147,10 @@ def rows_by_noise(
 
 
 def input_rms(layer: Layer) -> NDArray[np.float64] | None:
-    """Return the root mean square of each feature that a layer was fitted on, shape (d,); None without its scatter.
+    """Return the root mean square of each input feature of a layer, shape (d,), or None without its scatter.
 
-    It is sqrt(S_jj / n). A weight times that of its pixel is what the pixel contributes to a typical reconstruction:
-    however large the weight of a pixel that is hardly ever lit, its contribution is small.
+    It is sqrt(S_jj / n). Multiplied by the weight of its pixel it gives the pixel's contribution to a typical
+    reconstruction: the contribution of a rarely lit pixel is small, however large its weight is.
     """
     if layer.scatter is None:
         return None
@@ -159,41 +159,42 @@ def input_rms(layer: Layer) -> NDArray[np.float64] | None:
 
 
 def typical_peak(largest: NDArray[np.floating]) -> float:
-    """Return the median of the largest absolute weights of many rows or columns, of those not zero; 1 if all are."""
-    lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma, at every start
+    """Return the median of the non-zero values among the largest weights of rows or columns; 1 if all are 0."""
+    lit = np.sort(largest[largest > 0])  # np.median would import numpy.ma at every start
     return float(lit[(len(lit) - 1) // 2] + lit[len(lit) // 2]) / 2 if lit.size else 1.0
 
 
 def drowns(layer: Layer) -> bool:
-    """Return whether weights from a few pixels drown the rest: the largest is more than 10 times that of a typical one.
+    """Return True if weights from a few pixels dominate the others: the largest exceeds a typical one more than 10
+    times.
 
-    Of each pixel that weights are taken from, the largest counts; the typical pixel's is the median of these. Of pixels
-    lit alike the ratio is 1 to 3 at usual noise; of MNIST, with its ring of rarely lit pixels, it is 26 in the first
-    layer at noise 0.3 and beyond 1000 above.
+    The largest weight from each pixel is compared with the median of these. For pixels that are lit equally often the
+    ratio is 1 to 3 at usual noise levels. For MNIST, with its ring of rarely lit pixels, it is 26 in the first layer at
+    noise 0.3 and more than 1000 in higher layers.
     """
     largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
     return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)
 
 
 def nearby_peak(row: NDArray[np.float64], pixel: int, image_shape: tuple[int, int] | None) -> float:
-    """Return the largest absolute weight within two pixels of the reconstructed one: a limit for its colours.
+    """Return the largest absolute weight within two pixels of the reconstructed one, as a limit for its colours.
 
-    The pixel itself usually has it. A pixel that is lit in one or two images only may get a weight a
-    thousand times larger anywhere in the row, beside which nothing else would be seen.
+    The reconstructed pixel itself usually has it. A pixel lit in only one or two images may get a weight a thousand
+    times larger, anywhere in the row, next to which the other weights would be invisible.
 
     Parameters
     ----------
     row : ndarray of shape (d,)
         Weights without the bias.
     pixel : int
-        The feature they reconstruct.
+        The reconstructed feature.
     image_shape : tuple of (rows, columns), or None
-        Features that are no picture have no neighbours: the whole row counts.
+        Features that are not pixels have no neighbours, so the whole row is used.
 
     Returns
     -------
     float
-        The largest of the whole row where all weights nearby are zero.
+        The largest of the whole row if all weights nearby are zero.
     """
     whole = float(np.abs(row).max(initial=0.0))
     if image_shape is None:
@@ -204,19 +205,19 @@ def nearby_peak(row: NDArray[np.float64], pixel: int, image_shape: tuple[int, in
 
 
 def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k: int = 4) -> tuple[int, ...]:
-    """Choose example pixels for the weight figure: well lit, apart from each other and from the border.
+    """Select example pixels for the weight figure: bright, and distant from each other and from the border.
 
-    Each pixel in turn maximises its mean brightness times its distance to the nearest pixel chosen
-    before it, or to the border; a tie goes to the first in row-major order.
+    Each pixel in turn maximises its mean brightness times its distance to the nearest pixel selected before it, or to
+    the border. The first in row-major order wins a tie.
 
     Parameters
     ----------
     image_shape : tuple of (rows, columns), or None
-        None takes the features as one row of pixels.
+        None treats the features as one row of pixels.
     mean_image : array_like with d values
         Mean of the training rows.
     k : int
-        How many; never more than d.
+        Number of pixels, limited to d.
 
     Returns
     -------

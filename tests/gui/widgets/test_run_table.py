@@ -341,7 +341,7 @@ def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table: 
     view = table.findChild(QTableView)
     model = view.model()
     (line,) = (i for i in range(model.rowCount()) if model.index(i, 2).data() == "SdA")
-    assert "Version 2 of the numbers" in model.index(line, 0).data(Qt.ItemDataRole.ToolTipRole)
+    assert "results version 2" in model.index(line, 0).data(Qt.ItemDataRole.ToolTipRole)
     image = view.viewport().grab().toImage()
     found = {}
     for name, row in (("less", line), ("usual", (line + 1) % model.rowCount())):
