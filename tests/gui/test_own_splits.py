@@ -67,7 +67,7 @@ def test_that_a_quarter_is_held_out_and_said(window, flowers):
     assert counts(window) == (30, 10)
     assert panel.split.isVisible()
     assert panel.split.held_out() == HeldOut(0.25, 0)
-    assert "30 of 40 rows to train\n10 held out\n4 features\nclasses: “kind”" in said(panel)
+    assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in said(panel)
     assert not window.reading_preview.isVisible()
 
 
@@ -77,7 +77,7 @@ def test_that_a_division_taken_back_is_remembered_no_longer(window, flowers):
     for percent in (50, 10):
         split.share.setValue(percent)
         quiet(window)
-    assert history.last.text == "division of the rows"
+    assert history.last.text == "split of the rows"
     history.undo()
     assert counts(window) == (20, 20)
     quiet(window)
@@ -250,7 +250,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])
     wait(lambda: window.notice.isVisible() and not window.lane.busy)
-    assert "has 1 row to train on" in window.notice.accessibleName()
+    assert "has 1 training row" in window.notice.accessibleName()
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
 

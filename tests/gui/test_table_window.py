@@ -100,7 +100,7 @@ def test_that_runs_curves_and_the_classifier_are_tables(window: MainWindow) -> N
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     result, table = window.session.runs.result, shown_table(window)
     np.testing.assert_array_equal(numbers(table).astype(int), result.confusion)
-    assert (head(table, 1), head(table, 0, across=False)) == ("taken for down", "across")
+    assert (head(table, 1), head(table, 0, across=False)) == ("predicted as down", "across")
     choose(table, "Share")
     np.testing.assert_allclose(numbers(table)[:, 0].astype(float), 100 * np.array(result.classifier.shares))
     choose(table, "Criterion")
@@ -147,7 +147,7 @@ def test_that_without_numbers_it_says_why(window: MainWindow) -> None:
     show_page(window, "classifier")
     table = shown_table(window)
     assert table.view.model().rowCount() == 0
-    assert "press Train" in table.view.accessibleDescription()
+    assert "Press Train" in table.view.accessibleDescription()
 
 
 def test_that_numbers_are_read_short_and_copied_whole() -> None:

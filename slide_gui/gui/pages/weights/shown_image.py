@@ -1,4 +1,4 @@
-"""The image that is looked at: a training image, the mean, or one of the test part; and the row that changes it."""
+"""The image on the Weights page (a training image, the mean or a test image), and its controls."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["ImageRow", "ShownImage"]
 
 
 class ShownImage(QObject):
-    """The one owner of which image the Weights page shows.
+    """The image that the Weights page shows.
 
     Signals
     -------
     changed()
-        `values` and `caption` are others.
+        `values` and `caption` changed.
     """
 
     changed = Signal()
@@ -35,7 +35,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._test_row: int | None = None  # shown in place of the sample
+        self._test_row: int | None = None  # replaces the training image unless it is None
         self.values: NDArray[np.float32] | None = None
         self._said: Callable[[], str] = str
         self.is_mean = False
@@ -44,7 +44,7 @@ class ShownImage(QObject):
 
     @property
     def caption(self) -> str:
-        """Which image it is."""
+        """Return the name of the image."""
         return self._said()
 
     @Slot()
@@ -54,17 +54,17 @@ class ShownImage(QObject):
 
     @Slot()
     def previous(self) -> None:
-        """Show the training image before."""
+        """Show the previous training image."""
         self._step(-1)
 
     @Slot()
     def toggle_mean(self) -> None:
-        """Show the mean image, or the sample again."""
+        """Show the mean image, or return to the training image."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # ~k keeps the sample while the mean is shown
+        self._workspace.select(sample=~sample)  # ~k stands for the mean and remembers the sample k
 
     def show_test(self, row: int) -> None:
-        """Show an image of the test part until another sample is chosen."""
+        """Show a test image until the user selects a training image."""
         dataset = self._workspace.dataset
         if dataset is not None and 0 <= row < len(dataset.test) and row != self._test_row:
             text = f"showing test image {count(row + 1)}"
@@ -80,7 +80,7 @@ class ShownImage(QObject):
             self._show(dataset.test[row], partial(_test_caption, dataset, row))
 
     def _show_sample_again(self) -> None:
-        """Let the sample take the place of an image of the test part, where one is shown."""
+        """Return from a test image to the training image."""
         if self._test_row is not None:
             self._workspace.history.join(Step("", self._show_test, self._test_row, None))
         self._show_test(None)
@@ -120,7 +120,7 @@ class ShownImage(QObject):
 
 
 class ImageRow(QWidget):
-    """What is shown, and the buttons ◀ ▶ and mean."""
+    """The name of the image, and the buttons ◀, ▶ and mean."""
 
     def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
