@@ -145,17 +145,17 @@ class ClusterDialog(QDialog):
         state = self._controller.state
         self.dashboard.setEnabled(bool(state.dashboard))
         if state.connecting:
-            said = f"Connecting to {state.choice}…"
+            text = f"Connecting to {state.choice}…"
         elif state.problem:
-            said = state.problem[:1].upper() + state.problem[1:]
+            text = state.problem[:1].upper() + state.problem[1:]
         elif state.workers:
             workers = counted(len(state.workers), "worker")
-            said = f"Connected: {workers}, all with the same versions as this window."
+            text = f"Connected: {workers}, all with the same versions as this window."
         elif state.choice.is_here:
-            said = "Runs are computed in this window."
+            text = "Runs are computed in this window."
         else:
-            said = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
-        self.said.setText(said)
+            text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
+        self.said.setText(text)
         self.list.clear()
         self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
 

@@ -464,7 +464,7 @@ COMMANDS = (
         "View",
         "F11",
         _wall,
-        "All rows of all layers on the whole screen, morphing with the noise; Escape leaves",
+        "Show all rows of all layers on the full screen, changing with the noise level",
         why_not=_no_layer,
     ),
     Command(

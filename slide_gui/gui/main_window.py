@@ -478,8 +478,8 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _show_waiting(self, for_what: str) -> None:
         if for_what:
-            said, run = f"It opens when {for_what}.", self.exports.give_up
-            self.tell("information", "The export is waiting", said, remedy="Cancel export", run=run)
+            text, run = f"It opens when {for_what}.", self.exports.give_up
+            self.tell("information", "The export is waiting", text, remedy="Cancel export", run=run)
         else:
             self.notice.dismiss()
 

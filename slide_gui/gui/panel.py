@@ -579,12 +579,12 @@ class ParameterPanel(QScrollArea):
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
-            said, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
+            text, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
             if seconds and len(stack.layers) == depth:
-                said = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
+                text = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
             if workspace.fit_problem:
-                said = f"{said}\n{workspace.fit_problem}"
-            self._note.setText(said)
+                text = f"{text}\n{workspace.fit_problem}"
+            self._note.setText(text)
             self._note.setToolTip(
                 "Expected squared error per pixel, over all corruptions, of the first and last layers, each "
                 "reconstructing its own input (eq. 5 in the limit; eq. 11)"

@@ -196,8 +196,8 @@ class SessionKeeper(QObject):
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if renamed:
-                said = f"Their hash identifies them: {renamed}."
-                self.told.emit("The data have been renamed", said)
+                text = f"Their hash identifies them: {renamed}."
+                self.told.emit("The data have been renamed", text)
             if record.fingerprint not in ("", dataset.fingerprint):
                 self.told.emit(
                     "The data have changed",

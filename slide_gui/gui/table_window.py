@@ -170,8 +170,8 @@ class TableWindow(QDialog):
             for column in range(len(table.heads)):
                 self.view.setColumnWidth(column, min(max(self.view.columnWidth(column), _COLUMN), _WIDEST))
         self.view.setAccessibleName(table.title or "Numbers")
-        said = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
-        self._said.setText(said if self._tables else self._pages.shown().why_nothing_to_export())
+        text = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
+        self._said.setText(text if self._tables else self._pages.shown().why_nothing_to_export())
         self.view.setAccessibleDescription(self._said.text())
 
     @Slot()

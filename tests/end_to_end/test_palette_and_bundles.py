@@ -95,7 +95,7 @@ def test_that_the_palette_does_what_is_typed_and_question_mark_lists_the_shortcu
     program.key("Return")
     program.wait_gone("Commands")
     fewer = [len(row) - 1 for row in page.rows]
-    until(lambda: [len(row) for row in program.settled().rows] == fewer, "a remove a layer")
+    until(lambda: [len(row) for row in program.settled().rows] == fewer, "one layer fewer")
     program.key("ctrl+shift+p")
     program.wait_for("Commands")
     program.type("no such thing")

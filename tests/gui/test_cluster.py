@@ -106,7 +106,7 @@ def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_g
     dialog.reject()
     window.actions_by_name["cancel"].trigger()
     assert not cluster.state.connecting
-    assert dialog.said.text() == "The connection was given up before anybody answered."
+    assert dialog.said.text() == "The connection was cancelled before a worker answered."
     wait(lambda: not cluster.lane.busy)
 
 

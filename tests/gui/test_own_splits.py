@@ -109,7 +109,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     split.kind.activated.emit(2)
     quiet(window)
     assert counts(window) == (40, 0)
-    assert "hold some rows out" in window.session.runs.why_not()
+    assert "Hold out some rows" in window.session.runs.why_not()
     assert window.workspace.state.selection.pins == (1,)
     assert window.workspace.dataset.fingerprint == first.whole
 

@@ -483,7 +483,7 @@ def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers
     window.session.runs.train(spec)
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     assert window.session.runs.result.is_current
-    assert "by version" not in classifier.details.text()
+    assert "results version" not in classifier.details.text()
     wait(lambda: len(window.session.runs.current_runs()) == 1)
 
 

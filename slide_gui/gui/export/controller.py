@@ -161,6 +161,6 @@ class ExportController(QObject):
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
-        said = sentence(error)
-        said = f"{said} Choose another path." if isinstance(error, OSError) else said
-        self.problem.emit(Problem("The export could not be written", said))
+        reason = sentence(error)
+        reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
+        self.problem.emit(Problem("The export could not be written", reason))

@@ -253,8 +253,8 @@ class ExportDialog(QDialog):
             return
         kind = self.format_box.currentData()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        said = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # the notes do not apply to files of plug-ins
-        self._note.setText(" ".join(filter(None, [self._option().about, said])))
+        note = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # the notes do not apply to files of plug-ins
+        self._note.setText(" ".join(filter(None, [self._option().about, note])))
         self._drawn_anew()
 
     @Slot()

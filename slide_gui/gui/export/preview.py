@@ -97,8 +97,8 @@ class FigurePreview(QWidget):
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(round(width), round(height))
         across, high = self._shown_size
-        said = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
-        self._scale.setText(said)
+        text = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
+        self._scale.setText(text)
         legible = _LEGIBLE / self._type
         self._smaller.setEnabled(dots > _SMALLEST_DOTS + 1)
         self._larger.setEnabled(dots < _LARGEST * legible - 1)

@@ -56,9 +56,9 @@ class ClassifierPage(Page):
         self._shown: RunResult | None = None
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
-        whole = LowScroll(_LEAST_HEIGHT, self)
-        self.column.addWidget(whole, 1)
-        body = flush(QHBoxLayout(whole.inner), 20)
+        scroll = LowScroll(_LEAST_HEIGHT, self)
+        self.column.addWidget(scroll, 1)
+        body = flush(QHBoxLayout(scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
@@ -334,8 +334,8 @@ class ClassifierPage(Page):
     def _judged(self, result: RunResult) -> str:
         """Return the kind of error, the number of rows and, for cross-validation, the folds."""
         images, held_out = self._are_images(), result.spec.held_out
-        whole = self._controller.folds_rate
-        if whole is None:
+        over_folds = self._controller.folds_rate
+        if over_folds is None:
             n = count(result.n_test)
             if result.spec.evaluate == "validation":
                 judged = f"validation error on {n} rows with its 95 % confidence interval"
@@ -344,7 +344,7 @@ class ClassifierPage(Page):
             else:
                 judged = f"test error on {n} rows with its 95 % confidence interval"
             return judged if held_out is None else f"{judged} · {held_out}"
-        n = count(whole.n)
+        n = count(over_folds.n)
         judged = (
             f"test error over all folds, {n} images tested once each"
             if images
@@ -404,10 +404,10 @@ class ClassifierPage(Page):
         images = self._are_images()
         mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
         if words:
-            said = f"{count(shown)} of {mistakes}: {words}"
+            text = f"{count(shown)} of {mistakes}: {words}"
         else:
-            said = mistakes if total else ""
-        self.filter.setText(said)
+            text = mistakes if total else ""
+        self.filter.setText(text)
         self.show_all.setVisible(bool(words))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
@@ -434,9 +434,9 @@ class ClassifierPage(Page):
             pixels = dataset.test[row]
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
             was = names[true] if true >= 0 else "?"
-            said = names[int(predicted)]
-            caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {short[int(predicted)]}"
-            note = f"test image {count(int(row) + 1)}: {was}, predicted as {said}"
+            predicted_name = names[int(predicted)]
+            caption = f"{was} → {predicted_name}" if len(was + predicted_name) <= 4 else f"→ {short[int(predicted)]}"
+            note = f"test image {count(int(row) + 1)}: {was}, predicted as {predicted_name}"
             items.append(Thumbnail(int(row), shaped, caption, note))
         if not len(result.misclassified):
             rows = counted(len(dataset.test), "test row")

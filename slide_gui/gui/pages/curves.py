@@ -170,7 +170,7 @@ class CurvesPage(Page):
     def _show_trial(self) -> None:
         trial, running = self._controller.trial.latest, self._controller.trial.running
         shown = isinstance(trial, Trial)
-        doing = str(trial) if isinstance(trial, Stage) else "beginning"
+        doing = str(trial) if isinstance(trial, Stage) else "starting"
         trying = f"Trying these data: {doing}…" if running else ""
         self.sentence.setText(trial.sentence if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
@@ -298,7 +298,7 @@ class CurvesPage(Page):
         )
         marks = self._marks() if self._part() == "test" else []
         places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
-        keys = ("what", "noise")
+        keys = ("quantity", "noise")
         read = NumberTable("Published errors", keys, places, ("error %",), values)
         shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
         return (*shown, read) if marks else shown
@@ -478,8 +478,8 @@ class CurvesPage(Page):
             return ""
         why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
         place = place_name(stack.noise, stack.depth)
-        said = f"the Classifier page shows {rate.value} % at {place}"
-        return f"{said}: {why}" if why else said
+        text = f"the Classifier page shows {rate.value} % at {place}"
+        return f"{text}: {why}" if why else text
 
 
 def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:

@@ -350,12 +350,12 @@ class EvaluationPage(Page):
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
-            said = [f"{live.done} of {live.total} runs"]
+            texts = [f"{live.done} of {live.total} runs"]
             if controller.runs.paused:
-                said.append("paused")
+                texts.append("paused")
             if live.faults:
-                said.append(f"{len(live.faults)} damaged runs were recomputed")
-            self.course.setText(" · ".join(said))
+                texts.append(f"{len(live.faults)} damaged runs were recomputed")
+            self.course.setText(" · ".join(texts))
         elif controller.runs.running:
             self._bar.setValue(0)
             self.course.setText("opening the data…")

@@ -22,8 +22,8 @@ _PHASES = {
     "fit": "fitting",
     "learn": "learning",
     "train": "training",
-    "validation": "judging",
-    "test": "judging",
+    "validation": "validating",
+    "test": "testing",
 }
 
 
@@ -122,9 +122,9 @@ def _said(
 
 def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
     """Return the step of the first running split and the fraction of it that is done."""
-    (said, _), *_ = each = [_doing(state, course, paused) for course in courses]
+    (text, _), *_ = each = [_doing(state, course, paused) for course in courses]
     where = f"split {courses[0].split + 1} of {asked}" if asked > 1 else ""
-    return ": ".join(filter(None, (where, said))), sum(fraction for _, fraction in each)
+    return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in each)
 
 
 def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
@@ -165,14 +165,14 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if cell.chosen:
         lines.append(f"Selected on validation: {cell.chosen}")
     if other is not None:
-        said = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
+        texts = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
-            said.append(f"{here} rows misclassified only here, {there} only there")
+            texts.append(f"{here} rows misclassified only here, {there} only there")
         if other.low is not None and other.high is not None:
             ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
-            said.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
-        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(said)}")
+            texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
+        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(texts)}")
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:

@@ -370,9 +370,9 @@ def _describe(result: RunResult) -> str:
 def _sentence(shown: Comparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
-    said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
+    errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
     test = compare_errors(first, second)
     if test is None:
-        return f"{said} points on different rows: no significance test is possible."
+        return f"{errors} percentage points on different rows: no significance test is possible."
     n, p = count(len(first.judged)), significant(test.exact, 3)
-    return f"{said} points on the same {n} rows · McNemar p = {p}"
+    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"

@@ -102,14 +102,14 @@ class SweepDialog(QDialog):
 
     def _add(self, name: str, field: Field, hint: str) -> Field:
         row = self._grid.rowCount()
-        caption, said = label(name, self), label(hint, self)
+        caption, hint_label = label(name, self), label(hint, self)
         caption.setBuddy(field)
         field.setAccessibleName(name)
         field.setToolTip(hint[:1].upper() + hint[1:])
         field.setMinimumWidth(150)
         self._grid.addWidget(caption, row, 0)
         self._grid.addWidget(field, row, 1)
-        self._grid.addWidget(said, row, 2)
+        self._grid.addWidget(hint_label, row, 2)
         return field
 
     def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
@@ -196,5 +196,5 @@ def _seeds(text: str) -> tuple[int, ...]:
     try:
         return depth_axis(text)
     except ValueError:
-        said = f"seeds {text!r}: expected FROM:TO, both ends included, or values separated by commas"
-        raise ValueError(said) from None
+        message = f"seeds {text!r}: expected FROM:TO, both ends included, or values separated by commas"
+        raise ValueError(message) from None

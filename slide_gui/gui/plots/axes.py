@@ -330,7 +330,7 @@ class Plot(Pointed):
     def is_zoomed(self) -> bool:
         """Return True if less than the full range is visible."""
         pairs = zip(self.shown(), self._whole, strict=True)
-        return any(seen[1] - seen[0] < (1.0 - 1e-6) * (whole[1] - whole[0]) for seen, whole in pairs)
+        return any(seen[1] - seen[0] < (1.0 - 1e-6) * (full[1] - full[0]) for seen, full in pairs)
 
     @Slot()
     def show_whole(self) -> None:

@@ -112,13 +112,13 @@ class Mosaic(Plot):
             self.setAccessibleDescription(self._placeholder)
             return
         rows, columns = self._shape
-        said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
+        texts = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
         if target is not None and max(target) < self._fields.shape[0] and not self._faint:
             value = float(self._fields[target[0]].flat[target[1]])
             row, source = self._place_of(target[0]), self._place_of(target[1])
-            said.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")
-        self.setAccessibleDescription("; ".join(said))
+            texts.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")
+        self.setAccessibleDescription("; ".join(texts))
 
     def _place_of(self, pixel: int) -> str:
         """Return the name of a pixel in words."""
@@ -180,12 +180,12 @@ class Mosaic(Plot):
     def _draw(self, theme: Theme) -> None:
         if self._fields is None or self._scale is None:
             return
-        whole = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
+        mosaic = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
         table = self._scale.lut().copy()
         gap = QColor(theme.line)
         table[0] = gap.red(), gap.green(), gap.blue()
         # Colours and not indices: if weights share a pixel of the screen, their colours are averaged.
-        self._colours = np.take(table, whole, axis=0)
+        self._colours = np.take(table, mosaic, axis=0)
         self._place(self._placed_size())
 
     def _placed_size(self) -> tuple[int, int]:
@@ -335,8 +335,8 @@ def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: boo
     if down * across > many:
         indices = np.concatenate([indices, np.zeros((down * across - many, rows, columns), np.uint8)])
     drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
-    whole = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
-    return np.ascontiguousarray(whole.T if transposed else whole)
+    mosaic = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
+    return np.ascontiguousarray(mosaic.T if transposed else mosaic)
 
 
 def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:

@@ -104,8 +104,8 @@ def lines_of(point: ErrorPoint) -> list[str]:
     n = count(point.rate.n)
     if point.state != "done":
         running = point.state == "running"
-        said = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
-        head = [f"≈ {per_cent(point.error)}", place, said]
+        text = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
+        head = [f"≈ {per_cent(point.error)}", place, text]
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
@@ -129,8 +129,8 @@ def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
 def best_words(points: Sequence[ErrorPoint]) -> str:
     """Return the points selected on the validation rows in words, or "" if there are none."""
     chosen = chosen_of(points)
-    said = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
-    return f"best on validation: {said}" if chosen else ""
+    errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
+    return f"best on validation: {errors}" if chosen else ""
 
 
 def error_title(part: str) -> str:

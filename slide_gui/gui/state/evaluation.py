@@ -223,8 +223,8 @@ class EvaluationController(QObject):
             measured = dict(before)
             for number, (key, cell) in enumerate(cells.items()):
                 part = progress.part(number / len(cells), (number + 1) / len(cells))
-                whole = load_data(key, part.part(0.0, 0.3))
-                rows = subset(whole, cell.train_rows, cell.test_rows)
+                dataset = load_data(key, part.part(0.0, 0.3))
+                rows = subset(dataset, cell.train_rows, cell.test_rows)
                 measured[extent, key] = info_of(key, rows), extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
                 part.report(1.0, dict(measured))
             return measured

@@ -66,10 +66,10 @@ def sentence(error: Exception) -> str:
     """Return the message of an error as one sentence for the user."""
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is a subclass
         return "There is not enough memory for this. Close other programs, or use fewer rows or features."
-    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
+    message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
     if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
-        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    text = str(said).strip() or type(error).__name__
+        message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    text = str(message).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

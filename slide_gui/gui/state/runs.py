@@ -381,9 +381,9 @@ class RunController(QObject):
             self._awaited = result
             self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
 
-        said = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
+        text = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
         remedy = f"Open {result.dataset}"
-        self._workspace.problem.emit(Problem("The run belongs to other data", said, remedy, open_data, "information"))
+        self._workspace.problem.emit(Problem("The run belongs to other data", text, remedy, open_data, "information"))
 
     @Slot(object)
     def _forget(self, dataset: Dataset) -> None:
@@ -397,5 +397,5 @@ class RunController(QObject):
         if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
             self._loaded(awaited)
         elif awaited is not None:
-            said = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
-            self._workspace.problem.emit(Problem("The data differ from those of the run", said))
+            text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
+            self._workspace.problem.emit(Problem("The data differ from those of the run", text))

@@ -373,8 +373,8 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            said = f"{MAX_PINS} pixels are pinned already. Release one first."
-            self.problem.emit(Problem("No more pins are possible", said))
+            text = f"{MAX_PINS} pixels are pinned already. Release one first."
+            self.problem.emit(Problem("No more pins are possible", text))
 
     def _change(self, state: State, gesture: str) -> None:
         if state != self.state:

@@ -114,21 +114,21 @@ class ConfusionMatrix(Pointed):
 
     def text_of(self, true: int, predicted: int) -> str:
         """Describe a cell in words, such as "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
-        many, whole = int(self._counts[true, predicted]), int(self._counts[true].sum())
-        share = per_cent(100.0 * many / whole, 1) if whole else "no samples"
+        many, total = int(self._counts[true, predicted]), int(self._counts[true].sum())
+        share = per_cent(100.0 * many / total, 1) if total else "no samples"
         named = f"true {self._labels[true]}, predicted {self._labels[predicted]}"
-        return f"{named}: {count(many)} of {count(whole)} ({share})"
+        return f"{named}: {count(many)} of {count(total)} ({share})"
 
     def _describe(self) -> None:
         if self._current is not None:
             self.setAccessibleDescription(self.text_of(*self._current))
             return
-        whole = int(self._counts.sum())
-        wrong = whole - int(np.trace(self._counts)) if whole else 0
+        total = int(self._counts.sum())
+        wrong = total - int(np.trace(self._counts)) if total else 0
         text = self._placeholder
-        if whole:
-            share = per_cent(100.0 * wrong / whole)
-            text = f"{count(wrong)} of {count(whole)} wrong ({share})"
+        if total:
+            share = per_cent(100.0 * wrong / total)
+            text = f"{count(wrong)} of {count(total)} wrong ({share})"
         self.setAccessibleDescription(text)
 
     # Geometry
@@ -196,8 +196,8 @@ class ConfusionMatrix(Pointed):
         font = figure_font(self, SECONDARY if self._step() >= 26 else 9)
         painter.setFont(font)
         metrics = QFontMetricsF(font)
-        whole = self.cell(0, 0).united(self.cell(many - 1, many - 1))
-        painter.fillRect(whole.adjusted(-GAP, -GAP, GAP, GAP), QColor(theme.line))
+        box_of_all = self.cell(0, 0).united(self.cell(many - 1, many - 1))
+        painter.fillRect(box_of_all.adjusted(-GAP, -GAP, GAP, GAP), QColor(theme.line))
         for true in range(many):
             for predicted, value in enumerate(self._counts[true].tolist()):
                 box = self.cell(true, predicted)

@@ -217,10 +217,10 @@ class LowScroll(QScrollArea):
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
-        whole = _Filled(self)
-        whole.setMinimumHeight(least_height)
-        self.inner = whole.inner
-        self.setWidget(whole)
+        filled = _Filled(self)
+        filled.setMinimumHeight(least_height)
+        self.inner = filled.inner
+        self.setWidget(filled)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)

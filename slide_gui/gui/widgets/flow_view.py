@@ -362,7 +362,7 @@ class FlowView(QWidget):
             return ""
         value = float(values.flat[self._hovered])
         if np.isnan(value):
-            return "blanked"
+            return "set to 0"
         text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
         return text.replace("-", "−")
 

@@ -56,16 +56,16 @@ class ImageView(Picker):
         if self._values is None:
             return
         rows, columns = self._values.shape
-        said = [f"image of {rows} × {columns} pixels", *self._pinned()]
+        texts = [f"image of {rows} × {columns} pixels", *self._pinned()]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
-            said.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
-        self.setAccessibleDescription("; ".join(said))
+            texts.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
+        self.setAccessibleDescription("; ".join(texts))
 
     def _pinned(self) -> list[str]:
         """Describe how many values are pinned, and whether the selected one is."""
         pins = [index for index, _ in self._pins]
-        here = ["this one is pinned"] if self._current in pins else []
+        here = ["this value is pinned"] if self._current in pins else []
         return [*here, f"{len(pins)} pinned"] if pins else []
 
     def grid(self) -> PixelGrid | None:
@@ -258,7 +258,7 @@ class DrawingCanvas(ImageView):
         if self._values is None:
             return
         lit = int(np.count_nonzero(self._values > 0.5))
-        text = f"{lit} of {self._values.size} cells above one half"
+        text = f"{lit} of {self._values.size} cells above 0.5"
         if self._current is not None:
             row, column = divmod(self._current, self._values.shape[1])
             value = f"{float(self._values[row, column]):.2f}"
@@ -301,12 +301,12 @@ class FeatureBars(Picker):
         self._set_count(values.size)
 
     def _describe(self) -> None:
-        said = [counted(self._count, "feature")]
+        texts = [counted(self._count, "feature")]
         if self._current is not None:
             name = self._names[self._current] if self._names else f"feature {self._current}"
             pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
-            said = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *said]
-        self.setAccessibleDescription("; ".join(said))
+            texts = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *texts]
+        self.setAccessibleDescription("; ".join(texts))
 
     def plot(self) -> QRectF:
         """Return the rectangle of the bars."""

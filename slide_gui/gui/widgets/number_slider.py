@@ -162,10 +162,10 @@ class NumberSlider(QWidget):
 
     def _go(self, value: float) -> None:
         """Move to a value that the user chose."""
-        before, said = self._slider.value(), self._said
+        before, text_before = self._slider.value(), self._said
         self._slider.setValue(self._position_of(value))
         self._say(self.value())
-        if self._slider.value() == before and self._said != said:  # the value was between two steps
+        if self._slider.value() == before and self._said != text_before:  # the value was between two steps
             self._settled = math.nan
             self.value_changed.emit(self.value())
         self._settle()

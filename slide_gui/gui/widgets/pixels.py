@@ -113,9 +113,9 @@ def integer_scale(pixels: int, room: float, ratio: float) -> float:
     If not even one device pixel fits, an integer number of pixels shares one.
     """
     device = room * ratio
-    whole = int(device // max(pixels, 1))
-    if whole >= 1:
-        return whole / ratio
+    pixels_per = int(device // max(pixels, 1))
+    if pixels_per >= 1:
+        return pixels_per / ratio
     return 1.0 / (ratio * max(1.0, -(-pixels // max(device, 1.0))))
 
 

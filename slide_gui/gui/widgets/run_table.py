@@ -189,10 +189,10 @@ class RunModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.ToolTipRole:
-            said = column.text(row)  # the full text, which may not fit the cell
+            text = column.text(row)  # the full text, which may not fit the cell
             if index.column() == self.tag:
-                return f"{said}\n{column.tip}".lstrip()
-            return "\n".join([f"{column.title}: {said}", row.tip, "Enter or a double click loads it on every page"])
+                return f"{text}\n{column.tip}".lstrip()
+            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

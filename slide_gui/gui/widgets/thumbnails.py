@@ -184,9 +184,9 @@ class Thumbnails(Pointed):
 
     def _scrolled_range(self) -> None:
         rows = -(-len(self._items) // self.columns())
-        whole = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
+        height = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
         bar = self.bar
-        bar.setRange(0, max(whole - self.height(), 0))
+        bar.setRange(0, max(height - self.height(), 0))
         bar.setEnabled(bar.maximum() > 0)
         bar.setPageStep(self.height())
         bar.setSingleStep(round(self._step()[1] / 2))

@@ -461,10 +461,10 @@ class WeightTiles(Painted):
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        said = f"{tile.quantity} {value} at {place}".strip()
+        text = f"{tile.quantity} {value} at {place}".strip()
         click = "Click to enlarge" if self._enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
-        return f"{self._rows[row].title} · {self._columns[column]}\n{said}\n{hint}"
+        return f"{self._rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current

@@ -124,9 +124,9 @@ class DecidedPart(QWidget):
             return ""
         stack = result.spec.stack
         if not result.spec.stacked:
-            return f"of {self._entered}, by {describe_spec(result.spec)}"
+            return f"input {self._entered}, {describe_spec(result.spec)}"
         features = f"noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return f"of {self._entered}, by the SVM trained at {features}"
+        return f"input {self._entered}, SVM trained at {features}"
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
@@ -148,9 +148,9 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
 def _flip_lines(flip: Flip, are_pixels: bool, name: str) -> tuple[str, ...]:
     n = len(flip.features)
     if n == 0 and are_pixels:
-        return (f"No change of up to {MOST_CHANGES} pixels was found that changes the prediction.",)
+        return (f"The search found no change of up to {MOST_CHANGES} pixels that flips the prediction.",)
     if n == 0:
-        return (f"No change of up to {MOST_CHANGES} features was found that changes the prediction.",)
-    which = "the fewest" if flip.fewest else "fewer may do"
+        return (f"The search found no change of up to {MOST_CHANGES} features that flips the prediction.",)
+    which = "the fewest" if flip.fewest else "fewer may suffice"
     changed = counted(n, "pixel") if are_pixels else counted(n, "feature")
     return (f"{changed} changed: {name}", which)

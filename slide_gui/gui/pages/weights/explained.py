@@ -155,7 +155,7 @@ class ExplainedWeight(View):
         if not plain or not plain[-1][3]:  # empty, or of a stack that is being replaced
             return ()
         title, heads = plain_math(self.panel.title), ("formula", "numbers", "value", "in the paper")
-        return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
+        return (NumberTable(title, ("quantity",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
         """Return b, and the reason: the largest weight or contribution in the row, as other views show it."""

@@ -194,7 +194,7 @@ class FlowPart(View):
         flow, names = self._flow, self._source.names()
         if flow is None or self._stale:
             return ()
-        lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
+        lines = [_line("x", None, 0.0, flow.clean), _line("input", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
@@ -205,8 +205,8 @@ class FlowPart(View):
         if not decided:
             return (shown,)
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
-        keys = ("what", "class")
-        return shown, NumberTable("Decision of the classifier", keys, what, ("value",), values)
+        keys = ("quantity", "class")
+        return shown, NumberTable("Prediction of the classifier", keys, what, ("value",), values)
 
     @Slot()
     def refresh(self) -> None:
@@ -324,12 +324,12 @@ class FlowPart(View):
 def _legend(are_pixels: bool) -> str:
     """Return the legend below the flow."""
     noun = "pixel" if are_pixels else "feature"
-    said = (
+    text = (
         f"Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; x for the first layer, "
         "eq. 5) and from x, in squared units of the input. Only x is corrupted here, whereas the fit averages over all "
         "corruptions of each layer’s input analytically."
     )
-    return said if are_pixels else f"{said} {'Only images can be drawn on.'}"
+    return text if are_pixels else f"{text} {'Only images can be drawn on.'}"
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:
@@ -422,7 +422,7 @@ def _tile(
 def _lit(values: NDArray[Any]) -> str:
     """Return the number of ones, or the range of values that are not only 0 and 1."""
     if np.isin(values, (0, 1)).all():
-        return f"{count(int(values.sum()))} lit"
+        return f"{count(int(values.sum()))} ones"
     return _reach(values)
 
 

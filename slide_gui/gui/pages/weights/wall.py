@@ -264,7 +264,7 @@ class WallView(Pointed):
         self.pixel_hovered.emit(target)
 
     def _describe(self) -> None:
-        said = [counted(len(self._layers), "layer")]
+        texts = [counted(len(self._layers), "layer")]
         if self._points_at_something():
             pixel, inside = self._current
             places = [
@@ -276,8 +276,8 @@ class WallView(Pointed):
                 for k, x in enumerate(self._layers, 1)
                 if not x.stale
             ]
-            said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
-        self.setAccessibleDescription("; ".join(said))
+            texts = [f"row of W of {places[0]}, from {places[1]}", *weights, *texts]
+        self.setAccessibleDescription("; ".join(texts))
 
     # Painting
 
@@ -445,8 +445,8 @@ class LayerWall(QWidget):
     def _previewed(self, k: int) -> Preview | None:
         """Return the preview of the first layer if it contains every row."""
         preview, stack = self._workspace.preview, self._workspace.stack
-        whole = k == 1 and preview is not None and stack is not None and len(preview.rows) >= stack.n_features
-        return preview if whole else None
+        is_complete = k == 1 and preview is not None and stack is not None and len(preview.rows) >= stack.n_features
+        return preview if is_complete else None
 
     def _fields_of(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Return the displayed fields of a layer, and the biases."""
