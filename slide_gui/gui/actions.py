@@ -148,7 +148,7 @@ class Commands(QObject):
             for run in reversed(shell.session.library.runs):
                 tags = f", {', '.join(run.tags)}" if run.tags else ""
                 text = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
-                yield PaletteEntry(text, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
+                yield PaletteEntry(text, f"error {100 * run.error:.2f} %", partial(self._open_run, run.hash))
 
     def _open_run(self, key: str) -> None:
         self._shell.pages.turn_to("classifier")

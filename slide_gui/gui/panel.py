@@ -387,7 +387,7 @@ class ParameterPanel(QScrollArea):
         workspace = self._workspace
         self._heading("STACK")
         self.noise_slider = _ParameterSlider(
-            *(workspace, "noise", "Noise level 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3),
+            *(workspace, "noise", "Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3),
             tip=(
                 f"Probability 1 − p that a feature is set to 0, from 0 to {LARGEST_NOISE:g}. The weights are the "
                 "closed-form "

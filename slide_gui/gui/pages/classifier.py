@@ -62,10 +62,10 @@ class ClassifierPage(Page):
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
-        self._shares.set_placeholder("Training shows the fraction of each layer in the kernel here.")
+        self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
-        self.confusion.set_placeholder("The test fills the confusion matrix.")
-        self.gallery.set_placeholder("The test lists misclassified samples here.")
+        self.confusion.set_placeholder("The confusion matrix appears after the test.")
+        self.gallery.set_placeholder("Misclassified samples appear after the test.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
@@ -355,7 +355,6 @@ class ClassifierPage(Page):
         return f"{judged} · {f'below: {held_out}, {result.rate}'}"
 
     def _are_images(self) -> bool:
-        """True if the rows are known to be images."""
         dataset = self._workspace.dataset
         return dataset is None or dataset.image_shape is not None
 
@@ -416,7 +415,7 @@ class ClassifierPage(Page):
             self.gallery.set_placeholder(
                 "The page does not list errors on validation rows."
                 if result.spec.evaluate == "validation"
-                else "The test lists misclassified samples here."
+                else "Misclassified samples appear after the test."
             )
             self.gallery.set_images([])
             self._show_filter(0, 0, "")

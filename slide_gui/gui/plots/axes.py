@@ -383,7 +383,6 @@ class Plot(Pointed):
         return self._curves[key]
 
     def _empty_others(self, drawn: set[Hashable]) -> None:
-        """Empty the curves that were not drawn this time."""
         nothing = np.empty(0)
         for key, curve in self._curves.items():
             if key not in drawn and curve.xData is not None and len(curve.xData):
@@ -397,7 +396,6 @@ class Plot(Pointed):
         return _cached_brush(QColor(colour).name(QColor.NameFormat.HexArgb))
 
     def _scatter(self, z: float, **style: Any) -> Any:
-        """Return dots without data."""
         dots = pg.ScatterPlotItem(**style)
         dots.setZValue(z)
         self._box.addItem(dots, ignoreBounds=True)

@@ -72,7 +72,7 @@ class ErrorPlot(Plot):
         self._dots: Any = None
         self._open: Any = None
         super().__init__(
-            Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", error_title("test")), parent=parent
+            Margins(head=36, foot=48, left=44, right=84), ("Noise level 1 − p", error_title("test")), parent=parent
         )
         self._placeholder = "There are no points yet."
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)

@@ -50,7 +50,7 @@ class HeatMap(Plot):
         self._image: Any = None
         super().__init__(
             Margins(head=HEAD, foot=FOOT, left=64, right=8),
-            ("Noise 1 − p", error_title("test")),
+            ("Noise level 1 − p", error_title("test")),
             (self._noise_ticks, self._depth_ticks),
             ruled=False,
             parent=parent,

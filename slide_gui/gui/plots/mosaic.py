@@ -121,7 +121,7 @@ class Mosaic(Plot):
         self.setAccessibleDescription("; ".join(texts))
 
     def _place_of(self, pixel: int) -> str:
-        """Return the name of a pixel in words."""
+        """Return the position of a pixel, or the number of a feature, in words."""
         rows, columns = self._shape
         if rows > 1:
             return f"pixel {pixel // columns}, {pixel % columns}"

@@ -75,7 +75,7 @@ def _size(source: DataSource) -> int:
 
 
 def _digest(source: DataSource) -> str:
-    """Return the SHA-256 (hex) of the concatenated files."""
+    """Return the SHA-256 (hex) of the concatenated contents of the files."""
     digest = hashlib.sha256()
     for path in _files(source):
         with path.open("rb") as stream:

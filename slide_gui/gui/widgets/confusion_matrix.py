@@ -128,7 +128,7 @@ class ConfusionMatrix(Pointed):
         text = self._placeholder
         if total:
             share = per_cent(100.0 * wrong / total)
-            text = f"{count(wrong)} of {count(total)} wrong ({share})"
+            text = f"{count(wrong)} of {count(total)} misclassified ({share})"
         self.setAccessibleDescription(text)
 
     # Geometry

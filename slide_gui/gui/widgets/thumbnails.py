@@ -149,7 +149,6 @@ class Thumbnails(Pointed):
     # Geometry
 
     def _size(self) -> tuple[float, float]:
-        """Return width and height of one image on the screen."""
         scale = integer_scale(max(self._shape), SIDE, self.devicePixelRatioF())
         return self._shape[1] * scale, self._shape[0] * scale
 

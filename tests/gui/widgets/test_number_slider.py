@@ -37,7 +37,7 @@ def heard(slider: NumberSlider) -> Heard:
 
 @pytest.fixture
 def noise(shown: Callable[..., Any]) -> Heard:
-    made = NumberSlider("Noise level 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
+    made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
     return heard(shown(made, 240, 60))
 
 
@@ -121,7 +121,7 @@ def test_that_arrow_keys_in_the_number_step_it(noise: Heard) -> None:
 
 def test_that_a_double_click_on_slider_or_label_resets(noise: Heard) -> None:
     slider, _, settled = noise
-    for each in (bar(slider), label(slider, "Noise level 1 − p")):
+    for each in (bar(slider), label(slider, "Noise 1 − p")):
         slider.set_value(0.9)
         QTest.mouseDClick(each, Qt.MouseButton.LeftButton, pos=QPoint(5, 8))
         assert slider.value() == 0.3
@@ -131,8 +131,8 @@ def test_that_a_double_click_on_slider_or_label_resets(noise: Heard) -> None:
 def test_that_tip_and_names_reach_mouse_and_screen_reader(noise: Heard) -> None:
     slider = noise[0]
     assert slider.toolTip() == "p = 1 − noise"
-    assert bar(slider).accessibleName() == "Noise level 1 − p"
-    assert line(slider).accessibleName() == "Noise level 1 − p, number"
+    assert bar(slider).accessibleName() == "Noise 1 − p"
+    assert line(slider).accessibleName() == "Noise 1 − p, number"
     slider.set_extra("p = 0.70")
     assert label(slider, "p = 0.70").isVisible()
 

@@ -152,7 +152,6 @@ class CopiesPart(View):
         self._asked = False
 
     def _is_complete(self) -> bool:
-        """True if all requested copies are computed."""
         return self._copies is not None and not self._behind and not self._stopped
 
     def hideEvent(self, event: QHideEvent) -> None:

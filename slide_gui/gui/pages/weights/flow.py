@@ -402,7 +402,6 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
 
 
 def _empty_layer(k: int, entered: str) -> FlowColumn:
-    """Return the column of a layer that is not fitted yet."""
     below = layer_name(k - 1) if k > 1 else entered
     upper, lower = FlowTile(f"T({below})", None), FlowTile(layer_name(k), None, tip="This layer is being fitted")
     return FlowColumn(upper, lower, down=power("W", k), across="T")

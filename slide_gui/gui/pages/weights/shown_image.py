@@ -80,7 +80,6 @@ class ShownImage(QObject):
             self._show(dataset.test[row], partial(_test_caption, dataset, row))
 
     def _show_sample_again(self) -> None:
-        """Return from a test image to the training image."""
         if self._test_row is not None:
             self._workspace.history.join(Step("", self._show_test, self._test_row, None))
         self._show_test(None)

@@ -368,7 +368,7 @@ class LayerWall(QWidget):
         self.view = WallView(self)
         self.view.pixel_hovered.connect(self._hover)
         self.noise = NumberSlider(
-            *("Noise level 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
+            *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
             "The first layer changes at once, deeper ones when they are fitted",
             self,
         )
