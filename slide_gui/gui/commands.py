@@ -49,7 +49,7 @@ class Dialogs(Protocol):
         """List all commands with their shortcuts."""
 
     def show_about(self) -> None:
-        """Show the program's name, version and authors."""
+        """Show the program's name, version and licence."""
 
 
 class Shell(Protocol):
@@ -120,7 +120,7 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """A command of the window.
 
     Attributes
     ----------

@@ -88,7 +88,7 @@ class Opening(QObject):
 
     @Slot(object)
     def ask_to_download(self, key: str) -> None:
-        """Show the size and source of a download, and start it if the user agrees."""
+        """Show the source, folder and licence of a download, and start it if the user agrees."""
         from slide_gui.data.catalogue import data_folders, entry
 
         wanted = entry(key)

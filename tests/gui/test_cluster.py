@@ -75,7 +75,7 @@ def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leav
 ) -> None:
     dialog.far.setChecked(True)
     click(dialog.connect_button)
-    assert dialog.said.text().startswith("No scheduler is named; expected tcp://")
+    assert dialog.said.text().startswith("The address of the scheduler is missing; expected tcp://")
     dialog.scheduler.setText("tcp://127.0.0.1:1")
     click(dialog.connect_button)
     wait(lambda: not window.session.cluster.state.connecting, 30.0)

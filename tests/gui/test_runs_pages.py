@@ -249,7 +249,7 @@ def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_wh
         ("noises", "1.5", "Noise is 1.5"),
         ("depths", "x", "Depth 'x': expected FROM:TO"),
         ("seeds", "-1", "Seeds '-1': expected FROM:TO"),
-        ("seeds", "0:999", "points are too many"),
+        ("seeds", "0:999", "4\u202f000 points; reduce it to at most 2000"),
     ):
         before = getattr(dialog, name).text()
         getattr(dialog, name).setText(text)
