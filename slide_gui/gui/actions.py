@@ -1,4 +1,4 @@
-"""The actions that a window makes of its commands, and the dialogs that list or open what there is."""
+"""The actions of a window, built from its commands, and the dialogs that list or open things."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = ["Action", "Commands", "ShortcutList"]
 
 
 class Action(QAction):
-    """A command on a window."""
+    """A command of a window."""
 
     def __init__(self, command: Command, shell: Shell, parent: QWidget) -> None:
         super().__init__(command.text, parent)
@@ -47,7 +47,7 @@ class Action(QAction):
         self._keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         self._describe(command.tip or command.text.rstrip(" …"))
         self.triggered.connect(self._run)
-        parent.addAction(self)  # the shortcut works everywhere in it
+        parent.addAction(self)  # makes the shortcut work everywhere in the window
 
     @Slot()
     def _run(self) -> None:
@@ -58,7 +58,7 @@ class Action(QAction):
         self.setToolTip(f"{text} ({self._keys})")
 
     def follow(self) -> None:
-        """Show whether it can be run, whether what it switches is on, and what it would do."""
+        """Update the state, the text and the reason for being unavailable."""
         if self.command.checked is not None:
             self.setChecked(self.command.checked(self._shell))
         if self.command.says is not None:
@@ -70,15 +70,15 @@ class Action(QAction):
 
 
 class ShortcutList(QDialog):
-    """Every command with its keys, menu by menu."""
+    """A list of all commands and their shortcuts by menu."""
 
     def __init__(self, actions: Iterable[Action], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
         self.resize(520, 560)
         self.list = QTreeWidget(self)
-        self.list.setAccessibleName("Commands and their keys")
-        self.list.setHeaderLabels(["Command", "Keys"])
+        self.list.setAccessibleName("Commands and their shortcuts")
+        self.list.setHeaderLabels(["Command", "Shortcut"])
         menus: dict[str, QTreeWidgetItem] = {}
         for action in actions:
             command = action.command
@@ -95,7 +95,7 @@ class ShortcutList(QDialog):
 
 
 class Commands(QObject):
-    """The actions of a window, by name, and the dialogs that list them."""
+    """The actions of a window by name, and the dialogs that list them."""
 
     def __init__(self, shell: Shell, window: QWidget) -> None:
         super().__init__(window)
@@ -111,16 +111,16 @@ class Commands(QObject):
 
     @Slot()
     def follow(self) -> None:
-        """Let every action show what can be done now."""
+        """Update every action."""
         for action in self.actions.values():
             action.follow()
 
     def show_palette(self) -> None:
-        """Find a command, a data set, a file opened before or a run by its name."""
+        """Open the palette of commands, data sets, recent files and runs."""
         if self._palette is None:
             self._palette = CommandPalette(list(self.actions.values()), self._window)
         if not self._lists_runs:
-            # What reads the runs is heavy: it is imported in the lane, so that nobody waits to type.
+            # The runs are imported in the job queue, because that is slow and must not delay typing.
             lane = self._shell.session.lane
             lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
         self._palette.ask(self._further)
@@ -133,7 +133,7 @@ class Commands(QObject):
             self._palette.refresh()
 
     def _further(self) -> Iterator[PaletteEntry]:
-        """Return what can be opened: data sets, files opened before, runs."""
+        """Return entries for data sets, recent files and runs."""
         shell = self._shell
         for page in PAGES:
             for number, view in enumerate(page.views):
@@ -147,15 +147,15 @@ class Commands(QObject):
         if shell.session.lists_runs:
             for run in reversed(shell.session.library.runs):
                 tags = f", {', '.join(run.tags)}" if run.tags else ""
-                said = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
-                yield PaletteEntry(said, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
+                text = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
+                yield PaletteEntry(text, f"error {100 * run.error:.2f} %", partial(self._open_run, run.hash))
 
     def _open_run(self, key: str) -> None:
         self._shell.pages.turn_to("classifier")
         self._shell.session.runs.open_run(key)
 
     def show_cluster(self) -> None:
-        """Ask where runs are made, and show who makes them."""
+        """Open the dialog that selects where runs are computed and lists the workers."""
         if self._cluster is None:
             from slide_gui.gui.cluster_dialog import ClusterDialog
 
@@ -163,7 +163,7 @@ class Commands(QObject):
         self._cluster.ask()
 
     def show_table(self) -> None:
-        """Show the numbers of the view as a table, beside which one can go on working."""
+        """Show the numbers of the view as a table in a window that may stay open."""
         if self._table is None:
             from slide_gui.gui.table_window import TableWindow
 
@@ -172,7 +172,7 @@ class Commands(QObject):
         self._table.activateWindow()
 
     def show_guide(self, page: str = "") -> None:
-        """Open the guide, at one of its pages or where it was, beside which one can go on working."""
+        """Show the guide, at a page or where it was, in a window that may stay open."""
         if self._guide is None:
             self._guide = Guide(self._window)
             self._guide.command_requested.connect(self._run)
@@ -195,13 +195,13 @@ class Commands(QObject):
         self._shell.open_entry(key)
 
     def show_shortcuts(self) -> None:
-        """List every command with its keys, menu by menu."""
+        """List all commands and their shortcuts by menu."""
         if self._shortcuts is None:
             self._shortcuts = ShortcutList(self.actions.values(), self._window)
         self._shortcuts.open()
 
     def show_about(self) -> None:
-        """Say what this is."""
+        """Show the name, the version and the licence of the program."""
         if self._about is None:
             self._about = QMessageBox(self._window)
             self._about.setTextFormat(Qt.TextFormat.PlainText)
@@ -209,9 +209,9 @@ class Commands(QObject):
             self._about.setText(f"slide-gui {__version__}")
             self._about.setInformativeText(
                 "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
-                "Learning with Stacked Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) "
-                "see Help, Licences. No network is used unless you ask for a download, or for a "
-                "scheduler."
+                "Learning with Stacked Linear Denoisers”.\n\nMIT licence. Help, Licences lists the licences of "
+                "components (Qt: LGPL 3). The network is used only for downloads and schedulers that you "
+                "request."
             )
         self._about.open()
 

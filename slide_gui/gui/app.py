@@ -1,4 +1,4 @@
-"""Starting the program: the window first, everything heavy later."""
+"""The start of the program; the window comes first and slow imports later."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ __all__ = [
     "tear_down",
 ]
 
-_LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # in the environment; anything but 0 asks for it
-_SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
+_LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
+_SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:
-    """Open the window and return the exit code once it is closed: 128 + the signal's number where one closed it.
+    """Open the window and return the exit code after it closes: 128 + the number of a signal that closed it.
 
     Parameters
     ----------
     files : sequence of Path
-        Opened as one data set; empty opens the generated Rectangles.
+        Files to open as one data set; without any, the generated Rectangles are opened.
     source : DataSource, optional
-        The same files, with how they are read and divided.
+        The same files with settings for reading and splitting them.
     """
     problem = binding_problem() or display_problem()
     if problem is not None:
@@ -67,18 +67,18 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
 
 
 def prepare_interpreter() -> None:
-    """Keep the GUI thread responsive beside a worker, and the start free of searches for reference cycles.
+    """Keep the GUI thread responsive during jobs, and switch off the garbage collector during the start.
 
-    `collect_in_turn` looks for them once there is a window.
+    `collect_in_turn` collects garbage once there is a window.
     """
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
 def collect_in_turn(window: MainWindow) -> None:
-    """Collect reference cycles by a timer on the GUI thread, for as long as the window lives.
+    """Collect garbage by a timer on the GUI thread while the window exists.
 
-    Never elsewhere, since Qt objects must not die on a worker. What the start made is never searched: it stays.
+    Qt objects must not be destroyed on a worker thread. Objects made during the start are never collected.
     """
     from PySide6.QtCore import QTimer
 
@@ -90,17 +90,17 @@ def collect_in_turn(window: MainWindow) -> None:
 
 
 def tear_down(window: QWidget | Lane) -> None:
-    """Close a window, or a lane without one, and destroy it and all it owns, from the top and now.
+    """Close a window, or a job queue without a window, and destroy it and all its children at once.
 
-    The one way a window ends, in the program and in its tests.
+    The program and its tests end every window this way.
 
-    Closing stops its lane and waits for the worker, so that nothing calls into the window while it goes. What is only
-    posted would be deleted whenever events are next sent, and what Python collects in no order at all.
+    Closing stops the queue and waits for the worker, so that no callback reaches the window afterwards. With
+    `deleteLater` the deletion would wait for the next event loop, and the garbage collector has no defined order.
 
     Parameters
     ----------
     window : QWidget or Lane
-        Without a parent; gone afterwards, also if it was before.
+        Without a parent; it may be destroyed already.
     """
     from shiboken6 import Shiboken
 
@@ -110,7 +110,7 @@ def tear_down(window: QWidget | Lane) -> None:
 
 
 def make_application() -> QApplication:
-    """Return the application, themed as the settings say."""
+    """Return the application with the theme of the settings."""
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
@@ -135,27 +135,27 @@ def make_application() -> QApplication:
 
 
 def make_settings() -> QSettings:
-    """Return the settings file; one that cannot be read counts as empty, so that it never blocks the start."""
+    """Return the settings file; an unreadable one counts as empty, so that the program still starts."""
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
 
 
 def stored_theme(settings: QSettings) -> str:
-    """Return the theme that was chosen last; the system's where the file says none that there is."""
+    """Return the theme stored in the settings, or "system" if it is missing or invalid."""
     name = str(settings.value("theme", "system"))
     return name if name in ("light", "dark") else "system"
 
 
 def store_path() -> Path:
-    """Return where the runs of this person are kept."""
+    """Return the path of the user's store of runs."""
     from platformdirs import user_data_path
 
     return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
 
 
 def make_window(files: Sequence[Path], source: DataSource | None = None, *, keeps_session: bool = False) -> MainWindow:
-    """Return the window, already opening the files, or what it showed last, or the generated Rectangles."""
+    """Return the window, which opens the files, the last session, or the generated Rectangles."""
     from slide_gui.gui.main_window import MainWindow
 
     store = store_path()
@@ -165,20 +165,20 @@ def make_window(files: Sequence[Path], source: DataSource | None = None, *, keep
 
 
 def take_screenshot(path: Path, *, theme: str = "light") -> None:
-    """Open the window on the generated Rectangles, wait until all layers are fitted, and save a picture of it.
+    """Open the window with the generated Rectangles, wait until all layers are fitted, and save a screenshot.
 
     Parameters
     ----------
     path : Path
-        Of the PNG to write.
+        Path of the PNG file.
     theme : {"light", "dark"}
 
     Raises
     ------
     KeyboardInterrupt
-        If SIGINT or SIGTERM came meanwhile.
+        If SIGINT or SIGTERM arrived meanwhile.
     TimeoutError, OSError
-        If the layers or the file were not made.
+        If fitting the layers takes too long, or the file cannot be written.
     """
     from PySide6.QtCore import QEventLoop, QTimer
 
@@ -208,6 +208,6 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     if interrupted:
         raise KeyboardInterrupt
     if not fitted:
-        raise TimeoutError(f"no layers were fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
+        raise TimeoutError(f"the layers were not fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
     if not saved:
-        raise OSError(f"the picture could not be written to {path}")
+        raise OSError(f"the picture could not be written to {path}; choose another path")

@@ -1,4 +1,4 @@
-"""Asks where runs are to be made, tries the connection, and shows the workers that are there."""
+"""The dialog that selects where runs are computed, tests the connection and lists the workers."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from slide_gui.text import counted
 
 __all__ = ["ClusterDialog"]
 
-_HERE = "one after the other; nothing to start"
-_LOCAL = "processes of this computer, with one thread each"
-_FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it wrote"
+_HERE = "one after the other, without further setup"
+_LOCAL = "processes on this computer, with one thread each"
+_FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
 _TRAVELS = (
-    "Sweeps, benchmarks and trials are made there; training and the pages stay in this window. Data, parameters and "
-    "results travel to a scheduler: use one that strangers cannot reach, or tls://."
+    "Sweeps, benchmarks and trials are computed there; training and the pages use this window. Data, parameters and "
+    "results travel to the scheduler, so use one that strangers cannot reach, or tls://."
 )
 _COLUMNS = ("Worker", "Threads", "Memory", "Versions")
 
 
 class ClusterDialog(QDialog):
-    """The choice between this window, workers of this computer and a scheduler.
+    """The choice between this window, worker processes on this computer, and a Dask scheduler.
 
     Parameters
     ----------
     controller : ClusterController
-        Connects, and knows who is there.
+        Connects and reports the workers.
     """
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
@@ -57,11 +57,11 @@ class ClusterDialog(QDialog):
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         self.here = QRadioButton("In this window", self)
-        self.local = QRadioButton("By workers of this computer", self)
+        self.local = QRadioButton("By workers on this computer", self)
         self.far = QRadioButton("By a Dask scheduler", self)
         self.workers = QSpinBox(self)
         self.workers.setRange(1, MOST_WORKERS)
-        self.workers.setAccessibleName("Workers of this computer")
+        self.workers.setAccessibleName("Workers on this computer")
         self.scheduler = QLineEdit(self)
         self.scheduler.setMinimumWidth(240)
         self.scheduler.setPlaceholderText("tcp://127.0.0.1:8786")
@@ -85,11 +85,11 @@ class ClusterDialog(QDialog):
         self.list = _list(self)
         column.addWidget(self.list, 1)
         buttons = nested(column, QHBoxLayout())
-        self.dashboard = add_button(self, buttons, "Open dashboard", "Dask’s own page of its workers, in the browser")
+        self.dashboard = add_button(self, buttons, "Open dashboard", "Open Dask’s page of workers in the browser")
         buttons.addStretch(1)
         close = add_button(self, buttons, "Close")
         close.setAutoDefault(False)
-        self.connect_button = add_button(self, buttons, "Connect", "Use it, and see who answers", kind="primary")
+        self.connect_button = add_button(self, buttons, "Connect", "Connect and list the workers", kind="primary")
         self.connect_button.setDefault(True)
         close.clicked.connect(self.reject)
         self.connect_button.clicked.connect(self._choose)
@@ -99,7 +99,7 @@ class ClusterDialog(QDialog):
         self.resize(760, 420)
 
     def ask(self) -> None:
-        """Open, with the choice that holds."""
+        """Open the dialog with the current choice."""
         choice = self._controller.state.choice
         self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
         self.scheduler.setText(choice.scheduler)
@@ -112,17 +112,17 @@ class ClusterDialog(QDialog):
         self.connect_button.setFocus()
 
     def choice(self) -> ClusterChoice:
-        """Return what is chosen.
+        """Return the choice that the dialog shows.
 
         Raises
         ------
         ValueError
-            If it is no address.
+            If the address is invalid.
         """
         workers = self.workers.value() if self.local.isChecked() else 0
         scheduler = self.scheduler.text().strip() if self.far.isChecked() else ""
         if self.far.isChecked() and not scheduler:
-            raise ValueError(f"no scheduler is named; expected {_FAR}")
+            raise ValueError(f"the address of the scheduler is missing; expected {_FAR}")
         return ClusterChoice(workers, scheduler).checked()
 
     @Slot()
@@ -145,17 +145,17 @@ class ClusterDialog(QDialog):
         state = self._controller.state
         self.dashboard.setEnabled(bool(state.dashboard))
         if state.connecting:
-            said = f"Connecting to {state.choice} …"
+            text = f"Connecting to {state.choice}…"
         elif state.problem:
-            said = state.problem[:1].upper() + state.problem[1:]
+            text = state.problem[:1].upper() + state.problem[1:]
         elif state.workers:
             workers = counted(len(state.workers), "worker")
-            said = f"Connected: {workers}, all of the versions of this window."
+            text = f"Connected: {workers}, all with the same versions as this window."
         elif state.choice.is_here:
-            said = "Runs are made in this window."
+            text = "Runs are computed in this window."
         else:
-            said = f"{state.choice}: connected when the next sweep starts, or now by Connect."
-        self.said.setText(said)
+            text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
+        self.said.setText(text)
         self.list.clear()
         self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
 

@@ -1,4 +1,4 @@
-"""Every command of the window in one table: menus, buttons, shortcuts, palette and the list of shortcuts follow it."""
+"""Define every command of the window; menus, buttons, shortcuts and the palette are built from this table."""
 
 from __future__ import annotations
 
@@ -30,29 +30,29 @@ __all__ = ["COMMANDS", "MENUS", "Command", "Dialogs", "Shell"]
 
 
 class Dialogs(Protocol):
-    """What a command may open beside the pages."""
+    """Dialogs and windows that commands open."""
 
     def show_palette(self) -> None:
-        """Find a command, a data set, a file opened before or a run by its name."""
+        """Search commands, data sets, recent files and runs by name."""
 
     def show_cluster(self) -> None:
-        """Ask where runs are made."""
+        """Choose where runs are computed."""
 
     def show_table(self) -> None:
         """Show the numbers of the view as a table."""
 
     def show_guide(self, page: str = "") -> None:
-        """Open the guide, at one of its pages or where it was."""
+        """Open the guide at a page, or at the page read last."""
 
     def show_shortcuts(self) -> None:
-        """List every command with its keys."""
+        """List all commands with their shortcuts."""
 
     def show_about(self) -> None:
-        """Say what this is."""
+        """Show the program's name, version and licence."""
 
 
 class Shell(Protocol):
-    """What a command may act on: the parts of a window."""
+    """The parts of the window that commands act on."""
 
     workspace: Workspace
     opening: Opening
@@ -64,22 +64,22 @@ class Shell(Protocol):
 
     @property
     def commands(self) -> Dialogs:
-        """What may be opened beside the pages."""
+        """Return the dialogs that commands open."""
 
     @property
     def weights_page(self) -> WeightsPage:
-        """The page that is there from the start."""
+        """Return the Weights page, the only page that exists from the start."""
 
     @property
     def shows_panel(self) -> bool:
-        """Whether the panel is not folded."""
+        """True if the panel is shown."""
 
     def show_panel(self, shown: bool) -> None:
-        """Unfold or fold it."""
+        """Show or hide the panel."""
 
     @property
     def shows_notice(self) -> bool:
-        """Whether there is a notice that can be dismissed."""
+        """True if a notice is shown that can be dismissed."""
 
     def open_entry(self, key: str) -> None:
         """Open a benchmark data set."""
@@ -88,23 +88,23 @@ class Shell(Protocol):
         """Open files or a folder."""
 
     def save_session(self) -> None:
-        """Ask where to, and save what is shown."""
+        """Ask for a file and save the session there."""
 
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
 
     def step_scale(self, step: int) -> None:
-        """Let everything be larger or smaller from the next start on."""
+        """Enlarge or shrink the window's contents from the next start."""
 
     @property
     def less_motion(self) -> bool:
-        """Whether nothing is to move."""
+        """True if animations are switched off."""
 
     def set_less_motion(self, asked: bool) -> None:
-        """Let nothing move, or let it move again."""
+        """Switch animations off or on."""
 
     def stop(self) -> None:
-        """Stop what runs."""
+        """Cancel all running jobs."""
 
     def close(self) -> bool:
         """Close the window."""
@@ -112,26 +112,26 @@ class Shell(Protocol):
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """A command of the window.
 
     Attributes
     ----------
     text : str
-        As in the menu and the palette.
+        Text of the menu item and of the palette's entry.
     menu : str
-        The menu it stands in, of `MENUS`.
+        The menu that lists it, a key of `MENUS`.
     shortcut : str
-        In Qt's portable notation.
+        Keys in Qt's portable notation.
     run : callable
-        What it does.
+        Function that runs it.
     tip : str
-        What the text does not say.
+        One sentence that adds to the text.
     why_not : callable, optional
-        Why it cannot be run now, as its tooltip says then; empty where it can.
+        Return why the command is unavailable now, or "" if it is available.
     checked : callable, optional
-        Whether what it switches is on, which makes it one that can be ticked.
+        Return the state of the switch; given for commands that toggle something.
     says : callable, optional
-        The text with what it would do now.
+        Return the text with the effect it would have now.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Command:
 
 
 MENUS = {"File": "File", "Edit": "Edit", "View": "View", "Help": "Help"}
-"""The menus in their order: name → title."""
+"""Titles of the menus by name, in their order."""
 
 
 def _page(number: int, page: PageSpec) -> Command:
@@ -195,7 +195,7 @@ def _step_depth(shell: Shell, step: int) -> None:
 
 
 def _train(shell: Shell) -> None:
-    """Turn to the Classifier and train, as its button does; it says why where it cannot."""
+    """Open the Classifier page and click Train, which reports why training is impossible."""
     page = cast("ClassifierPage", shell.pages.page("classifier"))
     shell.pages.turn_to("classifier")
     if not shell.session.runs.training.running:
@@ -203,7 +203,7 @@ def _train(shell: Shell) -> None:
 
 
 def _sweep(shell: Shell) -> None:
-    """Turn to the Error curves and start a sweep, as their button does."""
+    """Open the Error curves page and click Sweep."""
     page = cast("CurvesPage", shell.pages.page("curves"))
     shell.pages.turn_to("curves")
     if not shell.session.runs.sweep.running:
@@ -211,7 +211,7 @@ def _sweep(shell: Shell) -> None:
 
 
 def _try(shell: Shell) -> None:
-    """Turn to the Error curves and try SLIDE on the data that are open."""
+    """Open the Error curves page and try SLIDE on the open data set."""
     shell.pages.turn_to("curves")
     if not shell.session.runs.trial.running:
         shell.session.runs.start_trial()
@@ -222,37 +222,37 @@ def _show_log(_shell: Shell) -> None:
 
 
 def _not_here(shell: Shell, needs_image: bool = False) -> str:
-    """Return why a command about the image that the Weights page shows cannot be run."""
+    """Return why a command for the image on the Weights page is unavailable."""
     if shell.pages.name != "weights":
-        return "Only on the Weights page"
+        return "Available only on the Weights page"
     dataset = shell.workspace.dataset
     if dataset is None:
-        return "No data are open yet"
-    return "Plain features have no picture" if needs_image and dataset.image_shape is None else ""
+        return "No data set is open"
+    return "The features of these data are not pixels" if needs_image and dataset.image_shape is None else ""
 
 
 def _not_cancellable(shell: Shell) -> str:
-    return "" if shell.session.busy or shell.shows_notice else "Nothing is running"
+    return "" if shell.session.busy or shell.shows_notice else "No job is running"
 
 
 def _not_fittable(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.dataset is None:
-        return "No data are open yet"
-    return "The layers are those of the parameters set" if workspace.model() is not None else ""
+        return "No data set is open"
+    return "The layers already match the parameters" if workspace.model() is not None else ""
 
 
 def _no_layer(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.state.parameters.depth == 0:
-        return "There is no layer"
+        return "The depth is 0"
     return "" if workspace.model() is not None else "The layers are not fitted yet"
 
 
 def _not_trainable(shell: Shell) -> str:
     dataset = shell.workspace.dataset
     if dataset is None:
-        return "No data are open yet"
+        return "No data set is open"
     return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
 
 
@@ -272,7 +272,7 @@ COMMANDS = (
         "File",
         "Ctrl+Shift+O",
         lambda w: w.opening.ask_for_folder(),
-        "Open images by class, or an exported bundle",
+        "Open a folder of images sorted by class, or an exported bundle",
     ),
     Command(
         "save_session",
@@ -280,9 +280,9 @@ COMMANDS = (
         "File",
         "Ctrl+S",
         lambda w: w.save_session(),
-        "Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture",
+        "Save the data, parameters, pins and page choices to a file, which Open restores",
     ),
-    Command("export", "Export…", "File", "Ctrl+E", _export, "Write what the page shows"),
+    Command("export", "Export…", "File", "Ctrl+E", _export, "Export the contents of the page"),
     Command(
         "copy_image", "Copy page as image", "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
     ),
@@ -292,7 +292,7 @@ COMMANDS = (
         "File",
         "Ctrl+Alt+C",
         _copy_table,
-        "The numbers of the page, tab-separated",
+        "Copy the numbers of the page as tab-separated text",
     ),
     Command("quit", "Quit", "File", "Ctrl+Q", lambda w: w.close()),
     Command(
@@ -301,7 +301,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Z",
         lambda w: w.workspace.undo(),
-        why_not=lambda w: "" if w.workspace.undo_text else "Nothing was changed yet",
+        why_not=lambda w: "" if w.workspace.undo_text else "There is nothing to undo",
         says=lambda w: f"Undo {w.workspace.undo_text}".strip(),
     ),
     Command(
@@ -310,7 +310,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Shift+Z",
         lambda w: w.workspace.redo(),
-        why_not=lambda w: "" if w.workspace.history.canRedo() else "Nothing was undone",
+        why_not=lambda w: "" if w.workspace.history.canRedo() else "There is nothing to redo",
         says=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
     ),
     Command(
@@ -327,7 +327,7 @@ COMMANDS = (
         "Edit",
         "Esc",
         lambda w: w.stop(),
-        "What is shown stays; where nothing runs, the notice is dismissed",
+        "Results so far stay; if no job is running, the notice is dismissed",
         why_not=_not_cancellable,
     ),
     Command(
@@ -336,7 +336,7 @@ COMMANDS = (
         "Edit",
         "F5",
         lambda w: w.workspace.fit_again(),
-        "Where that was cancelled or failed",
+        "Fit the layers again after a cancelled or failed fit",
         why_not=_not_fittable,
     ),
     Command(
@@ -345,7 +345,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Shift+T",
         _try,
-        "A quick sweep of about a minute, and one sentence on what came out; opens the Error curves",
+        "Run a quick sweep of about a minute, summarise it in one sentence and open the Error curves page",
     ),
     Command(
         "train",
@@ -353,7 +353,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Return",
         _train,
-        "On the data that are open, with the parameters set; opens the Classifier page",
+        "Train on the open data set with the current parameters and open the Classifier page",
         why_not=_not_trainable,
     ),
     Command(
@@ -362,7 +362,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Shift+Return",
         _sweep,
-        "The error at every noise and depth; opens the Error curves",
+        "Compute the error at every noise level and depth and open the Error curves page",
         why_not=_not_trainable,
     ),
     Command(
@@ -371,7 +371,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Alt+R",
         lambda w: w.commands.show_cluster(),
-        "In this window, by workers of this computer, or by a Dask scheduler",
+        "Choose this window, worker processes on this computer, or a Dask scheduler",
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
@@ -381,11 +381,11 @@ COMMANDS = (
         "View",
         "F9",
         lambda w: w.commands.show_table(),
-        "The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied",
+        "Show the numbers of the page as a table for screen readers, keyboard navigation and copying",
     ),
     Command(
         "corrupt",
-        "Corrupt the image of the flow, or not",
+        "Corrupt or restore the image",
         "View",
         "Ctrl+K",
         lambda w: w.weights_page.flow_part().toggle_corruption(),
@@ -397,7 +397,7 @@ COMMANDS = (
         "View",
         "Ctrl+Shift+K",
         lambda w: w.weights_page.flow_part().corrupt_again(),
-        "Blank other pixels of the image of the flow",
+        "Set other pixels of the image in the flow to 0",
         why_not=_not_here,
     ),
     Command(
@@ -406,12 +406,12 @@ COMMANDS = (
         "View",
         "Ctrl+R",
         lambda w: w.weights_page.flow_part().reset(),
-        "Show the image as it is in the data",
+        "Show the image as it is in the data set",
         why_not=lambda w: _not_here(w, needs_image=True),
     ),
     Command(
         "run_copies",
-        "Start the copies, stop them, or go on",
+        "Start, pause or resume the copies",
         "View",
         "Ctrl+Shift+M",
         lambda w: w.weights_page.copies_part().toggle(),
@@ -439,7 +439,7 @@ COMMANDS = (
         "View",
         "Ctrl+M",
         lambda w: w.weights_page.shown.toggle_mean(),
-        "The mean of the training images, or the image again",
+        "Switch between the mean of the training images and the current image",
         why_not=_not_here,
     ),
     Command(
@@ -448,7 +448,7 @@ COMMANDS = (
         "View",
         "F11",
         _wall,
-        "All rows of all layers on the whole screen, morphing with the noise; Escape leaves",
+        "Show all rows of all layers on the full screen, changing with the noise level",
         why_not=_no_layer,
     ),
     Command(
@@ -468,7 +468,7 @@ COMMANDS = (
         "View",
         "Ctrl+Up",
         lambda w: _step_noise(w, 0.05),
-        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"There is no more than {LARGEST_NOISE:g}"),
+        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"The noise level is at its maximum, {LARGEST_NOISE:g}"),
     ),
     Command(
         "less_noise",
@@ -476,63 +476,63 @@ COMMANDS = (
         "View",
         "Ctrl+Down",
         lambda w: _step_noise(w, -0.05),
-        why_not=lambda w: _no_more(w, "noise", 0.0, "There is none"),
+        why_not=lambda w: _no_more(w, "noise", 0.0, "The noise level is already 0"),
     ),
     Command(
         "deeper",
-        "One layer more",
+        "Add a layer",
         "View",
         "Ctrl+PgUp",
         lambda w: _step_depth(w, 1),
-        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"There are no more than {MOST_LAYERS}"),
+        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"The depth is at its maximum, {MOST_LAYERS}"),
     ),
     Command(
         "shallower",
-        "One layer less",
+        "Remove a layer",
         "View",
         "Ctrl+PgDown",
         lambda w: _step_depth(w, -1),
-        why_not=lambda w: _no_more(w, "depth", 0, "There is no layer"),
+        why_not=lambda w: _no_more(w, "depth", 0, "The depth is already 0"),
     ),
     Command(
         "transpose",
-        "Exchange rows and columns of images",
+        "Swap rows and columns of images",
         "View",
         "Ctrl+T",
         lambda w: w.workspace.select(transposed=not _transposed(w)),
         checked=_transposed,
         why_not=lambda w: (
-            "The data are no images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
+            "The data are not images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
         ),
     ),
     Command(
         "panel",
-        "Panel of parameters",
+        "Show panel",
         "View",
         "Ctrl+B",
         lambda w: w.show_panel(not w.shows_panel),
-        "Show it, or fold it away",
+        "Show or hide the panel of parameters",
         checked=lambda w: w.shows_panel,
         why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
     ),
-    Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
+    Command("theme_system", "Theme: system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
     Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
     Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
     Command(
         "larger",
-        "Everything larger",
+        "Larger",
         "View",
         "Ctrl+Alt+PgUp",
         lambda w: w.step_scale(1),
-        "Text, images and controls, up to twice as large, from the next start on",
+        "Enlarge text, images and controls up to twofold from the next start",
     ),
     Command(
         "smaller",
-        "Everything smaller",
+        "Smaller",
         "View",
         "Ctrl+Alt+PgDown",
         lambda w: w.step_scale(-1),
-        "Text, images and controls, down to the usual, from the next start on",
+        "Shrink text, images and controls, at least to normal size, from the next start",
     ),
     Command(
         "less_motion",
@@ -540,7 +540,7 @@ COMMANDS = (
         "View",
         "Ctrl+Alt+M",
         lambda w: w.set_less_motion(not w.less_motion),
-        "Show changes at once, without animation",
+        "Switch off all animations",
         checked=lambda w: w.less_motion,
     ),
     Command(
@@ -549,7 +549,7 @@ COMMANDS = (
         "Help",
         "F1",
         lambda w: w.commands.show_guide(),
-        "All it does, in five steps and in full",
+        "Open the guide, which starts with a tour in five steps",
     ),
     Command(
         "palette",
@@ -557,7 +557,7 @@ COMMANDS = (
         "Help",
         "Ctrl+Shift+P",
         lambda w: w.commands.show_palette(),
-        "Find a command, a data set, a file opened before or a run by its name",
+        "Search commands, data sets, recent files and runs by name",
     ),
     Command(
         "shortcuts",
@@ -565,7 +565,7 @@ COMMANDS = (
         "Help",
         "?",
         lambda w: w.commands.show_shortcuts(),
-        "Every command with its keys",
+        "List all commands with their shortcuts",
     ),
     Command(
         "licences",
@@ -573,9 +573,9 @@ COMMANDS = (
         "Help",
         "Ctrl+Shift+F1",
         lambda w: w.commands.show_guide("licences.md"),
-        "What the program is made of, and under which licences",
+        "List the program's components and their licences",
     ),
     Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
     Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),
 )
-"""In the order of the menus."""
+"""All commands, in the order of the menus."""

@@ -1,4 +1,4 @@
-"""Whether a window can be opened at all, by this binding and on this display, found out before Qt would abort."""
+"""Checks that a window can be opened with this binding on this display, because Qt would abort otherwise."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ LIBRARIES = {
     "libfontconfig.so.1": "libfontconfig1",
     "libdbus-1.so.3": "libdbus-1-3",
 }
-"""Shared library → Debian package, of what Qt's X11 platform needs beyond its own wheel."""
+"""Shared library → Debian package, for libraries of Qt's X11 platform that its wheel does not contain."""
 
 
-# Little-endian, protocol 11.0, no authorisation: enough to be answered.
+# Little-endian, protocol 11.0, without authorisation; every server replies to it.
 _X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
 
 
 def missing_libraries() -> list[str]:
-    """Return the Debian packages whose libraries Qt's X11 platform would not find."""
+    """Return the Debian packages of libraries that Qt's X11 platform needs but does not find."""
     missing = []
     for library, package in LIBRARIES.items():
         try:
@@ -40,7 +40,7 @@ def missing_libraries() -> list[str]:
 
 
 def display_problem() -> str | None:
-    """Return one sentence that says why no window can be opened, or None if one can."""
+    """Return a sentence that explains why no window can be opened, or None."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return None
     wayland = os.environ.get("WAYLAND_DISPLAY")
@@ -63,7 +63,7 @@ def display_problem() -> str | None:
 def _answers(name: str) -> bool:
     match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
     if match is None:
-        return True  # a form of address that only Xlib knows; let it try
+        return True  # Xlib may understand the address
     host, number = match[1], int(match[2])
     if not host:
         socket_path = f"/tmp/.X11-unix/X{number}"
@@ -73,7 +73,7 @@ def _answers(name: str) -> bool:
 
 
 def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
-    """Whether something listens there and, if greeted, says anything at all: also a refusal comes from a display."""
+    """Return True if a server accepts the connection and, if greeted, replies; a refusal is a reply too."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(2.0)
         try:
@@ -87,17 +87,17 @@ def _connects(family: socket.AddressFamily, address: str | tuple[str, int], gree
 
 
 def binding_problem(binding: str | None = None, python: tuple[int, ...] | None = None) -> str | None:
-    """Return one sentence that says why the Qt binding must not be used, or None if it may.
+    """Return a sentence that explains why the Qt binding cannot be used, or None.
 
-    PySide6 6.12 on Python before 3.12, where None, True and False are counted as all objects are, releases them too
-    often while it paints; within seconds their count reaches zero and the interpreter aborts (PYSIDE-3474).
+    PySide6 6.12 releases None, True and False too often while painting on Python before 3.12, which counts
+    references to them. Within seconds the count reaches zero and the interpreter aborts (PYSIDE-3474).
 
     Parameters
     ----------
     binding : str, optional
-        Version of PySide6; default the one installed. It is read without importing any part of it that runs.
+        Version of PySide6; by default the installed one, found without importing it.
     python : tuple of int, optional
-        Version of Python; default the running one.
+        Version of Python; by default the running one.
     """
     binding = installed_binding() if binding is None else binding
     python = sys.version_info[:2] if python is None else python
@@ -112,7 +112,7 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
 
 
 def installed_binding() -> str | None:
-    """Return the version of PySide6, None where there is none."""
+    """Return the version of PySide6, or None if it is not installed."""
     try:
         from PySide6 import __version__
     except ImportError:

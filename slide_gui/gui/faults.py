@@ -1,4 +1,4 @@
-"""Uncaught errors of any thread end in one log file and one signal for the window's panel."""
+"""Logging of uncaught errors of all threads, reported to the window by one signal."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def log_folder() -> Path:
 
 
 def keep_errors_whole() -> None:
-    """Let an error inside an override of Qt's come out as an error, of classes that there are and of later ones.
+    """Preserve errors raised inside overrides of Qt methods, for all present and future classes.
 
-    Before Python 3.12 an error that C code raises, as an index out of range is, is a type and a text until somebody
-    catches it; the binding takes the text for the error and ends the program. Caught and raised again it is one.
+    Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
+    caught. The binding takes the text for the error and aborts. Catching and raising it again prevents that.
     """
     if sys.version_info >= (3, 12) or hasattr(QObject, _MARK):
         return
@@ -57,7 +57,7 @@ def _classes_of(base: Any) -> Iterator[type]:
 
 
 def _catch_in(cls: type) -> None:
-    """Wrap the functions of a class that stand in place of the binding's."""
+    """Wrap the methods of a class that override those of the binding."""
     native = next(base for base in cls.__mro__ if base.__module__.startswith("PySide6"))
     for name, function in list(vars(cls).items()):
         if isinstance(function, FunctionType) and not name.startswith("__") and hasattr(native, name):
@@ -69,19 +69,19 @@ def _caught(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*arguments: Any, **given: Any) -> Any:
         try:
             return function(*arguments, **given)
-        except BaseException:  # now it is whole
+        except BaseException:  # catching it creates the exception object
             raise
 
     return call
 
 
 class FaultReporter(QObject):
-    """Takes over the hooks for uncaught errors while it lives.
+    """Handles uncaught errors while it exists.
 
     Signals
     -------
     reported(str, str)
-        One sentence and the traceback, always delivered on the GUI thread.
+        A sentence and the traceback, always delivered on the GUI thread.
     """
 
     reported = Signal(str, str)
@@ -104,7 +104,7 @@ class FaultReporter(QObject):
             _log.warning("no log file: %s cannot be written", log_folder())
 
     def close(self) -> None:
-        """Give the hooks back, unless another has taken them since."""
+        """Restore the previous hooks unless others have been installed since."""
         if sys.excepthook == self._on_error:
             sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:

@@ -1,4 +1,4 @@
-"""The guide, in a window of its own: the pages under resources/help, with a search."""
+"""The window of the guide, which shows the pages in resources/help with a search."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ GUIDE_PAGES = {
     "cluster.md": "More computers",
     "licences.md": "Licences",
 }
-"""The title of each page, by its file."""
+"""Titles of the pages by file."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
@@ -40,14 +40,14 @@ def page_file(name: str) -> Path:
 
 
 class Guide(QDialog):
-    """What the program does and how it measures, page by page; one goes on working beside it.
+    """The pages of the guide in a window that may stay open during work.
 
     Signals
     -------
     command_requested(str)
-        Name of a command that a link, ``command:NAME``, leads to.
+        Name of a command, from a link ``command:NAME``.
     data_requested(str)
-        Key of a data set that a link, ``data:KEY``, opens.
+        Key of a data set, from a link ``data:KEY``.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Guide(QDialog):
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(12)
-        # Lines and cells break; but Qt rounds a table's width up, which alone would bring a bar.
+        # Text wraps, but Qt rounds up the width of tables, so that a scroll bar would appear.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
@@ -111,14 +111,14 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Set paragraphs and headings apart, and break long lines of code: as Qt reads Markdown it does neither."""
+        """Add space around paragraphs and headings and wrap long lines of code, which Qt's Markdown reader omits."""
         block = self.text.document().begin().next()
         while block.isValid():
             looks = block.blockFormat()
             heading = looks.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
-                fence = QTextFormat.Property.BlockCodeFence  # of each line of code
+                fence = QTextFormat.Property.BlockCodeFence  # set for each line of code
                 if looks.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 looks.setTopMargin(_ABOVE_HEADING if heading else above)
@@ -128,7 +128,7 @@ class Guide(QDialog):
 
     @Slot(QUrl)
     def _follow(self, link: QUrl) -> None:
-        """Turn to a page of the guide, or to a place of the window; what else a link names is opened by the system."""
+        """Follow a link to a page, a command or a data set; the system opens all others."""
         name = link.path()
         if link.scheme() == "command":
             self.command_requested.emit(name)
@@ -149,7 +149,7 @@ class Guide(QDialog):
 
     @Slot()
     def _find_next(self) -> None:
-        """Mark the next place, and after the last the first."""
+        """Mark the next match, and continue at the top after the last one."""
         wanted = self.search.text()
         is_there = not wanted or self.text.find(wanted)
         if not is_there:

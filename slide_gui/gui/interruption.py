@@ -1,4 +1,4 @@
-"""SIGINT (Ctrl+C) and SIGTERM, brought into the event loop."""
+"""Handling of SIGINT (Ctrl+C) and SIGTERM in the event loop."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interruption(QObject):
-    """Listens to both while it lasts; nothing raises KeyboardInterrupt meanwhile.
+    """Reports both signals while it exists; they do not raise KeyboardInterrupt meanwhile.
 
-    Python's own handlers run between two instructions of Python, and a loop that waits has none. Its wake-up
-    descriptor is written to at once, and the loop watches the other end. Of a signal that was ignored at the start, as
-    SIGINT is in a shell's background jobs, nothing is heard. A second signal ends the process as if nobody listened.
+    Python runs its signal handlers between two bytecode instructions, and a waiting event loop executes none.
+    Python therefore writes to a wake-up descriptor, which the loop watches. Signals ignored at the start,
+    such as SIGINT in a shell's background jobs, remain ignored. A second signal ends the process as usual.
 
     Signals
     -------
     came()
-        The first one; `number` says which.
+        The first signal; `number` identifies it.
     """
 
     came = Signal()
@@ -31,7 +31,7 @@ class Interruption(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.number: int | None = None
-        """The first signal that came, or None."""
+        """Number of the first signal, or None."""
         self._reader, self._writer = socket.socketpair()
         for end in (self._reader, self._writer):
             end.setblocking(False)
@@ -51,7 +51,7 @@ class Interruption(QObject):
             self.came.emit()
 
     def stop(self) -> int | None:
-        """Give the handlers back; return the signal that came, or None."""
+        """Restore the handlers and return the number of the signal, or None."""
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(self._descriptor)
@@ -62,4 +62,4 @@ class Interruption(QObject):
 
 
 def _do_nothing(_number: int, _frame: FrameType | None) -> None:
-    """Stand in for what would end the process or raise; the descriptor tells the rest."""
+    """Ignore a signal, because the wake-up descriptor reports it."""

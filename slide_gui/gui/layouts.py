@@ -1,4 +1,4 @@
-"""Layouts in one line each, and put into one another so that no wrapper of a layout's item outlives it."""
+"""Layouts built by one call, nested in a way that avoids dangling PySide wrappers."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ Inner = TypeVar("Inner", bound=QLayout)
 
 
 def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Inner:
-    """Return a layout with this spacing and these margins, by default none, in pixels."""
+    """Return a layout with this spacing and these margins (none by default) in pixels."""
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     return layout
 
 
 def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: int = -1) -> Inner:
-    """Add a new layout to another while it is still empty, and return it to be filled.
+    """Add a new, empty layout to another and return it.
 
-    Of a layout that already holds something PySide wraps every item and keeps the wrappers. Items are no QObjects, so
-    a wrapper is known by its address only and does not hear of the item's end; whatever comes to lie there later is
-    taken for it.
+    An item of a layout is not a QObject, so PySide knows its wrapper by the address alone and keeps it after
+    the item is destroyed. A later object at the same address would get that wrapper. PySide creates wrappers if a
+    layout that already contains items is added.
 
     Parameters
     ----------
     outer : QBoxLayout or QGridLayout
-        Already that of a widget, or nested itself.
+        Layout of a widget, or of another layout.
     inner : QLayout
-        New, without items.
+        New layout without items.
     *place : int
-        What `outer.addLayout` takes after the layout: a stretch, or row and column.
+        Arguments of `outer.addLayout` after the layout: a stretch, or row and column.
     spacing : int
-        Between its items, in pixels; −1 for the style's.
+        Space between its items in pixels; −1 for the default of the style.
 
     Raises
     ------
     ValueError
-        If `inner` holds items.
+        If `inner` contains items.
     """
     if inner.count():
-        raise ValueError("a layout is nested before it is filled")
+        raise ValueError("the layout already contains items; nest it before adding them")
     add: Any = outer.addLayout  # what follows the layout differs between the two
     add(inner, *place)
     inner.setSpacing(spacing)

@@ -1,4 +1,4 @@
-"""The window: title bar, navigation, panel, pages, notice and status, tied together."""
+"""The main window with title bar, navigation, panel, pages, notice and status bar."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ _ICONS = {
 
 
 class TitleBar(QFrame):
-    """The menus of every command, what is open, and the commands used most.
+    """The menus, the name of the open data set, and the most frequent commands.
 
-    Where the system has a menu bar of its own, the menus are there.
+    On systems with a global menu bar, the menus are there.
     """
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
@@ -96,13 +96,13 @@ class TitleBar(QFrame):
         return button
 
     def show_dataset(self, dataset: Dataset) -> None:
-        """Say what is open."""
+        """Show the name of the open data set."""
         files = dataset.source.split("; ")
         origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
         self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
     def follow_actions(self) -> None:
-        """Enable the buttons whose commands are enabled, and let them say what these would do."""
+        """Update the buttons' states and tooltips to those of their commands."""
         for name, button in self._buttons.items():
             button.setEnabled(self._actions[name].isEnabled())
             button.setToolTip(self._actions[name].toolTip())
@@ -114,7 +114,7 @@ class TitleBar(QFrame):
             self._buttons[name].setIcon(icon(_ICONS[name], theme))
 
 
-_RAIL, _BESIDE = 72, 8  # least width of the navigation, and what is beside its widest word
+_RAIL, _BESIDE = 72, 8  # least width of the navigation, and its margins around the longest word
 
 
 class Navigation(QFrame):
@@ -149,22 +149,22 @@ class Navigation(QFrame):
         self._panel_action = actions["panel"]
         column.addWidget(self._panel)
         self._panel.ensurePolished()
-        words = [*(spec.text for spec in PAGES), "Fold", "Unfold"]
+        words = [*(spec.text for spec in PAGES), "Hide", "Show"]
         width = max(_RAIL, _BESIDE + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
 
     def follow_actions(self) -> None:
-        """Enable the button of the panel where there is one, and let it say what it would do."""
+        """Update the button of the panel to the state of its command."""
         action = self._panel_action
-        self._panel.setText("Fold" if action.isChecked() else "Unfold")
-        self._panel.setAccessibleName("Fold the panel" if action.isChecked() else "Unfold the panel")
+        self._panel.setText("Hide" if action.isChecked() else "Show")
+        self._panel.setAccessibleName("Hide panel" if action.isChecked() else "Show panel")
         self._panel.setEnabled(action.isEnabled())
         self._panel.setToolTip(action.toolTip())
 
     @Slot(object)
     def mark(self, name: str) -> None:
-        """Mark the page that is shown."""
+        """Mark the visible page."""
         self._buttons[name].setChecked(True)
 
     def tint(self) -> None:
@@ -176,33 +176,33 @@ class Navigation(QFrame):
 
 
 _OPENS_AT, _LEAST = QSize(1280, 800), QSize(848, 472)
-_NARROW = 900  # width of a window in which the panel is folded, unless asked for: a large text on a small screen
+_NARROW = 900  # width of a window below which the panel is hidden by default, as with large type on small screens
 _PLACE = "window/geometry"
 
 
 def within(frame: QRect, room: QRect) -> QRect:
-    """Return a rectangle, made smaller and moved as far as it must be to lie within another."""
+    """Shrink and move a rectangle as far as necessary to lie within another."""
     size = frame.size().boundedTo(room.size())
     left = min(max(frame.left(), room.left()), room.left() + room.width() - size.width())
     top = min(max(frame.top(), room.top()), room.top() + room.height() - size.height())
     return QRect(QPoint(left, top), size)
 
 
-_PRIVATE = "nothing leaves this computer"
-_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results come back"
+_PRIVATE = "no data leave this computer"
+_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
 
 
 class MainWindow(QMainWindow):
-    """Everything a person sees.
+    """The main window.
 
     Parameters
     ----------
     settings : QSettings
-        Where the theme and the last folder are kept.
+        Stores the theme, the last folder and the geometry.
     store : Path
-        The store of runs.
+        Store of runs.
     sessions : Path, optional
-        The folder where what is shown is kept and brought back from; None: it is not.
+        Folder of automatic sessions; None to store none.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
         self._panel_folded = settings.value("panel_folded", False, bool)
-        self._beside_little = False  # whether the panel is shown in a narrow window
+        self._beside_little = False  # True if the panel is shown in a narrow window
         self.session = Session(store, self, settings=settings)
         self.lane, self.workspace = self.session.lane, self.session.workspace
         self.workspace.choices = FileChoices(settings)
@@ -239,7 +239,7 @@ class MainWindow(QMainWindow):
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
         self.pages = PageStack(self.session, self)
-        # Before the sessions are told, which may have something to say of the data that stays in sight.
+        # Connected before the sessions, whose messages about the data must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = self._known_folders
@@ -259,7 +259,7 @@ class MainWindow(QMainWindow):
         self.notice = Notice(central)
         below.addWidget(self.notice)
         self.setCentralWidget(central)
-        central.setFocus()  # the keyboard is nowhere until it is used
+        central.setFocus()  # no control has the focus at first
         self._build_status()
 
     def _build_status(self) -> None:
@@ -309,13 +309,13 @@ class MainWindow(QMainWindow):
 
     @property
     def weights_page(self) -> WeightsPage:
-        """The page that is there from the start."""
+        """Return the Weights page, the only page that exists from the start."""
         return cast(WeightsPage, self.pages.page("weights"))
 
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
-        """Open the given files, as `source` says, else what was shown last; the example where neither can be opened."""
+        """Open the given files as `source` describes, or the last session; the example if neither is possible."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files)
         if source is not None:
@@ -327,20 +327,20 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def open_files(self, paths: list[Path]) -> None:
-        """Open files or a folder as one data set; a session, a picture or a bundle brings back what it shows."""
+        """Open files or a folder as one data set, or restore the session of a file, a picture or a bundle."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
-        paths = sessions if len(sessions) == 1 else paths  # of a bundle whose files were taken together
+        paths = sessions if len(sessions) == 1 else paths  # all files of a bundle may have been selected
         if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open_paths(paths)
         else:
             self.recent.add(paths)
 
     def _known_folders(self) -> list[Path]:
-        """Return where data may be that a session does not find where it says."""
+        """Return folders in which to search for data that a session does not find."""
         return [*self.opening.folders(), *self.recent.folders]
 
     def restore_place(self) -> None:
-        """Be as large and where the window was when it was closed last, as far as the screen allows."""
+        """Restore the geometry that the window had when it was closed, as far as the screen allows."""
         place = self.settings.value(_PLACE)
         if isinstance(place, QByteArray):
             self.restoreGeometry(place)
@@ -351,13 +351,13 @@ class MainWindow(QMainWindow):
             self.move(frame.topLeft())
 
     def save_session(self) -> None:
-        """Ask for a place, and write there what is shown."""
+        """Ask for a path and save the session there."""
         path = self.opening.ask_where_to_save()
         if path is not None:
             self.keeper.save(path)
 
     def _inputs(self) -> Callable[[], list[Path]]:
-        """Return what lists the files of the open data and of the store."""
+        """Return a function that lists the files of the open data and of the store."""
         source, store = self.workspace.source, self.session.library.path
         return lambda: [*([] if source is None else source.files()), *store_files(store)]
 
@@ -376,48 +376,48 @@ class MainWindow(QMainWindow):
     def _ask_to_recover(self, path: Path) -> None:
         self.tell(
             "information",
-            "slide-gui did not close last time",
-            "What it showed was kept; the example is open meanwhile.",
-            remedy="Bring it back",
+            "slide-gui did not close properly last time",
+            "Its session was saved; meanwhile the example is open.",
+            remedy="Restore it",
             run=lambda: self.keeper.open(path),
         )
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
-        """Open a benchmark data set: its real files where they are found, else generated."""
+        """Open a benchmark data set from its real files if available, else generated."""
         self.workspace.open(DataSource(key=key))
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self._title_bar.show_dataset(dataset)
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single one
+        title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single [*]
         self.setWindowTitle(f"{title} – slide-gui")
-        if self.workspace.source is not self._example:  # else the notice says why it is the example that is open
+        if self.workspace.source is not self._example:  # the notice that explains the example stays
             self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Take files."""
+        """Accept files."""
         if event.mimeData().hasUrls() and all(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open the files dropped."""
+        """Open the dropped files."""
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
             self.open_files(paths)
 
     def stop(self) -> None:
-        """Stop all jobs; what is shown stays. Where nothing runs, dismiss the notice."""
+        """Cancel all jobs, or dismiss the notice if there are none."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
         self.session.stop()
 
-    # Showing ---------------------------------------------------------------------------------------------------
+    # Display ---------------------------------------------------------------------------------------------------
 
     def set_theme(self, name: str) -> None:
-        """Apply and remember light, dark or system."""
+        """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
         app = QApplication.instance()
         if isinstance(app, QApplication):
@@ -426,22 +426,22 @@ class MainWindow(QMainWindow):
 
     @property
     def less_motion(self) -> bool:
-        """Whether nothing is to move."""
+        """True if animations are switched off."""
         app = QApplication.instance()
         return app is not None and bool(app.property(REDUCED_MOTION))
 
     def set_less_motion(self, asked: bool) -> None:
-        """Let nothing move, or let it move again; it is remembered."""
+        """Switch animations off or on, and store that."""
         self.settings.setValue("less_motion", asked)
         ask_for_less_motion(asked)
 
     def step_scale(self, step: int) -> None:
-        """Let everything be larger or smaller from the next start on."""
+        """Enlarge or shrink the window's contents from the next start."""
         place = SCALES.index(stored_scale(self.settings)) + step
         scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
         self.settings.setValue("scale", str(scale))
-        title = f"{100 * scale:.0f} % from the next start on"
-        self.tell("information", title, "Text, images and controls alike.")
+        title = f"{100 * scale:.0f} % from the next start"
+        self.tell("information", title, "This applies to text, images and controls.")
 
     def _tint(self) -> None:
         theme = theme_of(self).name
@@ -451,7 +451,7 @@ class MainWindow(QMainWindow):
             self._title_bar.tint()
 
     def changeEvent(self, event: Any) -> None:
-        """Follow a change of the theme."""
+        """Redraw after a change of the theme."""
         super().changeEvent(event)
         if event.type() == event.Type.PaletteChange and hasattr(self, "_right_status"):
             self._tint()
@@ -475,8 +475,8 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _show_waiting(self, for_what: str) -> None:
         if for_what:
-            said, run = f"It opens once {for_what}.", self.exports.give_up
-            self.tell("information", "The export waits", said, remedy="Do not wait", run=run)
+            text, run = f"It opens when {for_what}.", self.exports.give_up
+            self.tell("information", "The export is waiting", text, remedy="Cancel export", run=run)
         else:
             self.notice.dismiss()
 
@@ -498,7 +498,7 @@ class MainWindow(QMainWindow):
         run: Callable[[], object] = lambda: None,
         path: str = "",
     ) -> None:
-        """Show a notice, "error" or "information"; `remedy` is a button that calls `run`, `path` can be copied."""
+        """Show a notice, "error" or "information"; the button `remedy` calls `run`, `path` can be copied."""
         self._run_remedy = run
         self.notice.show_message(kind, title, text, details, remedy, path)
 
@@ -513,8 +513,8 @@ class MainWindow(QMainWindow):
     def _show_fault(self, sentence: str, details: str) -> None:
         self.tell(
             "error",
-            "Something went wrong inside the program",
-            f"{sentence}. Your data and settings are kept.",
+            "An internal error occurred",
+            f"{sentence}. Your data and settings are safe.",
             details,
             remedy="Show the log",
             run=self.actions_by_name["show_log"].trigger,
@@ -522,11 +522,11 @@ class MainWindow(QMainWindow):
 
     @property
     def shows_panel(self) -> bool:
-        """Whether the panel is not folded; in a narrow window it is, unless it is asked for."""
+        """True if the panel is shown; in a narrow window it is hidden by default."""
         return self._beside_little if self.width() < _NARROW else not self._panel_folded
 
     def show_panel(self, shown: bool) -> None:
-        """Unfold or fold the panel; that is remembered, but for a narrow window."""
+        """Show or hide the panel; the choice is stored unless the window is narrow."""
         if self.width() < _NARROW:
             self._beside_little = shown
         else:
@@ -535,7 +535,7 @@ class MainWindow(QMainWindow):
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold the panel where it would leave too little to the page."""
+        """Hide the panel if it would leave too little width for the page."""
         super().resizeEvent(event)
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
             self._beside_little = False
@@ -543,7 +543,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_panel(self) -> None:
-        """Show of the panel what the page needs, unless it is folded."""
+        """Show the parts of the panel that the page needs, unless the panel is hidden."""
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel)
@@ -551,15 +551,15 @@ class MainWindow(QMainWindow):
 
     @property
     def shows_notice(self) -> bool:
-        """Whether there is a notice that can be dismissed."""
+        """True if a notice is shown that can be dismissed."""
         return self.notice.isVisible()
 
     @Slot()
     def _show_place(self) -> None:
-        """Say whether anything leaves this computer."""
+        """Show whether data leave this computer."""
         scheduler = self.session.scheduler
-        self._right_status.setText(f"runs are made at {scheduler}" if scheduler else _PRIVATE)
-        self._right_status.setToolTip(_FAR if scheduler else "No network is used unless you ask for a download")
+        self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else _PRIVATE)
+        self._right_status.setToolTip(_FAR if scheduler else "The network is used only for downloads that you request")
 
     @Slot(object, object)
     def _follow_state(self, _state: object, _old: object) -> None:
@@ -572,7 +572,7 @@ class MainWindow(QMainWindow):
         self._navigation.follow_actions()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Cancel, wait for the worker, and go."""
+        """Cancel the jobs, wait for the worker, and close."""
         self.settings.setValue(_PLACE, self.saveGeometry())
         self.keeper.close()
         self.session.close()
@@ -582,5 +582,5 @@ class MainWindow(QMainWindow):
 
 
 def _opening_size(screen: QScreen) -> QSize:
-    """Return how large a window opens: as is usual, but no larger than a screen with its frame and title bar."""
+    """Return the initial size: the usual one, or less on a small screen."""
     return _OPENS_AT.boundedTo(screen.availableSize() - QSize(16, 48))

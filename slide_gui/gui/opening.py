@@ -1,4 +1,4 @@
-"""Asks which data to open: files, a folder, or files to download; and shows how files were read."""
+"""Dialogs that open files, folders and downloads, and the bar that shows how files were read."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _FILTER = (
 
 
 class Opening(QObject):
-    """The dialogs, over one window.
+    """The dialogs for opening data in one window.
 
     Signals
     -------
     files_chosen(object)
-        Paths to be opened together: data, or one session.
+        Paths to open together: data, or one session.
     """
 
     files_chosen = Signal(object)
@@ -70,25 +70,25 @@ class Opening(QObject):
             self.files_chosen.emit([Path(name)])
 
     def ask_where_to_save(self) -> Path | None:
-        """Ask where to write a session; None if a person did not say."""
+        """Ask for the path of a new session file; None if the user cancels."""
         place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"{'Sessions'} (*{SUFFIX})"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
 
     def ask_where_data_are(self) -> Path | None:
-        """Ask for the folder that the data of a session are in now."""
+        """Ask for the folder to which the data of a session were moved."""
         name = QFileDialog.getExistingDirectory(self._window, "Folder of the data", self._folder())
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
-        """Return where data may be that a session does not find: the folder used last, and those of fetched data."""
+        """Return folders to search for the data of a session: the last one used, and those of downloaded data."""
         from slide_gui.data.catalogue import data_folders
 
         return [Path(self._folder()), *data_folders()]
 
     @Slot(object)
     def ask_to_download(self, key: str) -> None:
-        """Say what would be fetched from where, and fetch it if that is wanted."""
+        """Show the source, folder and licence of a download, and start it if the user agrees."""
         from slide_gui.data.catalogue import data_folders
         from slide_gui.data.entries import entry
 
@@ -121,21 +121,21 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
-_LONGEST = 16  # letters of a name
-_LOWEST_WINDOW = 700  # pixels, to show the first rows in
+_LONGEST = 16  # longest name in letters
+_LOWEST_WINDOW = 700  # least height in pixels for the preview of the first rows
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
 
 
 class ReadingPreview(QFrame):
-    """How the files that are open were read, to be changed and confirmed with one button.
+    """A bar that shows how the open files were read, with controls to change it.
 
-    It stands above the page and holds nothing up: the data are open as they were read at first. It comes by itself
-    where something was guessed that a person might want otherwise.
+    It is shown above the page and does not block it, because the data are open already. It appears
+    automatically if a guess may be wrong.
 
     Signals
     -------
     try_requested()
-        The data are open as they are to be read, and to be tried.
+        Read the data with these settings, then try SLIDE on them.
     """
 
     try_requested = Signal()
@@ -150,25 +150,23 @@ class ReadingPreview(QFrame):
         self._why.setWordWrap(True)
         self._table = QWidget(self)
         self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
-        self.label_column = self._box("Classes in", "Which column holds the classes")
-        self.shape = self._box("Shape", "Rows × columns of the images, or no picture")
+        self.label_column = self._box("Classes in", "Column of the class labels")
+        self.shape = self._box("Shape", "Rows × columns of the images, or features that are not pixels")
         self.header = QCheckBox("Header line", self)
-        self.header.setToolTip("The first line names the columns")
+        self.header.setToolTip("The first line contains the names of the columns")
         self.transposed = QCheckBox("By columns", self)
-        self.transposed.setToolTip("The pixels of an image stand column by column in the file")
+        self.transposed.setToolTip("The file stores the pixels of each image column by column")
         self.scaled = QCheckBox("Scaled to 0–1", self)
-        self.scaled.setToolTip(
-            "Each feature is brought to 0 … 1 by its smallest and largest value in the training part"
-        )
+        self.scaled.setToolTip("Scale each feature to 0–1 by its smallest and largest values in the training set")
         self.open_button = QPushButton("Open like this", self)
         self.open_button.setProperty("kind", "primary")
-        self.open_button.setToolTip("Keep it so, also when the same file is opened again")
+        self.open_button.setToolTip("Use these settings now and whenever the file is opened again")
         self.try_button = QPushButton("Try on my data", self)
-        self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
+        self.try_button.setToolTip("Use these settings and summarise in about a minute how well SLIDE works")
         self.choose_button = QPushButton("Choose label column", self)
         self.choose_button.clicked.connect(self._choose)
         self.cut_button = QPushButton("Cut into three ranges", self)
-        self.cut_button.setToolTip("Each range holds about a third of the training rows, and becomes a class")
+        self.cut_button.setToolTip("Turn the values into three classes, each with about a third of the training rows")
         self.cut_button.clicked.connect(self._cut)
         self._arrange()
         self.shape.activated.connect(self._show_images)
@@ -215,7 +213,7 @@ class ReadingPreview(QFrame):
             row.addWidget(check)
         row.addStretch(1)
 
-    # What is shown ---------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
@@ -229,7 +227,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def show_reading(self) -> None:
-        """Show how the files that are open were read, or hide it again."""
+        """Show how the open files were read, or hide the bar."""
         dataset = self._workspace.dataset
         if self.isVisible():
             self.hide()
@@ -248,7 +246,7 @@ class ReadingPreview(QFrame):
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
         guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
-        why = f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
+        why = f"Please check: {' · '.join(guesses)}" if guesses else "No setting had to be guessed."
         self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
         self._show_images()
@@ -268,7 +266,7 @@ class ReadingPreview(QFrame):
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
         self.cut_button.setVisible(opened.quantity)
         self.shape.clear()
-        self.shape.addItem("no picture", ())
+        self.shape.addItem("not images", ())
         for rows in range(2, d):
             if d % rows == 0 and d // rows > 1:
                 self.shape.addItem(f"{rows} × {d // rows}", (rows, d // rows))
@@ -285,7 +283,7 @@ class ReadingPreview(QFrame):
 
     @Slot()
     def _show_images(self, _change: object = None) -> None:
-        """Show the first rows as the choices would have them: as images, or as a table."""
+        """Show the first rows with the current settings, as images or as a table."""
         dataset = self._workspace.dataset
         self._make_room()
         for label in (label for labels in self._cells for label in labels):
@@ -303,7 +301,7 @@ class ReadingPreview(QFrame):
             self._show_table(dataset)
 
     def _make_room(self) -> None:
-        """Leave the first rows out where they would take the page its room."""
+        """Hide the first rows if they would leave the page too little height."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -343,10 +341,10 @@ class ReadingPreview(QFrame):
     def _cell(self) -> PlainLabel:
         return PlainLabel("", self._table)
 
-    # What is asked ---------------------------------------------------------------------------------------------
+    # Requests ---------------------------------------------------------------------------------------------------
 
     def reading(self) -> ParseOptions:
-        """Return what the choices say; what was guessed and not changed is left to be guessed."""
+        """Return the settings of the controls; unchanged guesses remain to be guessed."""
         dataset, before = self._workspace.dataset, self._reading()
         if dataset is None:
             return before
@@ -362,7 +360,7 @@ class ReadingPreview(QFrame):
         if transposed != before.transposed and sides is None:
             sides = wanted
         left_out = before.left_out
-        if opened.text:  # columns of text are the classes or nothing
+        if opened.text:  # columns of text are class labels or are ignored
             chosen = column if column == NO_COLUMN else int(column) - 1
             names = opened.columns
             of_text = {names[k] for k in opened.text} | {str(k + 1) for k in opened.text}
@@ -389,7 +387,9 @@ class ReadingPreview(QFrame):
     @Slot()
     def _try(self) -> None:
         source = self._workspace.source
-        self._wants_try = source is not None and self.reading() != source.reading  # then once they are read again
+        self._wants_try = (
+            source is not None and self.reading() != source.reading
+        )  # if so, the trial follows the reading
         self._open()
         if not self._wants_try:
             self.try_requested.emit()
@@ -400,7 +400,7 @@ class ReadingPreview(QFrame):
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
-    """Return images as a file holds them that stores them column by column."""
+    """Return images in the order of a file that stores them column by column."""
     return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
 
 
@@ -419,7 +419,7 @@ def _shortened(text: str) -> str:
 
 
 def _pixmap(image: NDArray[np.float32]) -> QPixmap:
-    """Return an image in grey, its brightest value white, as large as the preview shows it."""
+    """Return an image in grey, with its brightest value in white, in the size of the preview."""
     low, high = float(image.min()), float(image.max())
     grey = np.ascontiguousarray((image - low) * (255 / (high - low) if high > low else 0), np.uint8)
     height, width = grey.shape

@@ -1,4 +1,4 @@
-"""The command palette: what can be done, opened or shown now, narrowed by words."""
+"""The command palette: commands, data sets, files and runs, filtered by typed words."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        What is done; typed words are looked for here, in the hint and, after those, in the tip.
+        Action; typed words are searched here, in the hint, and last in the tip.
     hint : str
-        At the right: keys, or what kind of thing it is.
+        Shortcut, or kind of the item, on the right.
     run : callable
-        Does it.
+        Runs the action.
     why_not : str
-        Why it cannot be done now; such a line is grey and says so. Empty if it can.
+        Why it is unavailable; such a line is grey and shows the reason. Empty if it is available.
     tip : str
-        What the text does not say.
+        One sentence that adds to the text.
     """
 
     text: str
@@ -53,7 +53,7 @@ class PaletteEntry:
 
 
 class CommandPalette(QDialog):
-    """Lists the enabled actions and further entries; Return runs the chosen one. Made once and kept with its window."""
+    """The list of enabled actions and further entries; Return runs the selected one. Each window creates it once."""
 
     def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +75,7 @@ class CommandPalette(QDialog):
         self._list.header().setStretchLastSection(False)
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self._list.setAccessibleName("What can be done")
+        self._list.setAccessibleName("Commands")
         self._nothing = PlainLabel("", self)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setWordWrap(True)
@@ -89,7 +89,7 @@ class CommandPalette(QDialog):
         self._list.itemActivated.connect(self._run)
 
     def ask(self, further: Callable[[], Iterable[PaletteEntry]] = tuple) -> None:
-        """Open, with every action that is enabled now, and what `further` returns; it is asked again by `refresh`."""
+        """Open with all enabled actions and the entries that `further` returns, which `refresh` calls again."""
         self._further = further
         self._filter.clear()
         self._read()
@@ -98,7 +98,7 @@ class CommandPalette(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        """List anew what there is, if the palette is open."""
+        """Update the list if the palette is open."""
         if self.isVisible():
             self._read()
 
@@ -115,7 +115,7 @@ class CommandPalette(QDialog):
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         fitting = [each for each in self._entries if _says(f"{each.text} {each.hint} {each.tip}", words)]
-        if words:  # what begins as it was typed comes first, what only its tip says last
+        if words:  # texts that begin as typed come first, entries that match only in their tip last
             fitting.sort(
                 key=lambda each: (
                     not each.text.lower().startswith(words[0]),
@@ -132,13 +132,13 @@ class CommandPalette(QDialog):
             item.setToolTip(0, entry.tip or entry.text)
             item.setToolTip(1, hint)
             item.setDisabled(bool(entry.why_not))
-        self._nothing.setText(f"Nothing matches “{text.strip()}”")
+        self._nothing.setText(f"No entry matches “{text.strip()}”")
         self._nothing.setVisible(not self._shown)
         self._list.setVisible(bool(self._shown))
         self._choose(0, 1)
 
     def _choose(self, row: int, step: int) -> None:
-        """Choose a line, or the next one that can be run."""
+        """Select a line, or the next one that is available."""
         while 0 <= row < len(self._shown) and self._shown[row].why_not:
             row += step
         item = self._list.topLevelItem(row)
@@ -146,7 +146,7 @@ class CommandPalette(QDialog):
             self._list.setCurrentItem(item)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the arrow keys move in the list while the text has the focus."""
+        """Move in the list with the arrow keys while the text field has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
             if step is not None:

@@ -1,4 +1,4 @@
-"""The panel of parameters that all pages share: data, noise, ridge, depth, threshold, squashing, and how tiles look."""
+"""The panel of parameters that all pages share: data, parameters of the stack, and display of the tiles."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from slide_gui.text import count, counted, plural, printable
 
 __all__ = ["ParameterPanel"]
 
-_WIDTH, _BAR = 240, 10  # and of its scroll bar, as the style sheet has it
+_WIDTH, _BAR = 240, 10  # pixels; the width of the scroll bar is that of the style sheet
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
-_ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
+_ENABLED = Qt.ItemDataRole.UserRole - 1  # role by which a combo box stores whether an item is enabled
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
 class _ParameterSlider(NumberSlider):
-    """One number of the stack's parameters; a drag of it undoes in one step."""
+    """A slider of one parameter; a drag is undone in one step."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class _ParameterSlider(NumberSlider):
 
 
 class _ChoiceBox(QComboBox):
-    """One choice; `change` is called with it by its name."""
+    """A labelled combo box; it calls `change` with the selected key under the name of the setting."""
 
     def __init__(self, label: str, tip: str, name: str, change: Callable[..., None], parent: QWidget) -> None:
         super().__init__(parent)
@@ -88,17 +88,17 @@ class _ChoiceBox(QComboBox):
         self._change_by_name(**{self._name: self.itemData(index)})
 
     def set_choice(self, key: str) -> None:
-        """Show a choice by its key."""
+        """Select a choice by its key."""
         self.setCurrentIndex(self.findData(key))
 
 
 class _DataMenu(QComboBox):
-    """Says when it is about to open, and names data that are none of its entries.
+    """A combo box of data sets that can show a title outside its entries.
 
     Signals
     -------
     asked()
-        A person opens it.
+        The menu is about to open.
     """
 
     asked = Signal()
@@ -112,7 +112,7 @@ class _DataMenu(QComboBox):
         super().showPopup()
 
     def set_title(self, title: str) -> None:
-        """Name what is open; of a long name the beginning and the end are shown."""
+        """Show the title of the open data set, with the middle of a long title elided."""
         self._title = title
         option = QStyleOptionComboBox()
         self.initStyleOption(option)
@@ -126,33 +126,31 @@ class _DataMenu(QComboBox):
 
 
 class SplitControls(QWidget):
-    """Which rows take the place of a test part, for data that have none."""
+    """Controls that choose the held-out rows of data without a test set."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
-        tip = "The file has no test part: rows held out stand in its place, the classes in proportion"
-        caption, self.kind = PlainLabel("Test part", self), QComboBox(self)
-        self.kind.setAccessibleName("Test part")
+        tip = "The file has no test set; rows are held out as the test set, in the same proportion from each class"
+        caption, self.kind = PlainLabel("Test set", self), QComboBox(self)
+        self.kind.setAccessibleName("Test set")
         self.kind.setToolTip(tip)
-        self.kind.addItem("a share held out", _SHARE)
-        self.kind.addItem("folds, each once", _FOLDS)
-        self.kind.addItem("nothing held out", _NOTHING)
+        self.kind.addItem("fraction held out", _SHARE)
+        self.kind.addItem("cross-validation", _FOLDS)
+        self.kind.addItem("none held out", _NOTHING)
         caption.setBuddy(self.kind)
         top = nested(column, QHBoxLayout())
         top.addWidget(caption, 1)
-        self.seed = self._number("Seed of the split", "Which rows are drawn; each seed draws others", 0, 9999, top)
+        self.seed = self._number("Seed of the split", "Seed that selects the held-out rows", 0, 9999, top)
         self.seed.setPrefix("seed ")
         column.addWidget(self.kind)
         row = nested(column, QHBoxLayout(), spacing=4)
-        self.share = self._number("Share held out", "How much of each class is held out, 5 to 90 %", 5, 90, row)
+        self.share = self._number("Per cent held out", "Per cent of each class that is held out, 5 to 90", 5, 90, row)
         self.share.setSuffix(" %")
-        self.fold = self._number(
-            "Fold that is tested on", "Which of them is the test part of what is shown", 1, 20, row
-        )
+        self.fold = self._number("Test fold", "Fold that serves as the test set", 1, 20, row)
         self.fold.setPrefix("fold ")
-        self.folds = self._number("Folds", "Into how many folds the rows are dealt, 2 to 20", 2, 20, row)
+        self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row)
         self.folds.setPrefix("of ")
         self.kind.activated.connect(self._change_kind)
         self.hide()
@@ -171,7 +169,7 @@ class SplitControls(QWidget):
         return box
 
     def held_out(self) -> HeldOut:
-        """Return the split as it is set."""
+        """Return the split that the controls describe."""
         kind = self.kind.currentData()
         if kind == _FOLDS:
             fold = min(self.fold.value(), self.folds.value()) - 1
@@ -180,7 +178,7 @@ class SplitControls(QWidget):
         return HeldOut(share, self.seed.value()).checked()
 
     def set_dataset(self, dataset: Dataset) -> None:
-        """Show how data are divided; nothing where there is no choice."""
+        """Show how the data are split, or hide the controls if the split is fixed."""
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
         boxes = (self.share, self.folds, self.fold, self.seed)
@@ -225,7 +223,7 @@ class SplitControls(QWidget):
 
 
 def _rows(dataset: Dataset) -> tuple[str, str]:
-    """Return how many rows are trained on and judged, in two lines."""
+    """Return the numbers of training and test rows in two lines."""
     train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
     if held_out is None:
         return f"{train} train", f"{test} test"
@@ -233,7 +231,7 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
     if held_out.folds:
         fold, folds = held_out.fold + 1, held_out.folds
         said = f"{test} held out (fold {fold} of {folds})"
-    return f"{train} of {total} rows to train", said
+    return f"{train} of {total} rows for training", said
 
 
 def _column(dataset: Dataset, column: int) -> str:
@@ -242,20 +240,20 @@ def _column(dataset: Dataset, column: int) -> str:
 
 
 class ParameterPanel(QScrollArea):
-    """Controls on the left, tied to the workspace.
+    """The panel on the left, whose controls show and set the workspace's parameters.
 
     Signals
     -------
     dataset_chosen(object)
         Key of a catalogue entry.
     files_chosen(object)
-        Paths that were opened before, to be opened together.
+        Paths of recent files, to be opened together.
     open_requested()
-        The person wants to open files of their own.
+        The user asks for a file dialog.
     download_requested(object)
-        Key of a catalogue entry whose real files are wanted.
+        Key of a catalogue entry whose real files the user wants.
     reading_requested()
-        The person wants to see how the files were read.
+        The user asks how the files were read.
     """
 
     dataset_chosen = Signal(object)
@@ -270,7 +268,7 @@ class ParameterPanel(QScrollArea):
         super().__init__(parent)
         self._workspace, self._recent = workspace, recent
         self.setAccessibleName("Parameters")
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the keyboard inside is brought into sight
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
         self.setFixedWidth(_WIDTH)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -279,7 +277,7 @@ class ParameterPanel(QScrollArea):
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
         self._parts: dict[str, QWidget] = {}
-        inside.setFixedWidth(_WIDTH - _BAR)  # as wide on pages where it is scrolled as on others
+        inside.setFixedWidth(_WIDTH - _BAR)  # the same width with and without a scroll bar
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
             with self._part(name):
@@ -298,7 +296,7 @@ class ParameterPanel(QScrollArea):
         self._show_state(workspace.state, workspace.state)
 
     def show_parts(self, needed: frozenset[str]) -> None:
-        """Show what has an effect on the page, and nothing else; the names are those of `Page.needs`."""
+        """Show the parts that affect the current page and hide the others; names as in `Page.needs`."""
         for name, part in self._parts.items():
             part.setVisible(name in needed or (name == "tiles" and bool(needed & {"show", "levels", "colors"})))
         self._note.setVisible("stack" in needed)
@@ -307,7 +305,7 @@ class ParameterPanel(QScrollArea):
 
     @contextmanager
     def _part(self, name: str) -> Iterator[None]:
-        """Put what is built meanwhile into a part of its own, which `show_parts` shows or hides."""
+        """Collect the widgets that are added meanwhile in a part that `show_parts` shows or hides."""
         part = self._parts[name] = QWidget(self)
         outer = self._layout
         outer.addWidget(part)
@@ -340,7 +338,7 @@ class ParameterPanel(QScrollArea):
         self._heading("DATA")
         self._datasets = _DataMenu(self)
         name_box(self._datasets, "Data set")
-        self._datasets.setToolTip("The benchmark data sets of the paper (§6), or files of your own")
+        self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
         self._fill_menu()
         self._datasets.asked.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
@@ -357,12 +355,12 @@ class ParameterPanel(QScrollArea):
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
         self._fetch = QPushButton("Get the real files…", self)
-        self._fetch.setToolTip("Download the benchmark’s own files; asks before it does")
+        self._fetch.setToolTip("Download the original files of the benchmark after you confirm")
         self._fetch.clicked.connect(self._ask_for_files)
         self._fetch.hide()
         self._layout.addWidget(self._fetch)
         self._opened_as = QPushButton("How it was read…", self)
-        self._opened_as.setToolTip("See how the files were read, and read them otherwise")
+        self._opened_as.setToolTip("Show how the files were read and change it")
         self._opened_as.clicked.connect(self.reading_requested)
         self._opened_as.hide()
         self._layout.addWidget(self._opened_as)
@@ -374,19 +372,19 @@ class ParameterPanel(QScrollArea):
         workspace = self._workspace
         self._heading("STACK")
         self.noise_slider = _ParameterSlider(
-            *(workspace, "noise", "Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3),
+            *(workspace, "noise", "Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3),
             tip=(
-                f"Probability 1 − p that a pixel is blanked, 0 to {LARGEST_NOISE:g}. The weights are the closed "
-                "form over all "
-                "corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
+                f"Probability 1 − p that a feature is set to 0, from 0 to {LARGEST_NOISE:g}. The weights are the "
+                "closed-form "
+                "solution over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
             ),
             parent=self,
         )
         self.ridge_slider = _ParameterSlider(
             *(workspace, "ridge", "Ridge", _RIDGES[0], _RIDGES[-1], 1, RIDGE),
             tip=(
-                "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000; the "
-                "paper’s Algorithm 1 adds 1e−5. More of it keeps the weights from pixels that are hardly ever lit "
+                "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The "
+                "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 "
                 "small."
             ),
             parent=self,
@@ -399,16 +397,16 @@ class ParameterPanel(QScrollArea):
         )
         self.threshold_slider = _ParameterSlider(
             *(workspace, "threshold", "Threshold t", 0.0, 1.0, 0.01, 0.5),
-            tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6).",
+            tip="T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
             parent=self,
         )
         for slider in (self.noise_slider, self.ridge_slider, self.depth_slider, self.threshold_slider):
             self._layout.addWidget(slider)
             self._layout.addSpacing(8)
-        tip = "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
+        tip = "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses t"
         self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
         add_choices(self._squashing, SQUASHINGS.values())
-        tip = "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it"
+        tip = "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)"
         self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
         add_choices(self._fit_on, FIT_ON.values())
 
@@ -417,21 +415,21 @@ class ParameterPanel(QScrollArea):
         self._heading("TILES")
         select = self._workspace.select
         tip = (
-            "Weights W, or contributions: each weight times the root mean square, over the training rows, of the pixel "
-            "it is taken from. As needed: contributions where the largest weight of a layer is more than 10 times the "
-            "largest from a typical pixel"
+            "Weights W, or contributions: each weight times the root mean square of its input pixel over the training "
+            "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
+            "pixel more than tenfold"
         )
         with self._part("show"):
             self._show = self._choice("Show", tip, "show", select)
         add_choices(self._show, SHOWN.values())
-        tip = "Which tiles share the limits of the colour scale"
+        tip = "Which tiles share the same colour limits"
         with self._part("levels"):
-            self._levels = self._choice("Levels", tip, "levels", select)
+            self._levels = self._choice("Colour limits", tip, "levels", select)
         add_choices(self._levels, LEVELS.values())
-        tip = "Zero is the neutral colour; jet is the paper’s look"
+        tip = "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper"
         with self._part("colors"):
-            self._colors = self._choice("Colours", tip, "colors", select)
-        self._colors.addItem("diverging, as the theme", "auto")
+            self._colors = self._choice("Colour map", tip, "colors", select)
+        self._colors.addItem("diverging, by theme", "auto")
         for key in (*DIVERGING, "jet"):
             self._colors.addItem(MAPS[key], key)
 
@@ -482,14 +480,14 @@ class ParameterPanel(QScrollArea):
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
         source = self._workspace.source
-        # A generator asked for by name at the start may stand beside real files that are there already.
+        # A generator can be chosen at the start although the real files are present.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
 
     @Slot()
     def _fill_menu(self) -> None:
-        """Offer the benchmark data sets, the files opened last, those that are gone greyed, and others."""
+        """List the benchmark data sets and recent files (missing ones disabled)."""
         self._datasets.clear()
         for entry in entries():
             self._datasets.addItem(entry.title, entry.key)
@@ -509,7 +507,7 @@ class ParameterPanel(QScrollArea):
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:
-        """Let the menu show what is open, also when it is none of the entries."""
+        """Show the open data set in the menu, even if it is not among the entries."""
         dataset = self._workspace.dataset
         if dataset is None:
             return
@@ -544,26 +542,26 @@ class ParameterPanel(QScrollArea):
         workspace = self._workspace
         stack, depth = workspace.stack, workspace.state.parameters.depth
         if depth == 0:
-            self._note.setText("Depth 0: the images as they are, no denoiser.")
+            self._note.setText("Depth 0: the images are shown without a denoiser.")
         elif stack is None:
             self._note.setText("Fitting the first layers…")
         elif not workspace.layer_is_fresh(depth):
             fresh = sum(workspace.layer_is_fresh(k) for k in range(1, depth + 1))
             if fresh:
-                behind = f"{fresh} of {depth} layers ready"
+                behind = f"{fresh} of {depth} layers are fitted"
             else:
-                behind = f"greyed tiles are still those of noise {stack.parameters.noise:.2f}"
-            doing = "Fitting…" if workspace.lane.busy else "Stopped (F5 fits again):"
+                behind = f"grey tiles still show noise {stack.parameters.noise:.2f}"
+            doing = "Fitting…" if workspace.lane.busy else "Stopped (F5 refits):"
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
-            said, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
+            text, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
             if seconds and len(stack.layers) == depth:
-                said = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
+                text = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
             if workspace.fit_problem:
-                said = f"{said}\n{workspace.fit_problem}"
-            self._note.setText(said)
+                text = f"{text}\n{workspace.fit_problem}"
+            self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared error per pixel of the first and the last layer, each reconstructing its own "
-                "input, over all corruptions (eq. 5 in the limit; eq. 11)"
+                "Expected squared error per pixel, over all corruptions, of the first and last layers, each "
+                "reconstructing its own input (eq. 5 in the limit; eq. 11)"
             )

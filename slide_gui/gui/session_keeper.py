@@ -1,4 +1,4 @@
-"""Keeps what the window shows in a file, and brings it back: at the next start, from a session file, from a picture."""
+"""Stores the window's state in a file and restores it at the next start, from a session file or from a picture."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ from slide_gui.gui.state.workspace import State, Workspace
 
 __all__ = ["SessionKeeper"]
 
-_REST_MILLISECONDS = 2000  # changes that rest this long are written
-_MOST_RECOVERED = 5  # sessions of windows that did not close
+_REST_MILLISECONDS = 2000  # changes are written when nothing has changed for this long
+_MOST_RECOVERED = 5  # largest number of stored sessions of windows that crashed
 _TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
-    """Over one window; where it has no folder, it opens and saves sessions but keeps none by itself.
+    """The sessions of one window; without a folder it stores no session automatically.
 
     Parameters
     ----------
     workspace : Workspace
     pages : PageStack
     folder : Path or None
-        Where the last session is kept, and a mark while a window is open.
+        Folder of the last session and of the lock of the open window.
 
     Signals
     -------
     problem(object)
         A `Problem`.
     missing(object)
-        Path of a session whose data were not found, and what was said of it: (Path, str).
+        Path of a session whose data were not found, and the message about it: (Path, str).
     told(str, str)
-        A title and a sentence: something to know of a session.
+        A title and a sentence about a session.
     crashed(object)
-        Path of the session of a window that did not close.
+        Path of the session of a window that crashed.
     """
 
     problem = Signal(object)
@@ -73,7 +73,7 @@ class SessionKeeper(QObject):
         self.known_folders: Callable[[], Iterable[Path]] = tuple
         """Return further folders that may contain the data of a session."""
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
-        """Returns what lists the files that no session may replace."""
+        """Returns a function that lists the files that sessions must not replace."""
         self._pending: SessionRecord | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self)
@@ -84,10 +84,10 @@ class SessionKeeper(QObject):
         workspace.state_changed.connect(self._changed)
         pages.changed.connect(self._changed)
 
-    # What is shown -------------------------------------------------------------------------------------------------
+    # Current state -------------------------------------------------------------------------------------------------
 
     def record(self) -> SessionRecord | None:
-        """Return what is shown now; None while no data are open."""
+        """Return the current state, or None if no data are open."""
         workspace = self._workspace
         if workspace.source is None or workspace.dataset is None:
             return None
@@ -101,15 +101,15 @@ class SessionKeeper(QObject):
         )
 
     def picture_text(self) -> str:
-        """Return what an exported picture holds of it; empty while no data are open."""
+        """Return the session text of an exported picture, or "" if no data are open."""
         record = self.record()
         return "" if record is None else picture_text(record)
 
     def save(self, path: Path) -> None:
-        """Write what is shown into a session file; its suffix is added where it is missing."""
+        """Write the current state to a session file, adding a missing suffix to the path."""
         record = self.record()
         if record is None:
-            self.problem.emit(Problem("The session could not be saved", "No data are open yet; try again in a moment."))
+            self.problem.emit(Problem("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
@@ -117,19 +117,19 @@ class SessionKeeper(QObject):
             check_outputs([path], self.inputs()())
             write_session(record, path)
         except (OSError, DataError) as error:
-            self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another place."))
+            self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another path."))
         else:
             self.told.emit("Session saved", str(path))
 
-    # Bringing it back ----------------------------------------------------------------------------------------------
+    # Restoring -----------------------------------------------------------------------------------------------------
 
     def open(self, path: Path, folders: Iterable[Path] = ()) -> bool:
-        """Bring the session of a file back, also of a picture; return False if it holds none.
+        """Restore the session of a file or picture; return False if it contains none.
 
         Parameters
         ----------
         folders : iterable of Path
-            Where its data may be, if they are not where it says.
+            Folders to search for data that were moved.
         """
         try:
             record = read_session(path)
@@ -145,7 +145,7 @@ class SessionKeeper(QObject):
         return True
 
     def _put_aside(self, path: Path) -> Path:
-        """Copy the last session, in whose place what is shown meanwhile is about to be kept; return where it is."""
+        """Copy the last session before it is overwritten, and return the path of the copy."""
         if self._folder is None or path != self._path():
             return path
         aside = path.with_name(f"missing{SUFFIX}")
@@ -167,17 +167,17 @@ class SessionKeeper(QObject):
             if record.fingerprint not in ("", dataset.fingerprint):
                 self.told.emit(
                     "The data have changed",
-                    f"{dataset.title} is not what it was when the session was saved; what it shows was made anew.",
+                    f"{dataset.title} has changed since the session was saved, so its results were computed again.",
                 )
         self._changed()
 
-    # By itself -----------------------------------------------------------------------------------------------------
+    # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
-        """Keep what is shown from now on; bring the last session back, if that is wanted and its window was closed.
+        """Store the state from now on, and restore the last session if requested and if its window was closed.
 
-        After a window that ended otherwise nothing is brought back unasked, for it may be what ended it. A second
-        window beside one that is open brings nothing back and keeps nothing.
+        The session of a crashed window is not restored without asking, because it may have caused the crash. A
+        second window neither restores nor stores a session.
         """
         if self._folder is None:
             return
@@ -185,7 +185,10 @@ class SessionKeeper(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / "open"
         left = mark.exists()
-        for each in (mark, mark.with_name(f"{mark.name}.rmlock")):  # the latter by Qt, while it removes the former
+        for each in (
+            mark,
+            mark.with_name(f"{mark.name}.rmlock"),
+        ):  # Qt holds the second file while it removes the first
             _forget_empty(each)
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
@@ -200,7 +203,7 @@ class SessionKeeper(QObject):
             self.open(path)
 
     def _recovered(self, path: Path) -> Path:
-        """Put the session of a window that did not close beside those before it, the oldest of which gives way."""
+        """Store the session of a crashed window with earlier ones and delete the oldest if there are too many."""
         names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
         if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
             for older, newer in pairwise(reversed(names)):
@@ -210,7 +213,7 @@ class SessionKeeper(QObject):
         return names[0]
 
     def close(self) -> None:
-        """Keep what is shown, and take the mark away."""
+        """Store the current state and remove the lock."""
         self._rest.stop()
         self._keep()
         if self._lock is not None:
@@ -231,22 +234,22 @@ class SessionKeeper(QObject):
     def _keep(self) -> None:
         record = self.record()
         if record is not None and self._lock is not None:
-            with suppress(OSError):  # a full disk must not disturb what a person does; they are told when they save
+            with suppress(OSError):  # a full disk must not interrupt the user; saving by hand reports the error
                 write_session(record, self._path())
 
 
 def _forget_empty(mark: Path) -> None:
-    """Remove the mark of a window that ended before it had written whose it is, for Qt waits for that for ever."""
+    """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
     with suppress(OSError, ImportError), mark.open("rb") as file:
         if not file.read(1):
             import fcntl
 
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # which Qt holds, too, while the window is open
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
             mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
-    """Refuse a selection that names what no window has.
+    """Reject a selection with settings that do not exist.
 
     Raises
     ------

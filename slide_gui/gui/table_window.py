@@ -1,4 +1,4 @@
-"""The numbers of the view that is shown, as a table beside the window: to be read aloud, walked by keys and copied."""
+"""A window with the numbers of the current view as a table, for screen readers, keyboard navigation and copying."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ __all__ = ["TableWindow"]
 
 _FOLLOWS_WITHIN = 100  # milliseconds
 _COLUMN, _WIDEST = 104, 320  # pixels
-_FITTED, _LOOKED_AT = 24, 40  # columns that are made as wide as their first rows need: of many that takes too long
-_MOST_COPIED = 2_000_000  # cells; more take a clipboard seconds
+_FITTED, _LOOKED_AT = 24, 40  # numbers of columns and rows that are measured for the widths; more takes too long
+_MOST_COPIED = 2_000_000  # cells; more block the clipboard for seconds
 _NOTHING = NumberTable("", (), (), (), ())
 Index = QModelIndex | QPersistentModelIndex
 
 
 class _Model(QAbstractTableModel):
-    """Asks a table for the cells that are seen."""
+    """A model that formats only visible cells."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.table = _NOTHING
 
     def show(self, table: NumberTable) -> bool:
-        """Show another table, and return whether more than its numbers is other; else what is chosen stays."""
+        """Show another table; return False and keep the selection if only numbers changed."""
         same = (list(self.table.names), self.table.heads) == (list(table.names), table.heads)
         last = self.index(len(table.names) - 1, len(table.heads) - 1)
         if same and last.isValid():
@@ -81,7 +81,7 @@ class _Model(QAbstractTableModel):
 
 
 class TableWindow(QDialog):
-    """One of the tables of the view; follows what is looked at, while one goes on working beside it."""
+    """The tables of the current view in a window that stays open during work and follows changes."""
 
     def __init__(self, pages: PageStack, parent: QWidget) -> None:
         super().__init__(parent)
@@ -115,7 +115,9 @@ class TableWindow(QDialog):
         column.addWidget(self.view, 1)
         row = nested(column, QHBoxLayout())
         row.addWidget(self._said, 1)
-        button = add_button(self, row, "Copy", "What is chosen, or all: every digit, separated by tabs (Ctrl+C)")
+        button = add_button(
+            self, row, "Copy", "Copy the selection or everything with all digits, tab-separated (Ctrl+C)"
+        )
         button.setAutoDefault(False)
         button.clicked.connect(self.copy)
         self._soon = QTimer(self)
@@ -126,13 +128,13 @@ class TableWindow(QDialog):
         pages.changed.connect(self._turned)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Show what the view shows now."""
+        """Show the tables of the current view."""
         super().showEvent(event)
         self.refresh()
         self.view.setFocus()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow what changed unsaid, once one comes back to read."""
+        """Update the tables when the window becomes active, because some changes emit no signal."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self._follow()
@@ -149,7 +151,7 @@ class TableWindow(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the numbers as they are now."""
+        """Show the current numbers."""
         page = self._pages.shown()
         self._tables = page.tables()
         titles, chosen = [each.title for each in self._tables], max(self.choice.currentIndex(), 0)
@@ -168,18 +170,18 @@ class TableWindow(QDialog):
             for column in range(len(table.heads)):
                 self.view.setColumnWidth(column, min(max(self.view.columnWidth(column), _COLUMN), _WIDEST))
         self.view.setAccessibleName(table.title or "Numbers")
-        said = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
-        self._said.setText(said if self._tables else self._pages.shown().why_nothing_to_export())
+        text = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
+        self._said.setText(text if self._tables else self._pages.shown().why_nothing_to_export())
         self.view.setAccessibleDescription(self._said.text())
 
     @Slot()
     def copy(self) -> None:
-        """Put the cells chosen, else all, on the clipboard, with the names of rows and columns."""
+        """Copy the selected cells, or all, with the names of rows and columns."""
         table, chosen = self._model.table, self.view.selectionModel().selectedIndexes()
         rows, columns = (sorted({place(index) for index in chosen}) for place in (QModelIndex.row, QModelIndex.column))
         many = len(rows) * len(columns) or len(table.names) * len(table.heads)
         if many > _MOST_COPIED:
-            self._said.setText(f"{count(many)} cells are too many to copy at once: choose rows first.")
+            self._said.setText(f"{count(many)} cells are too many to copy at once. Select rows first.")
         elif self._tables:
             QApplication.clipboard().setText(spreadsheet_text(plain(table.text(rows or None, columns or None))))
             self._said.setText(f"{counted(many, 'cell')} copied")

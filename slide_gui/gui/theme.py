@@ -1,4 +1,4 @@
-"""The look: colour tokens, fonts, tinted icons, palette and style sheet of the light and the dark theme."""
+"""Colours, fonts, icons, palette and style sheet of the light and the dark theme."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
 }
-"""Colour-blind-safe colours of pins and of depth lines, always in this order; 3 : 1 against the page of their theme."""
+"""Colours of pins and depths, distinguishable by all users; contrast at least 3 : 1 to the page of their theme."""
 
 BODY, SECONDARY = 13, 11
-"""Sizes of type, in pixels."""
+"""Font sizes in pixels."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
-"""How large everything can be, as a factor of the usual."""
+"""Scale factors of the window's contents."""
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Tokens of one theme, each a colour ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``."""
+    """Colours of one theme, each ``#RRGGBB``; `name` is ``"light"`` or ``"dark"``."""
 
     name: str
     background: str
@@ -63,21 +63,21 @@ class Theme:
 
     @property
     def is_dark(self) -> bool:
-        """Whether images are drawn white on near black."""
+        """True if images are drawn white on near black."""
         return self.name == "dark"
 
     @property
     def diverging(self) -> str:
-        """The colour map for weights whose zero vanishes in this theme."""
+        """Return the diverging colour map whose zero matches this theme's page."""
         return "blue-black-red" if self.is_dark else "blue-white-red"
 
     def pin(self, number: int) -> QColor:
-        """Return the colour of the pin or depth `number` = 0, 1, …; after the last they start again."""
+        """Return the colour of the pin or depth `number` = 0, 1, …; the colours repeat after the last."""
         pins = PINS[self.name]
         return QColor(pins[number % len(pins)])
 
     def tokens(self) -> dict[str, str]:
-        """Return name → colour, for the style sheet."""
+        """Return name → colour for the style sheet."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
@@ -123,18 +123,18 @@ DARK = Theme(
 
 
 def stored_scale(settings: QSettings) -> float:
-    """Return how large everything is, 1 to 2 times as usual; 1 where the file says none that there is."""
+    """Return the stored scale factor, 1 to 2; 1 if it is missing or invalid."""
     name = str(settings.value("scale", "1.0"))
     return next((scale for scale in SCALES if str(scale) == name), 1.0)
 
 
 def theme_of(widget: QWidget) -> Theme:
-    """Return the theme of `widget`; while it changes, widgets take their own palettes one after the other."""
+    """Return the theme of `widget`; it differs between widgets during a change, because Qt updates them in turn."""
     return DARK if QApplication.palette(widget).color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
 
 
 def apply_theme(app: QApplication, choice: str) -> None:
-    """Dress the whole application, now and, for ``"system"``, whenever the system changes.
+    """Apply a theme to the application, and with ``"system"`` to follow changes of the system.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
 
 class _Follower(QObject):
-    """Keeps the person's choice and, where that is the system's, follows its changes."""
+    """Stores the user's choice and follows the system's changes if that is the choice."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -161,7 +161,7 @@ class _Follower(QObject):
     def follow(self, choice: str) -> None:
         self._choice = choice
         hints = self._app.styleHints()
-        # Told to the platform too, so that the window's frame agrees.
+        # The platform needs the choice too, for the window's frame.
         if choice == "system":
             hints.unsetColorScheme()
         else:
@@ -205,14 +205,14 @@ _SVG = (
 
 
 def icon(drawing: str, theme: Theme) -> QIcon:
-    """Return an icon in the theme's colours, at 1 to 3 device pixels a pixel.
+    """Return an icon in the theme's colours, at 1 to 3 device pixels per logical pixel.
 
-    Normal in the text colour, checked in the accent, disabled in the line colour.
+    The text colour is used for normal, the accent for checked, the line colour for disabled buttons.
 
     Parameters
     ----------
     drawing : str
-        Elements of an SVG, 24 × 24, drawn as lines; what is filled says so with ``currentColor``.
+        Elements of an SVG, 24 × 24, drawn as lines; ``currentColor`` marks filled ones.
     """
     tinted = QIcon()
     for mode, colour, states in (
@@ -222,7 +222,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        for size in (16, 20, 32, 40, 48, 60):  # the two sizes in use, at 1 to 3 device pixels a pixel
+        for size in (16, 20, 32, 40, 48, 60):  # the two sizes in use, at 1 to 3 device pixels per logical pixel
             pixmap = _render(renderer, size)
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)
@@ -239,7 +239,7 @@ def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return the palette that Fusion and the painted widgets read."""
+    """Return the palette of the Fusion style and of painted widgets."""
     role = QPalette.ColorRole
     colours = {
         role.Window: theme.background,
@@ -273,7 +273,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def style_sheet(theme: Theme) -> str:
-    """Return the one style sheet of the application."""
+    """Return the style sheet of the application."""
     names = {"chevron_down": "chevron_down", "chevron_up": "chevron_up", "check": f"check_{theme.name}"}
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
     return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(theme.tokens(), **paths)

@@ -65,11 +65,11 @@ def test_that_a_bundle_dropped_on_the_window_restores_what_it_was_made_from(prog
     program.key("ctrl+e")
     program.wait_for("Export the weight figure")
     program.key("Tab", "End", "Return")  # the format that is a folder
-    program.wait_for("Where to make the folder")
+    program.wait_for("Where to create the folder")
     program.key("ctrl+a")
     program.type(program.home)
     program.key("Return")
-    program.wait_gone("Where to make the folder")
+    program.wait_gone("Where to create the folder")
     bundle = program.home / "weights"
     until(lambda: (bundle / "weights.slide-session").is_file(), "the bundle")
     assert read_session(bundle).parameters.noise == 0.4
@@ -91,11 +91,11 @@ def test_that_the_palette_does_what_is_typed_and_question_mark_lists_the_shortcu
     program.wait_gone("Keyboard shortcuts")
     program.key("ctrl+shift+p")
     program.wait_for("Commands")
-    program.type("layer less")
+    program.type("remove a layer")
     program.key("Return")
     program.wait_gone("Commands")
     fewer = [len(row) - 1 for row in page.rows]
-    until(lambda: [len(row) for row in program.settled().rows] == fewer, "a layer less")
+    until(lambda: [len(row) for row in program.settled().rows] == fewer, "one layer fewer")
     program.key("ctrl+shift+p")
     program.wait_for("Commands")
     program.type("no such thing")

@@ -104,7 +104,7 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
 def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
     program.key("ctrl+shift+p")
     program.wait_for("Commands")
-    program.type("layer less")
+    program.type("remove a layer")
     program.key("Return")
     program.wait_gone("Commands")
     until(lambda: [len(row) for row in program.settled(rows=5).rows] == [3] * 5, "three layers")

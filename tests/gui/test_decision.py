@@ -50,7 +50,7 @@ def test_that_the_decision_shown_is_the_models_own(window, part, data):
         picture, name = shown(part).view.picture, data.label_names[int(margin > 0)]
         assert picture.bars[0].name == name
         assert picture.title == f"{name}, by {abs(margin):.2f} over {picture.bars[1].name}"
-        assert "of x, by the SVM trained at noise 0.3, 4 layers" in picture.about
+        assert "input x, SVM trained at noise 0.3, 4 layers" in picture.about
         for each in picture.nearest:
             np.testing.assert_array_equal(each.values, data.train[each.row].reshape(6, 6))
             assert each.name == data.label_names[data.train_labels[each.row]]

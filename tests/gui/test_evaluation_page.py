@@ -95,7 +95,7 @@ def finished(window):
 def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
     ours, other = said(page, "raw-svm")
     assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
-    assert other.note == "not asked"
+    assert other.note == "not selected"
     assert said(page, "sda")[1].note == "not in the protocol"
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows())
     assert page.export_options() == ()
@@ -134,13 +134,13 @@ def test_that_cells_fill_one_after_the_other_end_with_interval_mark_and_time_and
     assert said(page, "slide-svm")[0].standing == "reference"
     assert "n = 100 test rows" in ours.tip
     assert "McNemar" in ours.tip
-    assert "Chosen on validation: noise" in said(page, "slide-svm")[0].tip
+    assert "Selected on validation: noise" in said(page, "slide-svm")[0].tip
     assert page.errors.horizontalHeader().model().heads[0].note.startswith("generated")
     times = page.running_times.rows()
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")
     assert "5 of 5" not in page.course.text()
-    assert page.course.text() == "all 6 splits are done"
+    assert page.course.text() == "all 6 splits are finished"
     errors = [cell.main for cell in all_cells(page)]
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
     again.show()
@@ -163,7 +163,7 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     assert page.controls.start_button.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
-    assert "of 4 splits are done" in page.course.text()
+    assert "of 4 splits are finished" in page.course.text()
     with RunStore(tmp_path / "runs.sqlite") as store:
         before = {run.hash: run.created for run in store.runs()}
     page.controls.start_button.click()
@@ -185,7 +185,7 @@ def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
         60,
     )
     page.controls.pause_button.click()
-    assert page.controls.pause_button.text() == "Go on"
+    assert page.controls.pause_button.text() == "Resume"
     settle(0.2)
     done = window.session.evaluation.runs.latest.done
     settle(0.2)
@@ -262,7 +262,7 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
 def test_that_nothing_is_started_where_nothing_is_chosen(page):
     page.controls.data_sets.boxes["rectangles"].setChecked(False)
     assert not page.controls.start_button.isEnabled()
-    assert page.course.text() == "No data set is chosen."
+    assert page.course.text() == "No data set is selected."
 
 
 def test_that_nothing_is_cut_in_a_small_window(window, page):
@@ -295,9 +295,9 @@ def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
     rows = {row.key: row for row in error_rows(state, choice, True)}
     first = rows["slide-svm"].cells[0]
     assert first.running
-    assert first.note == "split 2 of 3: choosing 7 / 28"
+    assert first.note == "split 2 of 3: selecting 7 / 28"
     assert first.fraction == pytest.approx(7 / 29 / 3)
-    assert rows["raw-svm"].cells[0].note == "not asked"
+    assert rows["raw-svm"].cells[0].note == "not selected"
 
 
 def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():

@@ -173,14 +173,14 @@ def test_that_no_layer_is_no_weight_figure(window):
     window.workspace.set_parameters(depth=0)
     wait(lambda: not window.lane.busy)
     window.actions_by_name["export"].trigger()
-    assert "raise the depth" in window.notice.accessibleName()
+    assert "Increase the depth" in window.notice.accessibleName()
 
 
 def test_that_each_page_copies_its_numbers(trained):
     for page, head in (
         ("weights", "pixel\tlayer"),
         ("curves", "noise\tdepth"),
-        ("classifier", "class\ttaken for across"),
+        ("classifier", "class\tpredicted as across"),
         ("runs", "Made\tData"),
     ):
         show_page(trained, page)
@@ -319,7 +319,7 @@ def test_that_an_export_asked_for_during_a_fit_waits_and_then_opens(window):
     assert window.workspace.model() is None
     window.actions_by_name["export"].trigger()
     assert window.findChildren(ExportDialog) == []
-    assert "It opens once the layers are fitted." in window.notice.accessibleName()
+    assert "It opens when the layers are fitted." in window.notice.accessibleName()
     wait(lambda: window.findChildren(ExportDialog) and window.findChildren(ExportDialog)[0].isVisible())
     assert window.workspace.model() is not None
     assert not window.notice.isVisible()

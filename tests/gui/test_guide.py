@@ -112,7 +112,7 @@ def test_that_a_link_to_a_place_turns_the_window_to_it_while_the_guide_stays(win
 def test_that_a_link_to_what_cannot_be_done_now_says_why(window, guide):
     window.actions_by_name["page_runs"].trigger()
     guide.text.anchorClicked.emit(QUrl("command:next_sample"))
-    assert "Only on the Weights page" in window.notice.accessibleName()
+    assert "Available only on the Weights page" in window.notice.accessibleName()
     wait(lambda: not window.lane.busy)
 
 

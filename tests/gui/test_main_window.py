@@ -159,7 +159,7 @@ def test_that_the_palette_finds_and_runs_a_command(window):
     window.actions_by_name["palette"].trigger()
     palette = window.findChild(CommandPalette)
     words = palette.findChild(QLineEdit)
-    QTest.keyClicks(words, "layer less")
+    QTest.keyClicks(words, "remove a layer")
     QTest.keyClick(words, Qt.Key.Key_Return)
     assert window.workspace.state.parameters.depth == 3
     wait(lambda: not window.lane.busy)
@@ -199,7 +199,7 @@ def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
 def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then(window):
     palette = ask_palette(window, "more zzz")
     (said,) = palette.findChildren(QLabel)
-    assert (said.text(), said.isVisible()) == ("Nothing matches “more zzz”", True)
+    assert (said.text(), said.isVisible()) == ("No entry matches “more zzz”", True)
     noise = window.workspace.state.parameters.noise
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert palette.isVisible()
@@ -228,7 +228,7 @@ def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_mak
     lines = {item.text(0): item for item in lines_of(palette)}
     for title, view in (("Error curves", "Heat map"), ("Benchmark", "Running time"), ("Runs", "Comparison")):
         assert f"{title}: {view}" in lines
-    assert "noise × depth" in lines["Error curves: Heat map"].toolTip(0)
+    assert "noise and depth" in lines["Error curves: Heat map"].toolTip(0)
     assert window.pages.count() == 1
     QTest.keyClicks(palette.findChild(QLineEdit), "runs: comp")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
@@ -266,7 +266,7 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
     texts = {item.text(0): item for item in lines_of(palette)}
     assert list(texts) == ["Open two.csv", "Open one.csv"]
     assert texts["Open two.csv"].isDisabled()
-    assert texts["Open two.csv"].toolTip(1) == "no longer there"
+    assert texts["Open two.csv"].toolTip(1) == "file is missing"
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     wait(lambda: window.workspace.dataset.name == "one" and not window.lane.busy)
     assert [each.name for each in window.recent.openings] == ["one.csv", "two.csv"]
@@ -348,7 +348,7 @@ def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_
     rms = np.sqrt(layer.scatter[feature, feature] / layer.scatter[-1, -1])
     weight = layer.weights[feature, feature]
     assert tiles.rows[0].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
-    assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the pixel they are taken from"
+    assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the input pixel"
     readout = window.weights_page.findChild(Readout).accessibleDescription()
     assert f"weight {signed(weight, 3)}," in readout
     assert f"× RMS {signed(weight * rms, 3)}," in readout

@@ -67,7 +67,7 @@ def test_that_a_quarter_is_held_out_and_said(window, flowers):
     assert counts(window) == (30, 10)
     assert panel.split.isVisible()
     assert panel.split.held_out() == HeldOut(0.25, 0)
-    assert "30 of 40 rows to train\n10 held out\n4 features\nclasses: “kind”" in said(panel)
+    assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in said(panel)
     assert not window.reading_preview.isVisible()
 
 
@@ -95,7 +95,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     split.kind.activated.emit(2)
     quiet(window)
     assert counts(window) == (40, 0)
-    assert "hold some rows out" in window.session.runs.why_not()
+    assert "Hold out some rows" in window.session.runs.why_not()
     assert window.workspace.state.selection.pins == (1,)
     assert window.workspace.dataset.fingerprint == first.whole
 
@@ -236,7 +236,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])
     wait(lambda: window.notice.isVisible() and not window.lane.busy)
-    assert "has 1 row to train on" in window.notice.accessibleName()
+    assert "has 1 training row" in window.notice.accessibleName()
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
 

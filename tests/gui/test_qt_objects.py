@@ -170,7 +170,7 @@ def test_that_a_layout_is_nested_before_it_is_filled(shown):
     assert outer.stretch(0) == 1
     filled = QGridLayout()
     filled.addWidget(QLabel("text", window), 0, 0)
-    with pytest.raises(ValueError, match="before it is filled"):
+    with pytest.raises(ValueError, match="already contains items"):
         nested(outer, filled)
 
 

@@ -35,7 +35,7 @@ def test_that_what_is_missing_is_named(app, settings, tmp_path):
     recent.add([tmp_path / "one.csv"])
     recent.add([tmp_path / "away" / "one.csv"])
     said = [opening.why_not for opening in recent.openings]
-    assert said == [f"no folder {tmp_path / 'away'}", "no longer there", "test.csv is no longer there", ""]
+    assert said == [f"no folder {tmp_path / 'away'}", "file is missing", "test.csv is missing", ""]
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_wh
         ("noises", "1.5", "Noise is 1.5"),
         ("depths", "x", "Depth 'x': expected FROM:TO"),
         ("seeds", "-1", "Seeds '-1': expected FROM:TO"),
-        ("seeds", "0:999", "points are too many"),
+        ("seeds", "0:999", "4\u202f000 points; reduce it to at most 2000"),
     ):
         before = getattr(dialog, name).text()
         getattr(dialog, name).setText(text)
@@ -285,7 +285,7 @@ def test_that_a_sweep_of_chosen_labels_criterion_and_part_makes_just_those_runs_
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
-    assert f"trained again on all rows: test error {final.rate}" in curves.course.text()
+    assert f"retrained on all rows: test error {final.rate}" in curves.course.text()
     assert best.rate.n_splits == 2
     assert "yes" in curves.table()
 
@@ -307,7 +307,7 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     assert point.rate.value != final.rate.value
     assert f"another run here has {point.rate.value} %: trained on 80 %, 20 labels" in classifier.details.text()
     show_page(window, "curves")
-    assert f"the Classifier page has {final.rate.value} % at noise" in curves.course.text()
+    assert f"the Classifier page shows {final.rate.value} % at noise" in curves.course.text()
     assert curves.course.text().endswith("trained on all rows, not 20 labels")
 
 
@@ -340,7 +340,7 @@ def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_cho
     curves.shown.activated.emit(few)
     assert {curves.setting().spec.labels for _ in curves.points()} == {20}
     assert curves.choices()["shown"] == curves.shown.itemData(few)
-    assert "nothing is chosen: every row was trained on" in curves.course.text()
+    assert "no point is selected: every row was used for training" in curves.course.text()
     wait(lambda: not window.lane.busy, 60)
 
 
@@ -475,16 +475,16 @@ def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers
     runs = show_page(window, "runs")
     window.session.runs.library.refresh()
     wait(lambda: window.session.runs.library.runs)
-    assert runs.subtitle.text() == "1 kept, 1 of them (grey) by another version of the numbers"
+    assert runs.subtitle.text() == "1 stored, 1 of them (grey) of another results version"
     assert window.session.runs.current_runs() == []
     window.session.runs.open_run(old.hash)
     wait(lambda: window.session.runs.result is not None)
     classifier = show_page(window, "classifier")
-    assert "by version 1 of the numbers, not this program’s" in classifier.details.text()
+    assert "of results version 1, not of this program’s version" in classifier.details.text()
     window.session.runs.train(spec)
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     assert window.session.runs.result.is_current
-    assert "by version" not in classifier.details.text()
+    assert "results version" not in classifier.details.text()
     wait(lambda: len(window.session.runs.current_runs()) == 1)
 
 
@@ -523,14 +523,14 @@ def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):
     assert runs.subtitle.text() == "reading…"
     assert not [label.text() for label in runs.findChildren(QLabel) if label.text().startswith("0")]
     wait(lambda: not window.session.library.reading)
-    assert runs.subtitle.text() == "0 kept"
+    assert runs.subtitle.text() == "0 stored"
 
 
 def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_made(window, tmp_path):
     (tmp_path / "runs.sqlite").touch()
     runs = show_page(window, "runs")
     wait(lambda: not window.session.library.reading)
-    assert runs.subtitle.text() == "0 kept"
+    assert runs.subtitle.text() == "0 stored"
     assert not window.notice.isVisible()
 
 
@@ -546,7 +546,7 @@ def test_that_the_table_is_read_while_the_lane_computes(window):
     go_on = threading.Event()
     window.lane.submit("Computing", lambda _progress: go_on.wait(20), channel="other")
     runs = show_page(window, "runs")
-    wait(lambda: runs.subtitle.text() == "0 kept")
+    wait(lambda: runs.subtitle.text() == "0 stored")
     assert window.lane.busy
     go_on.set()
     wait(lambda: not window.lane.busy)
@@ -591,7 +591,7 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window,
     window.workspace.set_parameters(noise=0.7)
     window.session.runs.open_run(key)
     wait(lambda: window.notice.isVisible())
-    assert window.notice.accessibleName().startswith("A run of other data: It was made with first")
+    assert window.notice.accessibleName().startswith("The run belongs to other data: The run used first")
     (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
     button.click()
     wait(lambda: window.workspace.dataset.name == "first" and window.session.runs.result is not None, 60)
@@ -608,7 +608,7 @@ def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window
     wait(lambda: window.notice.isVisible())
     (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
     button.click()
-    wait(lambda: "Not the data of the run" in window.notice.accessibleName(), 60)
+    wait(lambda: "The data differ from those of the run" in window.notice.accessibleName(), 60)
     wait(lambda: not window.lane.busy, 60)
 
 
@@ -699,7 +699,7 @@ def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are(win
     classifier.refresh()
     classifier.train_button.click()
     assert classifier.train_button.text() == "Cancel"
-    assert classifier.details.text() == "Training starts as soon as the data are open."
+    assert classifier.details.text() == "Training starts when the data are open."
     assert not window.session.runs.training.running
     slow.go_on.set()
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)

@@ -224,7 +224,7 @@ def test_that_data_that_have_changed_are_said_to_have(windows, table):
     np.savetxt(table, np.column_stack([np.eye(12, dtype=int), np.arange(12) % 2]), fmt="%d", delimiter=",")
     again = windows()
     quiet(again, "table")
-    assert "is not what it was when the session was saved" in again.notice.accessibleName()
+    assert "has changed since the session was saved" in again.notice.accessibleName()
     assert again.notice.isVisible()
 
 
@@ -358,7 +358,7 @@ def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_ar
     menu.asked.emit()
     texts = [menu.itemText(row) for row in range(menu.count())]
     assert "other.csv" in texts
-    gone = texts.index("table.csv (no longer there)")
+    gone = texts.index("table.csv (file is missing)")
     assert not menu.model().flags(menu.model().index(gone, 0)) & Qt.ItemFlag.ItemIsEnabled
     window.open_entry("rectangles")
     shows_example(window)

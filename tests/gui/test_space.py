@@ -182,12 +182,12 @@ def shown_controls(window):
 
 
 def test_that_the_panel_shows_what_has_an_effect_on_the_page_and_nothing_else(window):
-    stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Levels", "Colours"}
+    stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Colour limits", "Colour map"}
     wanted = {
         "view_pinned": stack | tiles,
-        "view_all": stack | {"Show", "Colours"},
-        "view_flow": stack | {"Levels", "Colours"},
-        "view_explain": stack | {"Colours"},
+        "view_all": stack | {"Show", "Colour map"},
+        "view_flow": stack | {"Colour limits", "Colour map"},
+        "view_explain": stack | {"Colour map"},
         "page_curves": stack,
         "page_classifier": stack,
         "page_evaluation": set(),
@@ -200,12 +200,12 @@ def test_that_the_panel_shows_what_has_an_effect_on_the_page_and_nothing_else(wi
 
 
 def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next_window(window, tmp_path):
-    button = next(each for each in window.findChildren(QToolButton) if each.text() == "Fold")
+    button = next(each for each in window.findChildren(QToolButton) if each.text() == "Hide")
     wide = window.weights_page.width()
     button.click()
     wait(lambda: window.weights_page.width() == wide + window.panel.width())
     assert not window.panel.isVisible()
-    assert button.text() == "Unfold"
+    assert button.text() == "Show"
     window.actions_by_name["page_runs"].trigger()
     assert not window.panel.isVisible()
     assert QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat).value("panel_folded", False, bool)
@@ -330,21 +330,21 @@ def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
     def reason(name):
         return "" if actions[name].isEnabled() else actions[name].toolTip().split(" (")[0]
 
-    assert reason("redo") == "Nothing was undone"
-    assert reason("cancel") == "Nothing is running"
-    assert reason("fit_again") == "The layers are those of the parameters set"
+    assert reason("redo") == "There is nothing to redo"
+    assert reason("cancel") == "No job is running"
+    assert reason("fit_again") == "The layers already match the parameters"
     assert reason("next_sample") == reason("corrupt") == reason("release_pins") == ""
     window.workspace.select(pins=())
     assert reason("release_pins") == "No pixel is pinned"
     window.workspace.set_parameters(noise=0.0, depth=0)
-    assert reason("less_noise") == "There is none"
-    assert reason("shallower") == "There is no layer"
+    assert reason("less_noise") == "The noise level is already 0"
+    assert reason("shallower") == "The depth is already 0"
     window.workspace.set_parameters(noise=0.2, depth=1)
     assert reason("cancel") == reason("fit_again") == reason("less_noise") == ""
     wait(lambda: not window.lane.busy)
-    assert reason("cancel") == "Nothing is running"
+    assert reason("cancel") == "No job is running"
     actions["page_runs"].trigger()
-    assert reason("corrupt_again") == reason("mean_image") == "Only on the Weights page"
+    assert reason("corrupt_again") == reason("mean_image") == "Available only on the Weights page"
     assert all(menu.toolTipsVisible() for menu in window.findChildren(QMenu) if menu.title().startswith("&"))
 
 
@@ -421,6 +421,6 @@ def test_that_everything_is_larger_from_the_next_start_on(window):
     for name, scale in (("larger", 1.25), ("larger", 1.5), ("smaller", 1.25), ("smaller", 1.0), ("smaller", 1.0)):
         window.actions_by_name[name].trigger()
         assert stored_scale(window.settings) == scale
-        assert f"{100 * scale:.0f} % from the next start on" in window.notice.accessibleName()
+        assert f"{100 * scale:.0f} % from the next start" in window.notice.accessibleName()
     window.settings.setValue("scale", "huge")
     assert stored_scale(window.settings) == 1.0

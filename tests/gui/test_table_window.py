@@ -66,7 +66,7 @@ def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel
 
 def test_that_the_pixel_grid_is_a_table_as_it_lies_in_the_image(window: MainWindow) -> None:
     table = shown_table(window)
-    choose(table, "picture, layer 2")
+    choose(table, "image, layer 2")
     feature = window.weights_page.pixels.features()[0]
     row = window.workspace.stack.layers[1].weights[feature]
     np.testing.assert_array_equal(numbers(table).astype(float), row[:-1].reshape(6, 6))
@@ -100,8 +100,8 @@ def test_that_runs_curves_and_the_classifier_are_tables(window: MainWindow) -> N
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     result, table = window.session.runs.result, shown_table(window)
     np.testing.assert_array_equal(numbers(table).astype(int), result.confusion)
-    assert (head(table, 1), head(table, 0, across=False)) == ("taken for down", "across")
-    choose(table, "Share")
+    assert (head(table, 1), head(table, 0, across=False)) == ("predicted as down", "across")
+    choose(table, "Per cent of the kernel")
     np.testing.assert_allclose(numbers(table)[:, 0].astype(float), 100 * np.array(result.classifier.shares))
     choose(table, "Criterion")
     assert len(numbers(table)) == len(result.classifier.history)
@@ -147,7 +147,7 @@ def test_that_without_numbers_it_says_why(window: MainWindow) -> None:
     show_page(window, "classifier")
     table = shown_table(window)
     assert table.view.model().rowCount() == 0
-    assert "press Train" in table.view.accessibleDescription()
+    assert "Press Train" in table.view.accessibleDescription()
 
 
 def test_that_numbers_are_read_short_and_copied_whole() -> None:

@@ -35,7 +35,7 @@ def button(part, text):
 
 
 def stop_or_go_on(part):
-    return [each for each in part.findChildren(QPushButton) if each.text() in ("Start", "Stop", "Go on")]
+    return [each for each in part.findChildren(QPushButton) if each.text() in ("Start", "Stop", "Resume")]
 
 
 def draw(part, row, column):
@@ -182,7 +182,7 @@ def test_that_plain_features_flow_as_bars(window):
     opened(window, plain())
     wait(lambda: part.flow().clean.size == 30)
     assert not part.view.canvas.isVisible()
-    assert any("Plain features cannot be drawn on" in label.text() for label in part.findChildren(QLabel))
+    assert any("Only images can be drawn on" in label.text() for label in part.findChildren(QLabel))
     assert part.view.columns[1].lower.values.shape == (30,)
 
 
@@ -304,7 +304,7 @@ def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
     window.actions_by_name["cancel"].trigger()
     assert not part.is_running
     (go_on,) = stop_or_go_on(part)
-    assert go_on.text() == "Go on"
+    assert go_on.text() == "Resume"
     points = len(part.copies.points)
     settle(0.1)
     assert len(part.copies.points) == points
@@ -436,6 +436,6 @@ def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_show
             settle()
             if not depth:
                 shown = [each.text() for each in page.shown_view().findChildren(QLabel) if each.isVisible()]
-                assert "There is no layer: the depth is 0" in shown
+                assert "The depth is 0, so there is no layer" in shown
                 rooms.append((page.findChild(SamplePanel).size(), page.shown_view().size()))
         assert all(each == rooms[0] for each in rooms)

@@ -120,7 +120,7 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     for feature in range(MAX_PINS + 1):
         opened.toggle_pin(feature)
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
-    assert "release one first" in problems[0].sentence
+    assert "Release one first" in problems[0].sentence
     opened.toggle_pin(3)
     assert 3 not in opened.state.selection.pins
     opened.undo()
@@ -170,7 +170,7 @@ def test_that_one_row_is_refused_with_a_sentence(workspace):
     workspace.problem.connect(problems.append)
     workspace.open(Given(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
     wait(lambda: problems)
-    assert "has 1 row to train on" in problems[0].sentence
+    assert "has 1 training row" in problems[0].sentence
     assert workspace.dataset is None
 
 

@@ -1,1 +1,1 @@
-"""The export dialog, and what it does."""
+"""The export dialog and its controller."""

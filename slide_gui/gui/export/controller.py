@@ -1,4 +1,4 @@
-"""Exports and copies what the page shows."""
+"""The controller that exports and copies the contents of a page."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 
 __all__ = ["ExportController", "shows_folders"]
 
-_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # platforms of Qt
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms
 
 
 def shows_folders() -> bool:
-    """Whether there is a desktop that can show a folder."""
+    """Return True if a desktop can show folders."""
     if QGuiApplication.platformName() in _WITHOUT_DESKTOP:
         return False
     return not sys.platform.startswith("linux") or shutil.which("xdg-open") is not None
 
 
 class ExportController(QObject):
-    """The dialog, the writing in the lane, and how it ended.
+    """Opens the dialog, writes exports in the job queue, and reports the outcome.
 
     Parameters
     ----------
     inputs : callable
-        Returns what is open when an export is requested: a function, called in the lane, that returns the files that no
-        export may replace.
+        Called when an export is requested. Returns a function, called in the job queue, that lists the files
+        that exports must not replace.
 
     Signals
     -------
     written(object)
-        Path of what was exported.
+        Path of the export.
     problem(object)
-        A `Problem`: there is nothing to export, or it could not be written.
+        A `Problem`: there is nothing to export, or writing failed.
     waits(str)
-        What an export that was asked for waits for; empty once it does no longer.
+        Condition that a requested export waits for; empty when the wait ends.
     """
 
     written = Signal(object)
@@ -77,18 +77,18 @@ class ExportController(QObject):
         session: Callable[[], str],
         waits_for: str = "",
     ) -> None:
-        """Ask which of the options to write where, and write it; without any, say why there is nothing, or wait.
+        """Ask for option and path and write the export; without options, wait or report why.
 
         Parameters
         ----------
         options : callable
-            What can be exported now.
+            Returns the options that are available now.
         why_nothing : str
-            A sentence, where there is nothing.
+            Sentence that explains a lack of options.
         session : callable
-            What a picture holds, as `slide_gui.experiments.session.picture_text` gives it.
+            Text of the session in a picture, as in `slide_gui.experiments.session.picture_text`.
         waits_for : str
-            What has to be so first, e.g. "the layers are fitted": the dialog opens once it is.
+            Condition that opens the dialog once it holds, such as "the layers are fitted".
         """
         offered = options()
         if offered:
@@ -101,7 +101,7 @@ class ExportController(QObject):
 
     @Slot()
     def go_on(self) -> None:
-        """Open the dialog that waits, if there is something to export by now."""
+        """Open the waiting dialog if there is something to export."""
         if self._waiting is None:
             return
         options, session = self._waiting
@@ -112,7 +112,7 @@ class ExportController(QObject):
 
     @Slot()
     def give_up(self) -> None:
-        """Wait no longer: another page is shown, or a person does not want it any more."""
+        """Cancel the wait after a change of the page or at the user's request."""
         if self._waiting is not None:
             self._waiting = None
             self.waits.emit("")
@@ -127,17 +127,17 @@ class ExportController(QObject):
         self._dialog.ask(options)
 
     def show_in_folder(self, path: Path) -> None:
-        """Show the folder of a file, or what a folder holds, in the system's file manager."""
+        """Show a file's folder, or a folder's contents, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
             self.problem.emit(Problem("The folder could not be shown", f"No program opened it: {folder}"))
 
     def copy_image(self, shown: QWidget) -> None:
-        """Put a picture of a widget on the clipboard."""
+        """Copy a picture of a widget to the clipboard."""
         QApplication.clipboard().setPixmap(shown.grab())
 
     def copy_table(self, text: str, why_nothing: str) -> None:
-        """Put numbers on the clipboard; without any, say why there is nothing."""
+        """Copy numbers to the clipboard, or report why there are none."""
         if text:
             QApplication.clipboard().setText(spreadsheet_text(text))
         else:
@@ -152,7 +152,7 @@ class ExportController(QObject):
             return request.write(session, progress)
 
         self._lane.submit(
-            "Making the animation" if request.kind in ANIMATION else "Writing the export",
+            "Rendering the animation" if request.kind in ANIMATION else "Writing the export",
             work,
             channel="export",
             on_result=self.written.emit,
@@ -161,6 +161,6 @@ class ExportController(QObject):
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
-        said = sentence(error)
-        said = f"{said} Choose another place." if isinstance(error, OSError) else said
-        self.problem.emit(Problem("The export could not be written", said))
+        reason = sentence(error)
+        reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
+        self.problem.emit(Problem("The export could not be written", reason))

@@ -1,4 +1,4 @@
-"""The export dialog: which figure, as what, how wide, in which colours, with a preview."""
+"""The export dialog: figure, format, width and colours, with a preview."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _FORMATS = {
     "bundle": "Folder: figure, numbers, command line and script",
 }
 _NOTES = {
-    "csv": "Numbers read back exactly.",
-    "tex": "A table float, its notes in the caption.",
-    "md": "A table, its notes below it.",
-    "gif": "Opens everywhere; each picture in the nearest of 256 colours.",
+    "csv": "Numbers with all digits.",
+    "tex": "A table float with notes in its caption.",
+    "md": "A table with notes below it.",
+    "gif": "Supported by all programs; colours are rounded to 256 per picture.",
     "bundle": (
-        "A new folder is made where you choose; nothing is overwritten. Opened in the window, it brings back what is "
-        "shown now."
+        "Creates a new folder at the path you choose and overwrites nothing. Open it in this program to restore "
+        "the current view."
     ),
 }
 _TEXTS = ("csv", "tex", "md")
@@ -64,25 +64,25 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_NOTE = "Text stays text; the same figure gives the same bytes."
-_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # of the dialog; of the window that it may take
+_NOTE = "Text remains text; equal figures give identical files."
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and its largest fraction of the window
 _ENTRY_MARGINS = 24
-_FINE = 100  # dots per inch below which a figure is drawn twice as fine and made small: small type stays legible
-_REST_MILLISECONDS = 120  # choices that rest this long are previewed
+_FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
+_REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
 
 
 @dataclass(frozen=True, eq=False)
 class ExportRequest:
-    """What to write where.
+    """An export with its path.
 
     Attributes
     ----------
     path : Path
-        A file, or the folder of a bundle.
+        File, or folder of a bundle.
     kind : str
-        One of those of `ExportOption`.
+        A format of the `ExportOption`.
     export : callable
-        As in `ExportOption`.
+        Draws it, as in `ExportOption`.
     """
 
     path: Path
@@ -91,7 +91,7 @@ class ExportRequest:
     export: Callable[[Progress], FigureExport]
 
     def write(self, session: str, progress: Progress) -> Path:
-        """Write it with the session that it shows; for the lane."""
+        """Write the file with its session; runs in the job queue."""
         from slide_gui.figures.export import save_bundle, save_export
 
         starts = 0.5 if self.kind not in ANIMATION else 0.0
@@ -106,12 +106,12 @@ class ExportRequest:
 
 
 class ExportDialog(QDialog):
-    """Asks how and where; made once and kept with its window.
+    """The dialog of an export, which each window creates once.
 
     Signals
     -------
     requested(object)
-        An `ExportRequest`, once the person has chosen a place.
+        An `ExportRequest`, after the user chose a path.
     """
 
     requested = Signal(object)
@@ -150,15 +150,15 @@ class ExportDialog(QDialog):
         self.format_box = self._choices("Format", {})
         widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
         self.width_box = self._choices("Width", widths)
-        self._levels = self._choices("Levels", {})
+        self._levels = self._choices("Colour limits", {})
         add_choices(self._levels, LEVELS.values())
-        self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")})
+        self._colors = self._choices("Colour map", {key: MAPS[key] for key in (*DIVERGING, "jet")})
         self.bias_box = QCheckBox("Write each bias below its tile", self)
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
-        self.save_button = save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
-        save.style().polish(save)  # the button was polished when it was added
+        save.style().polish(save)  # needed because the role changed after the button was polished
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_place)
@@ -171,14 +171,14 @@ class ExportDialog(QDialog):
         box = QComboBox(self)
         box.setAccessibleName(name)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(8)  # a long entry takes no room from the names beside the boxes
+        box.setMinimumContentsLength(8)  # long entries must not squeeze the labels
         for key, title in choices.items():
             box.addItem(title, key)
         self._form.addRow(name, box)
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
-        """Open, to ask about these options; there is at least one."""
+        """Open the dialog for these options, of which there is at least one."""
         self.options = tuple(options)
         self.figure_box.blockSignals(True)
         self.figure_box.clear()
@@ -194,7 +194,7 @@ class ExportDialog(QDialog):
         self.open()
 
     def _take_room(self) -> None:
-        """Be as large as a preview needs, within the window."""
+        """Enlarge the dialog for the preview, within the window."""
         window = self.parentWidget()
         if self._paper.isHidden() or window is None:
             self.adjustSize()
@@ -203,7 +203,7 @@ class ExportDialog(QDialog):
 
     @staticmethod
     def _choose(box: QComboBox, key: str) -> None:
-        """Choose by the key; the first where there is none such."""
+        """Select the entry of a key, or the first one."""
         box.setCurrentIndex(max(box.findData(key), 0))
 
     # Choices ----------------------------------------------------------------------------------------------------
@@ -213,8 +213,8 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_figure(self) -> None:
-        """Show what can be chosen for the figure."""
-        if not self.options:  # closed, while a list of its boxes was open
+        """Show the choices of the selected figure."""
+        if not self.options:  # the dialog was closed while a combo box was open
             return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
@@ -242,8 +242,8 @@ class ExportDialog(QDialog):
             return
         kind = self.format_box.currentData()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        said = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # another package's file is as that makes it
-        self._note.setText(" ".join(filter(None, [self._option().about, said])))
+        note = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # the notes do not apply to files of plug-ins
+        self._note.setText(" ".join(filter(None, [self._option().about, note])))
         self._drawn_anew()
 
     @Slot()
@@ -252,7 +252,7 @@ class ExportDialog(QDialog):
             self._rest.start()
 
     def style_chosen(self) -> Style:
-        """Return the style as it is set."""
+        """Return the selected style."""
         option = self._option()
         moves = option.kinds == ANIMATION
         style = replace(option.style, width=self.width_box.currentData())
@@ -281,7 +281,7 @@ class ExportDialog(QDialog):
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
-            progress.report(0.5)  # drawing cannot be broken off
+            progress.report(0.5)  # drawing cannot be interrupted
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
         self._lane.submit(
@@ -306,16 +306,16 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _end(self) -> None:
-        """Stop the preview, and let go of what was shown."""
+        """Stop the preview and release the figure."""
         self._rest.stop()
         self._lane.cancel(channel="preview")
         self.options, self._export = (), None
 
-    # Place ------------------------------------------------------------------------------------------------------
+    # Path -------------------------------------------------------------------------------------------------------
 
     @Slot()
     def _choose_place(self) -> None:
-        if not self.options:  # closed, while its button was held down
+        if not self.options:  # the dialog was closed while its button was pressed
             return
         kind, option = self.format_box.currentData(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
@@ -333,8 +333,8 @@ class ExportDialog(QDialog):
         self.accept()
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
-        """Return a folder that is not there yet, or empty: the one chosen, else a new one in it."""
-        title = f"Where to make the folder “{self._option().name}”"
+        """Return a new or empty folder: the chosen one, or else a new one inside it."""
+        title = f"Where to create the folder “{self._option().name}”"
         name = QFileDialog.getExistingDirectory(self, title, str(folder))
         if not name:
             return None
@@ -343,15 +343,15 @@ class ExportDialog(QDialog):
         return unused(chosen / self._option().name) if is_used else chosen
 
     def _ask_for_file(self, folder: Path, kind: str) -> Path | None:
-        """Return a file that is not there yet, or that a person agreed to overwrite."""
+        """Return a new file, or one that the user agreed to overwrite."""
         suggestion = unused(folder / f"{self._option().name}.{kind}")
         name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
-        return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
+        return unused(Path(f"{name}.{kind}"))  # the file dialog did not check the name with its suffix
 
 
 def unused(path: Path) -> Path:
-    """Return the path, with a number where there is something of that name already."""
+    """Return the path, with a number added if it exists already."""
     numbered = (path.with_name(f"{path.stem} {number}{path.suffix}") for number in count(2))
     return next(each for each in chain([path], numbered) if not each.exists())

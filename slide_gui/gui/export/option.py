@@ -1,4 +1,4 @@
-"""What a page offers for export: figures and tables, made when they are asked for."""
+"""Figures and tables that a page offers for export; they are drawn on request."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ ANIMATION = ("gif",)
 
 @dataclass(frozen=True, eq=False)
 class ExportOption:
-    """Something that can be exported.
+    """A figure, table or animation that can be exported.
 
     Attributes
     ----------
     name : str
-        Of its files.
+        Base name of its files.
     title : str
-        For people, as in “Export the weight figure”.
+        Title in sentences, as in “Export the weight figure”.
     export : callable
-        Makes it; runs in the lane, so that what it needs is taken along and not asked of the window.
+        Draws it in the job queue; it must hold all it needs, because it cannot ask the window.
     style : Style
-        What the dialog begins with.
+        Initial style of the dialog.
     kinds : tuple of str
         `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     about : str
-        What the dialog says of it, in a sentence; empty for nothing.
+        Sentence about it in the dialog, or "".
     of_weights : bool
-        Whether levels, colours and biases can be chosen.
+        True if colour limits, colour map and biases can be chosen.
     """
 
     name: str

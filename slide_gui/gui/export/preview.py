@@ -1,4 +1,4 @@
-"""A figure on screen before it is written: large enough to be read, zoomed and scrolled where it is larger."""
+"""The preview of an export, at a legible size, with zoom and scrolling."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from slide_gui.gui.widgets.controls import add_button, label
 
 __all__ = ["FigurePreview"]
 
-_LEGIBLE = 116  # dots per inch at which the small type of a printed column, 5 points, is 8 pixels high
-_LARGEST = 3.0  # times the legible size
+_LEGIBLE = 116  # dots per inch at which type of 5 points, the smallest of a printed column, is 8 pixels high
+_LARGEST = 3.0  # largest zoom relative to the legible size
 _SMALLEST_DOTS = 25
 _STEP = 1.25
 _MM_PER_INCH = 25.4
 
 
 class FigurePreview(QWidget):
-    """Shows a picture of a figure, and says in how many dots per inch it is to be drawn for that.
+    """The picture of a figure; it determines the dots per inch for drawing it.
 
-    At first it is as wide as the room where its type can be read so, else as large as that needs.
+    At first the figure fills the available width, or is larger if its type would not be legible.
 
     Signals
     -------
     zoomed()
-        Other `dots` are wanted.
+        Other `dots` are needed.
     """
 
     zoomed = Signal()
@@ -47,15 +47,15 @@ class FigurePreview(QWidget):
         row = nested(column, QHBoxLayout(), spacing=8)
         self._scale = label("", self)
         row.addWidget(self._scale, 1)
-        self._whole = add_button(self, row, "Whole figure", "As large as fits")
-        self._legible = add_button(self, row, "Legible", "So large that its smallest type can be read")
-        self._smaller = add_button(self, row, "−", "Smaller (Ctrl+wheel)")
-        self._larger = add_button(self, row, "+", "Larger (Ctrl+wheel)")
+        self._whole = add_button(self, row, "Whole figure", "Fit the figure into the window")
+        self._legible = add_button(self, row, "Legible", "Enlarge until the smallest type is legible")
+        self._smaller = add_button(self, row, "−", "Zoom out (Ctrl+wheel)")
+        self._larger = add_button(self, row, "+", "Zoom in (Ctrl+wheel)")
         self._smaller.setAccessibleName("Smaller")
         self._larger.setAccessibleName("Larger")
-        self._shown_size = (0.0, 0.0)  # of the figure in mm; the height is known once it was drawn
+        self._shown_size = (0.0, 0.0)  # size of the figure in mm; the height is known after drawing
         self._type = 1.0
-        self._zoom = 0.0  # dots per inch that a person chose; 0: none
+        self._zoom = 0.0  # dots per inch chosen by the user, or 0
         self._fits = False
         self._whole.clicked.connect(self._show_whole)
         self._legible.clicked.connect(self._show_legible)
@@ -64,16 +64,16 @@ class FigurePreview(QWidget):
         self._area.turned.connect(self._turn)
 
     def set_style(self, style: Style) -> None:
-        """Say how the figure looks that is to be drawn."""
+        """Set the style of the next figure."""
         height = style.height_mm or self._shown_size[1]
         self._shown_size, self._type = (style.width_mm, height), style.scale
 
     def start(self) -> None:
-        """Begin with a figure that was not shown before."""
+        """Prepare for a new figure."""
         self._zoom, self._fits, self._shown_size = 0.0, False, (self._shown_size[0], 0.0)
 
     def dots(self) -> float:
-        """Return the dots per inch, of the screen's own size, in which the figure is wanted."""
+        """Return the dots per inch of the screen for drawing the figure."""
         width, height = self._shown_size
         room = self._area.maximumViewportSize()
         by_width = (room.width() - 2) * _MM_PER_INCH / max(width, 1.0)
@@ -89,7 +89,7 @@ class FigurePreview(QWidget):
         return min(max(wanted, _SMALLEST_DOTS), _LARGEST * legible)
 
     def show_picture(self, pixels: QPixmap, ratio: float) -> None:
-        """Show a drawn figure; `ratio` is that of its pixels to those of the screen's layout."""
+        """Show a drawn figure, which has `ratio` pixels per logical pixel."""
         pixels.setDevicePixelRatio(ratio)
         width, height = pixels.width() / ratio, pixels.height() / ratio
         dots = width * _MM_PER_INCH / max(self._shown_size[0], 1.0)
@@ -97,14 +97,14 @@ class FigurePreview(QWidget):
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(round(width), round(height))
         across, high = self._shown_size
-        said = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
-        self._scale.setText(said)
+        text = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
+        self._scale.setText(text)
         legible = _LEGIBLE / self._type
         self._smaller.setEnabled(dots > _SMALLEST_DOTS + 1)
         self._larger.setEnabled(dots < _LARGEST * legible - 1)
 
     def show_text(self, text: str) -> None:
-        """Say something in place of a picture."""
+        """Show a text instead of a picture."""
         self.picture.setMinimumSize(0, 0)
         self.picture.setText(text)
         self._scale.clear()
@@ -140,12 +140,12 @@ class FigurePreview(QWidget):
 
 
 class _Paper(QScrollArea):
-    """Scrolled by a drag, too; the wheel zooms with Ctrl.
+    """A scroll area that a drag scrolls too; the wheel with Ctrl zooms.
 
     Signals
     -------
     turned(int)
-        Steps that the wheel was turned with Ctrl, away from the person.
+        Steps of the wheel with Ctrl, positive away from the user.
     """
 
     turned = Signal(int)

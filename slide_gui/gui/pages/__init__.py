@@ -1,1 +1,1 @@
-"""Pages compose widgets and tie them to the workspace."""
+"""The pages of the window; each composes widgets and connects them to the workspace."""

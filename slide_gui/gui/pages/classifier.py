@@ -1,4 +1,4 @@
-"""The Classifier page: the widths as they are learned, then the test error, the confusion and the mistakes."""
+"""The Classifier page shows the widths during training, then test error, confusion matrix and misclassified rows."""
 
 from __future__ import annotations
 
@@ -42,30 +42,30 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassifierPage"]
 
-_CAPTION = 7  # letters of a name that stand whole below an image
-_LEAST_HEIGHT = 440  # below it plot and bars, matrix and images would lie on one another
+_CAPTION = 7  # longest name, in letters, that fits below an image
+_LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
 
 
 class ClassifierPage(Page):
-    """Trains the multi-width SVM on the layers set in the panel."""
+    """The page that trains the multi-width SVM on the layers set in the panel."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
+        super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", parent=parent)
         self._workspace, self._controller = workspace, controller
         self._steps = 0
         self._shown: RunResult | None = None
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
-        whole = LowScroll(_LEAST_HEIGHT, self)
-        self.column.addWidget(whole, 1)
-        body = flush(QHBoxLayout(whole.inner), 20)
+        scroll = LowScroll(_LEAST_HEIGHT, self)
+        self.column.addWidget(scroll, 1)
+        body = flush(QHBoxLayout(scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
-        self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
+        self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
+        self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
-        self.confusion.set_placeholder("The confusion matrix comes with the test error.")
-        self.gallery.set_placeholder("Misclassified samples come with the test error.")
+        self.confusion.set_placeholder("The confusion matrix appears after the test.")
+        self.gallery.set_placeholder("Misclassified samples appear after the test.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
@@ -79,7 +79,7 @@ class ClassifierPage(Page):
         filtered = nested(right, QHBoxLayout(), spacing=8)
         self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
-        self.show_all = add_button(self, filtered, "Show all", "Every misclassified image again", kind="small")
+        self.show_all = add_button(self, filtered, "Show all", "Show all misclassified images", kind="small")
         self.show_all.clicked.connect(self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
@@ -92,18 +92,18 @@ class ClassifierPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         self.train_button = add_button(
-            self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
+            self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain]
-        tip = "Widths learned (§5), the paper’s commented variant, or the raw input"
+        tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
         self._method = self._choice(row, "Method", tip, methods)
-        tip = "What is minimised over the widths σ_t and C by gradient descent"
+        tip = "Criterion that gradient descent minimises over the widths σ_t and C"
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
-        tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
+        tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
-        self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
+        self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the other boxes shrink first
         row.addStretch(1)
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
@@ -119,7 +119,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _choose_svm(self) -> None:
-        self._controller.svm = self.svm()  # for the curves too
+        self._controller.svm = self.svm()  # the error curves use it too
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
@@ -132,7 +132,7 @@ class ClassifierPage(Page):
             box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
     def svm(self) -> SvmParameters:
-        """Return the classifier as it is set."""
+        """Return the parameters of the classifier set by the controls."""
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -141,7 +141,7 @@ class ClassifierPage(Page):
 
     @Slot()
     def _data_came(self) -> None:
-        """Train where that was asked for while the data were still being opened."""
+        """Start the training that was requested while the data were still loading."""
         if self._waiting:
             self._waiting = False
             self._toggle()
@@ -157,7 +157,7 @@ class ClassifierPage(Page):
             self._controller.training.stop()
             return
         if self._waiting or self._workspace.is_opening:
-            self._waiting = not self._waiting  # then once they are open
+            self._waiting = not self._waiting  # training starts once the data are open
             self.refresh()
             return
         spec = self._controller.spec_of(self.svm(), self._method.currentData())
@@ -189,21 +189,21 @@ class ClassifierPage(Page):
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
-            return "The result shown is of other data; open those to export it."
-        return "There is no result; press Train, or load a run."
+            return "The result belongs to other data; open those data to export it."
+        return "There is no result yet. Press Train, or load a run."
 
     def tables(self) -> tuple[NumberTable, ...]:
         result, tables = self._controller.result, []
         if result is not None:
             names, counts = self._names(result), result.confusion.tolist()
-            heads = tuple(f"taken for {name}" for name in names)
+            heads = tuple(f"predicted as {name}" for name in names)
             rows = [(name,) for name in names]
             tables.append(NumberTable("Confusion matrix", ("class",), rows, heads, counts))
         shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
         if shares:
             cells = [(100 * each.share, each.sigma) for each in shares]
             layers = [(str(each.layer),) for each in shares]
-            title, heads = "Share of each layer in the kernel", ("share %", "σ")
+            title, heads = "Per cent of the kernel by layer", ("per cent", "σ")
             tables.append(NumberTable(title, ("layer",), layers, heads, cells))
         if steps:
             places = [(str(step.start + 1), str(step.iteration)) for step in steps]
@@ -213,19 +213,19 @@ class ClassifierPage(Page):
             tables.append(NumberTable(self.criterion.name(), keys, places, heads, course))
         if images:
             rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
-            tables.append(NumberTable("Misclassified, as shown", ("test row",), rows, ("what",), notes))
+            tables.append(NumberTable("Misclassified rows, as shown", ("test row",), rows, ("prediction",), notes))
         return tuple(tables)
 
-    # What is shown ---------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the controller holds now."""
+        """Show the controller's current state."""
         controller = self._controller
         if not self.isVisible():
             return
         self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
-        problem = "Training starts as soon as the data are open." if self._waiting else controller.why_not()
+        problem = "Training starts when the data are open." if self._waiting else controller.why_not()
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         if problem:
             self.details.setText(problem)
@@ -236,11 +236,11 @@ class ClassifierPage(Page):
         else:
             self.rate.setText("")
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
-            self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+            self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
             self._clear()
 
     def _clear(self) -> None:
-        """Show no result."""
+        """Remove the result from the page."""
         self._shown = None
         self.criterion.set_steps([])
         self.criterion.set_stale(False)
@@ -251,9 +251,9 @@ class ClassifierPage(Page):
         self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:
-        if self._shown is not None:  # a result before
+        if self._shown is not None:  # an earlier result
             self._clear()
-        self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
+        self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
         if seen.history and not self._steps:
             self.criterion.set_name(_criterion_title(self._asked()))
         self._set_history(seen.history)
@@ -274,7 +274,7 @@ class ClassifierPage(Page):
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
     def _asked(self) -> str:
-        """Return the criterion that a training learns by, "auto" resolved."""
+        """Return the criterion that learns the widths, with "auto" resolved."""
         spec, dataset = self._controller.spec, self._workspace.dataset
         assert spec is not None
         assert dataset is not None
@@ -311,10 +311,10 @@ class ClassifierPage(Page):
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
         if self._is_of_other_data(result):
-            parts[1] = f"of {result.dataset} at {at}, not of the data that are open"
+            parts[1] = f"of {result.dataset} at {at}, not of the open data set"
         if not result.is_current:
             version = result.numerics
-            parts.append(f"by version {version} of the numbers, not this program’s")
+            parts.append(f"of results version {version}, not of this program’s version")
         parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
@@ -332,47 +332,46 @@ class ClassifierPage(Page):
         self._show_gallery(result, self.confusion.chosen, stale)
 
     def _judged(self, result: RunResult) -> str:
-        """Say on which rows the errors are, and of which folds."""
+        """Return the kind of error, the number of rows and, for cross-validation, the folds."""
         images, held_out = self._are_images(), result.spec.held_out
-        whole = self._controller.folds_rate
-        if whole is None:
+        over_folds = self._controller.folds_rate
+        if over_folds is None:
             n = count(result.n_test)
             if result.spec.evaluate == "validation":
-                judged = f"validation error on {n} rows with its 95 % interval"
+                judged = f"validation error on {n} rows with its 95 % confidence interval"
             elif images:
-                judged = f"test error on {n} images with its 95 % interval"
+                judged = f"test error on {n} images with its 95 % confidence interval"
             else:
-                judged = f"test error on {n} rows with its 95 % interval"
+                judged = f"test error on {n} rows with its 95 % confidence interval"
             return judged if held_out is None else f"{judged} · {held_out}"
-        n = count(whole.n)
+        n = count(over_folds.n)
         judged = (
-            f"test error over all folds, {n} images each judged once"
+            f"test error over all folds, {n} images tested once each"
             if images
-            else f"test error over all folds, {n} rows each judged once"
+            else f"test error over all folds, {n} rows tested once each"
         )
         if held_out is None:
             return judged
         return f"{judged} · {f'below: {held_out}, {result.rate}'}"
 
     def _are_images(self) -> bool:
-        """Whether rows are images, as far as is known."""
         dataset = self._workspace.dataset
         return dataset is None or dataset.image_shape is not None
 
     def _elsewhere(self, result: RunResult) -> str:
-        """Say why another stored run of the same noise and depth has another error; nothing where none has."""
+        """Return why another stored run with the same noise level and depth has another error, or ""."""
         other = self._controller.other_error(result.spec, result.error)
         setting = None if other is None else Setting.from_text(other.setting)
         if other is None or setting is None:
             return ""
         why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
-        whys = [why or "made in the same way"]
+        whys = [why or "the same settings"]
         if (other.split, other.seed) != (result.spec.split, result.spec.seed):
             whys.append("another split or seed")
         return f"another run here has {other.rate.value} %: {', '.join(whys)}"
 
     def _is_stale(self, result: RunResult) -> bool:
-        """Whether the data that are open, or the layers set in the panel, are not those of the result."""
+        """True if the result belongs to other data or other layers than the current ones."""
         if self._is_of_other_data(result):
             return True
         now = panel_parameters(self._workspace.state.parameters)
@@ -389,7 +388,7 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        """Show the images of one cell; of the one that is shown, or one without mistakes, all again."""
+        """Show the images of one cell of the confusion matrix, or all if it is shown already or has no errors."""
         chosen = None if cell[0] == cell[1] or cell == self.confusion.chosen else cell
         self.confusion.set_chosen(chosen)
         if self._controller.result is not None:
@@ -404,19 +403,19 @@ class ClassifierPage(Page):
         images = self._are_images()
         mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
         if words:
-            said = f"{count(shown)} of {mistakes}: {words}"
+            text = f"{count(shown)} of {mistakes}: {words}"
         else:
-            said = mistakes if total else ""
-        self.filter.setText(said)
+            text = mistakes if total else ""
+        self.filter.setText(text)
         self.show_all.setVisible(bool(words))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
             self.gallery.set_placeholder(
-                "The mistakes of a validation error are not shown."
+                "The page does not list errors on validation rows."
                 if result.spec.evaluate == "validation"
-                else "Misclassified samples come with the test error."
+                else "Misclassified samples appear after the test."
             )
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
@@ -434,15 +433,15 @@ class ClassifierPage(Page):
             pixels = dataset.test[row]
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
             was = names[true] if true >= 0 else "?"
-            said = names[int(predicted)]
-            caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {short[int(predicted)]}"
-            note = f"test image {count(int(row) + 1)}: {was}, taken for {said}"
+            predicted_name = names[int(predicted)]
+            caption = f"{was} → {predicted_name}" if len(was + predicted_name) <= 4 else f"→ {short[int(predicted)]}"
+            note = f"test image {count(int(row) + 1)}: {was}, predicted as {predicted_name}"
             items.append(Thumbnail(int(row), shaped, caption, note))
         if not len(result.misclassified):
             rows = counted(len(dataset.test), "test row")
-            self.gallery.set_placeholder(f"None of the {rows} is misclassified.")
+            self.gallery.set_placeholder(f"All {rows} are classified correctly.")
         self.gallery.set_images(items, stale)
-        words = "" if cell is None else f"{names[cell[0]]}, taken for {names[cell[1]]}"
+        words = "" if cell is None else f"{names[cell[0]]}, predicted as {names[cell[1]]}"
         self._show_filter(len(items), len(result.misclassified), words)
 
 
@@ -450,9 +449,9 @@ _BAR_HEIGHT = 32
 
 
 def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return a picture of features that are none: a bar each, from its least to its largest training value."""
+    """Draw features that are not pixels as bars, each scaled to the range of its training values."""
     share = (values - low) / np.where(high > low, high - low, 1)
-    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # a bar of the least value is one line high
+    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # the lowest bar keeps one line
     bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
     return np.repeat(bars, max(1, _BAR_HEIGHT // len(values)), axis=1)
 
@@ -472,7 +471,7 @@ def _criterion_title(criterion: str) -> str:
 
 
 def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
-    """Return what a run is doing, and how much of it is done where that is counted."""
+    """Return the current step of a run with its progress if that is known."""
     solver, depth = seen.training, 0 if spec is None else spec.stack.depth
     if seen.phase == "fit":
         done = 0 if seen.stack is None else len(seen.stack.layers)

@@ -1,4 +1,4 @@
-"""The Error curves page: test error against noise and depth, points appearing as they are computed."""
+"""The Error curves page plots the error against noise level and depth while runs are computed."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvesPage"]
 
-_REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
-_NEAR = 0.004  # noises closer than this are the same point
+_REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
+_NEAR = 0.004  # noise levels closer than this count as equal
 
 
 class CurvesPage(Page):
-    """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
+    """The page that plots stored runs, running points of a sweep, and an estimate at the sliders."""
 
     def __init__(
         self,
@@ -88,22 +88,20 @@ class CurvesPage(Page):
         controller.result_changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        tip = "Learn and judge at every noise and depth asked for; goes on where it was, also after a crash"
+        tip = "Train and evaluate at every noise level and depth; an interrupted sweep resumes where it stopped"
         self._buttons = StartPause(("Sweep…", "Stop"), tip, "sweep", self)
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
         self.shown = QComboBox(self)
-        name_box(self.shown, "What is shown")
-        self.shown.setToolTip(
-            "Runs that were made in the same way are points of the same curves; which of them to show"
-        )
+        name_box(self.shown, "Curves shown")
+        self.shown.setToolTip("Select the settings whose runs are plotted")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.setMinimumContentsLength(20)
         self.shown.activated.connect(self._choose_shown)
         row.addWidget(self._buttons)
         row.addWidget(self.shown)
-        tip = "Train at the noise and depth that are set, with median widths, and judge"
+        tip = "Train at the current noise level and depth with median widths, then evaluate"
         self.estimate_button = add_button(self, row, "Estimate this point", tip)
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
@@ -115,19 +113,19 @@ class CurvesPage(Page):
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.sentence.setAccessibleName("What came out on these data")
-        self.bundle_button.setToolTip("The figure, its numbers, the command and the script that make them again")
+        self.sentence.setAccessibleName("Result on these data")
+        self.bundle_button.setToolTip("Export the figure, its numbers, and the command and script that reproduce them")
         self.bundle_button.clicked.connect(self.export_requested)
         self._trial.addWidget(self.sentence, 1)
         self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
         self.column.addWidget(self.course)
 
-    # What is asked ---------------------------------------------------------------------------------------------
+    # Settings ---------------------------------------------------------------------------------------------------
 
     def setting(self) -> Setting | None:
-        """Return how the runs were made whose errors are shown; None without labelled data.
+        """Return the settings of the runs whose errors are plotted; None without labelled data.
 
-        That is what a person chose, else what is asked of the sweep, else what most runs have.
+        Your selection comes first, then the settings of the sweep, then those of most runs.
         """
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
@@ -141,7 +139,7 @@ class CurvesPage(Page):
         return asked
 
     def _settings(self) -> list[Setting]:
-        """Return the settings of the runs on the data that are open, those that others cover left out."""
+        """Return the settings of all runs on the open data set without those that others include."""
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
         cold = [each for each in settings if each.spec.stack.depth]
@@ -165,14 +163,14 @@ class CurvesPage(Page):
 
     @Slot()
     def _tried(self) -> None:
-        """Show the points that a trial compared."""
+        """Plot the points that a trial compared."""
         if isinstance(self._controller.trial.latest, Trial):
             self._chosen = Setting.of(self._controller.trial.latest.sweep.points()[-1].spec).text
 
     def _show_trial(self) -> None:
         trial, running = self._controller.trial.latest, self._controller.trial.running
         shown = isinstance(trial, Trial)
-        doing = str(trial) if isinstance(trial, Stage) else "beginning"
+        doing = str(trial) if isinstance(trial, Stage) else "starting"
         trying = f"Trying these data: {doing}…" if running else ""
         self.sentence.setText(trial.sentence if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
@@ -186,7 +184,7 @@ class CurvesPage(Page):
             return
         dataset, usual = self._workspace.dataset, self._controller.asked or self._controller.usual_sweep()
         if dataset is None or usual is None:
-            self._controller.start_sweep()  # says why not
+            self._controller.start_sweep()  # reports why it cannot start
             return
         if self._dialog is None:
             from slide_gui.gui.pages.sweep_dialog import SweepDialog
@@ -224,7 +222,7 @@ class CurvesPage(Page):
 
     @Slot()
     def _estimate(self) -> None:
-        """Compute the point under the sliders, unless it is there already or the sweep is at work."""
+        """Compute the point at the sliders unless it is known or a sweep is running."""
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
         if setting is None or not bases or self._controller.sweep.running or not self.isVisible():
             return
@@ -272,11 +270,11 @@ class CurvesPage(Page):
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
             tried = partial(_trial, trial, dataset, source)
-            options.insert(0, ExportOption("try", "what was tried on these data", tried))
+            options.insert(0, ExportOption("try", "the trial on these data", tried))
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
-        return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
+        return self._controller.why_not() or "There is no finished point. Press Sweep, or train on the Classifier page."
 
     def tables(self) -> tuple[NumberTable, ...]:
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
@@ -295,17 +293,17 @@ class CurvesPage(Page):
         grid = [[at.get((noise, depth), "") for noise in noises] for depth in depths]
         down = [(str(depth),) for depth in depths]
         tables = (
-            NumberTable("Error with its 95 % interval", ("noise", "depth"), names, heads, cells),
-            NumberTable("Error in %, by noise and depth", ("depth",), down, across, grid),
+            NumberTable("Error with 95 % confidence interval", ("noise", "depth"), names, heads, cells),
+            NumberTable("Error in % by noise and depth", ("depth",), down, across, grid),
         )
         marks = self._marks() if self._part() == "test" else []
         places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
-        keys = ("what", "noise")
+        keys = ("quantity", "noise")
         read = NumberTable("Published errors", keys, places, ("error %",), values)
         shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
         return (*shown, read) if marks else shown
 
-    # What is shown ---------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------
 
     @Slot()
     def _refresh_soon(self) -> None:
@@ -315,13 +313,13 @@ class CurvesPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the controller holds now."""
+        """Show the controller's current state."""
         if not self.isVisible():
             return
         setting = self.setting()
         if setting != self._setting:
             self._setting = setting
-            self._controller.drop_estimate()  # it was of another error
+            self._controller.drop_estimate()  # it belongs to another kind of error
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -331,7 +329,7 @@ class CurvesPage(Page):
             view.set_part(part)
             view.set_points(points)
             view.set_placeholder(
-                self._controller.why_not() or "No point yet: press Sweep, or let the noise slider rest."
+                self._controller.why_not() or "No points yet. Press Sweep, or set the noise slider and wait."
             )
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
@@ -354,12 +352,12 @@ class CurvesPage(Page):
         self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
 
     def _part(self) -> str:
-        """Return on which rows the errors shown are."""
+        """Return which rows the plotted errors are counted on."""
         setting = self.setting()
         return "test" if setting is None else setting.spec.evaluate
 
     def points(self) -> list[ErrorPoint]:
-        """Return the points shown: stored, running, and estimated."""
+        """Return the points to plot: stored, running and estimated."""
         setting, controller = self.setting(), self._controller
         if setting is None:
             return []
@@ -384,7 +382,7 @@ class CurvesPage(Page):
         return known_answers(setting, self._controller.bases(), self._controller.library.runs, done)
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
-        """Return what is chosen on validation among all points there are; nothing while the sweep goes on."""
+        """Return the points selected on validation rows, or none while the sweep is running."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
         if self._controller.sweep.running:
             return ()
@@ -397,7 +395,7 @@ class CurvesPage(Page):
         return self._places[1]
 
     def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
-        """Return a point: the mean of its splits and seeds; of data dealt into folds the error on all rows judged."""
+        """Return a point as the mean of its splits and seeds, or as the error over all folds."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
         fingerprint = "" if dataset is None else dataset.fingerprint
@@ -410,7 +408,7 @@ class CurvesPage(Page):
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"mean of {len(draws)} splits and seeds, 95 % interval over {rate.covers} · {note}"
+            note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {rate.covers} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
         validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)
@@ -429,7 +427,7 @@ class CurvesPage(Page):
         return marks
 
     def _show_course(self, points: list[ErrorPoint], setting: Setting | None) -> None:
-        """Say how far the sweep is, what is chosen, what chose the widths, and what another page says otherwise."""
+        """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
@@ -437,41 +435,37 @@ class CurvesPage(Page):
         parts = [_decided(points), _rows(points, self._part())]
         parts += [self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
-            parts.insert(0, "looking for what is there already…")
+            parts.insert(0, "looking for stored points…")
         elif running and sweep is not None:
             held = "paused" if controller.sweep.paused else ""
-            last = "testing what was chosen" if sweep.chosen else ""
+            last = "testing the selected point" if sweep.chosen else ""
             parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
         elif controller.estimate.running:
-            parts.insert(0, "estimating the point under the sliders…")
+            parts.insert(0, "estimating the point at the sliders…")
         self.course.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
-        """Say what is chosen on validation and what it has on the test part, or why nothing is chosen."""
+        """Return the point selected on validation rows with its test error, or why none is selected."""
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
-            return "nothing is chosen: every row was trained on, and the least test error is no choice"
+            return "no point is selected: every row was used for training, and test errors must not select a point"
         chosen = chosen_of(shown)
         if not chosen:
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         rate = self._final_rate()
         best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
-        return (
-            best
-            if rate is None
-            else f"{best}, trained again on all rows: test error {rate} on {counted(rate.n, 'row')}"
-        )
+        return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
 
     def _final_rate(self) -> ErrorRate | None:
-        """Return the test error of what was chosen, trained again on the whole training part, where it is known."""
+        """Return the test error of the selected point after retraining on all training rows, or None."""
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         rates = [stored[key] for key in self._finals if key in stored]
         return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
 
     def _elsewhere(self, points: list[ErrorPoint], setting: Setting | None) -> str:
-        """Say why the Classifier page shows another error of a model that stands here."""
+        """Return why the Classifier page reports another error for a plotted model, or ""."""
         result = self._controller.result
         if result is None or setting is None or result.spec.method != setting.spec.method:
             return ""
@@ -484,8 +478,8 @@ class CurvesPage(Page):
             return ""
         why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
         place = place_name(stack.noise, stack.depth)
-        said = f"the Classifier page has {rate.value} % at {place}"
-        return f"{said}: {why}" if why else said
+        text = f"the Classifier page shows {rate.value} % at {place}"
+        return f"{text}: {why}" if why else text
 
 
 def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:
@@ -495,9 +489,9 @@ def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progre
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:
-    """Return on which rows the errors are; an estimate may be on fewer than the points of the curves."""
+    """Return the numbers of rows behind the curves, the running point and the estimate."""
     texts = []
-    for state, name in (("done", "curves"), ("running", "point under way"), ("refining", "estimate")):
+    for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate")):
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
@@ -507,7 +501,7 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
-    """Return what chose the widths of all points, the most frequent first, each with how many it chose."""
+    """Return the criteria that learned the widths with their numbers of points, most frequent first."""
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
@@ -515,14 +509,14 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
-    """Return the point that a sweep is at."""
+    """Return the point that a sweep is computing."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
     rate = None if estimate is None or estimate.done == 0 else estimate.rate
     return ErrorPoint(noise, depth, rate, "", "running")
 
 
 def _estimated(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
-    """Return the point under the sliders, which is not learned like the others."""
+    """Return the estimate at the sliders, whose widths are not learned."""
     point = _running(noise, depth, seen, part)
-    note = "live estimate: median widths, or those of the nearest run"
+    note = "live estimate with median widths or those of the nearest run"
     return replace(point, state="refining", note=note) if point.is_known else point

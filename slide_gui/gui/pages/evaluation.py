@@ -1,4 +1,4 @@
-"""The Benchmark page: what is asked of the evaluation, and the paper’s two tables, filling in as runs finish."""
+"""The Benchmark page with the controls of the evaluation and the paper’s two tables."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ from slide_gui.progress import Progress
 __all__ = ["EvaluationPage"]
 
 
-_MOST_SPLITS = 50  # as many as the paper has
+_MOST_SPLITS = 50  # the largest number in the paper
 
 
 class EvaluationControls(QWidget):
-    """One row of controls over the controller of the benchmark.
+    """One row of controls of the benchmark.
 
     Signals
     -------
     changed()
-        A person asked for something else.
+        The user changed the requested evaluation.
     """
 
     changed = Signal()
@@ -59,7 +59,7 @@ class EvaluationControls(QWidget):
         super().__init__(parent)
         self._controller = controller
         row = flush(QHBoxLayout(self))
-        tip = "Run what is chosen and not done yet; finished runs are kept, also after a crash"
+        tip = "Compute the missing runs of the selection; finished runs stay stored, even after a crash"
         self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
@@ -70,8 +70,8 @@ class EvaluationControls(QWidget):
         for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 "
-            "test rows, few candidates, about a minute; not the paper’s figures"
+            "Full: all rows and all candidates of the protocol, which takes hours. Quick: 600 training and "
+            "2\u202f000 test rows with few candidates, about a minute; not comparable with the paper’s results"
         )
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
@@ -81,16 +81,16 @@ class EvaluationControls(QWidget):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and "
-            "Rectangles-Images, 1 on MNIST). The paper has 50, 10, 10 and 1"
+            "80/20 splits of each data set. 0 stands for the protocol’s number (10 on Rectangles, 3 on Convex and "
+            "Rectangles-Images, 1 on MNIST); the paper has 50, 10, 10 and 1"
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
-        tip = "Which data sets are run; the others show what is in the store"
+        tip = "Data sets to run; the others show stored results"
         self.data_sets = _Several("Data sets", tip, data, self)
-        tip = "Which methods are run; the others show what is in the store"
+        tip = "Methods to run; the others show stored results"
         self.methods = _Several("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
@@ -114,7 +114,7 @@ class EvaluationControls(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the controller is asked, and what can be done now."""
+        """Show the requested evaluation and enable the actions that are possible."""
         controller, choice = self._controller, self._controller.choice
         self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
         controls = (self._extent, self._splits, self.data_sets, self.methods)
@@ -130,10 +130,10 @@ class EvaluationControls(QWidget):
 
 
 class _Several(QPushButton):
-    """A button with a menu of check boxes, which stays open while they are ticked."""
+    """A button with a menu of check boxes that stays open while they are ticked."""
 
     ticked = Signal()
-    """A person ticked a box, or took a tick away."""
+    """The user ticked or cleared a box."""
 
     def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
@@ -154,11 +154,11 @@ class _Several(QPushButton):
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the keys that are ticked."""
+        """Return the keys of the ticked boxes."""
         return tuple(key for key, box in self.boxes.items() if box.isChecked())
 
     def choose(self, keys: tuple[str, ...]) -> None:
-        """Tick these."""
+        """Tick the boxes of these keys and clear the others."""
         for key, box in self.boxes.items():
             box.blockSignals(True)
             box.setChecked(key in keys)
@@ -169,14 +169,14 @@ class _Several(QPushButton):
 
 
 _NOTES = (
-    "In brackets: 95 % interval given the training set, over test rows and splits (one split: rows). Marks: p < 0.05 "
-    "after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
+    "In brackets: 95 % confidence interval given the training set, over test rows and splits (one split: rows). "
+    "Marks: p < 0.05 after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
 )
-_QUICK = "quick: 600 training rows, not the paper’s figures"
+_QUICK = "quick: 600 training rows, not comparable with the paper"
 
 
 class EvaluationPage(Page):
-    """Both tables, and what is asked of them."""
+    """The page with both tables and the controls of the evaluation."""
 
     def __init__(
         self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
@@ -185,7 +185,7 @@ class EvaluationPage(Page):
         self._controller = controller
         self._subtitles = [view.about for view in views]
         self.tabs.idClicked.connect(self._show_view)
-        export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
         self.controls.changed.connect(self.chosen)
@@ -212,7 +212,7 @@ class EvaluationPage(Page):
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
-        self._bar.setAccessibleName("Share of the runs done")
+        self._bar.setAccessibleName("Progress of the runs")
         self.course = label("", self)
         row.addStrut(16)
         row.addWidget(self._bar)
@@ -228,15 +228,16 @@ class EvaluationPage(Page):
             view,
             row,
             "Time the tutorial’s SdA",
-            "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
+            "Measure one short epoch of 3 × 1000 units on each selected data set and scale it to the full recipe",
         )
         self._time.clicked.connect(self._controller.time_tutorial)
         note = label(
             (
-                "Fit of the representation and features of the training rows; no classifier, no choice "
-                "of parameters. SLIDE and SdA as chosen are measured whole, by the runs of the "
-                "benchmark; the tutorial’s recipe (3 × 1000 units, 15 epochs a layer) is extrapolated "
-                "from one short epoch, not measured whole."
+                "Time to fit the representation and to compute the features of the training rows, without a "
+                "classifier or parameter selection. The benchmark’s runs measure selected SLIDE and SdA "
+                "models completely. The time "
+                "of the tutorial’s recipe (3 × 1000 units, 15 epochs per layer) is extrapolated "
+                "from one short epoch."
             ),
             view,
             wraps=True,
@@ -244,7 +245,7 @@ class EvaluationPage(Page):
         row.addWidget(note, 1)
         return view
 
-    # What is asked ---------------------------------------------------------------------------------------------
+    # Requests ---------------------------------------------------------------------------------------------------
 
     def choices(self) -> dict[str, str]:
         choice = self._controller.choice
@@ -318,7 +319,7 @@ class EvaluationPage(Page):
         return tuple(options if self._views.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
-        return "No cell has a result yet; press Start."
+        return "No cell has a result yet. Press Start."
 
     def tables(self) -> tuple[NumberTable, ...]:
         if not self.export_options():
@@ -326,11 +327,11 @@ class EvaluationPage(Page):
         shown = self.errors if self._views.currentIndex() == 0 else self.running_times
         return (NumberTable.of_text(shown.accessibleName(), shown.text()),)
 
-    # What is shown ---------------------------------------------------------------------------------------------
+    # Display ----------------------------------------------------------------------------------------------------
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the controller holds now."""
+        """Show the controller's current state."""
         if not self.isVisible():
             return
         controller, state = self._controller, self._controller.state()
@@ -349,12 +350,12 @@ class EvaluationPage(Page):
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
-            said = [f"{live.done} of {live.total} runs"]
+            texts = [f"{live.done} of {live.total} runs"]
             if controller.runs.paused:
-                said.append("paused")
+                texts.append("paused")
             if live.faults:
-                said.append(f"{len(live.faults)} damaged runs made again")
-            self.course.setText(" · ".join(said))
+                texts.append(f"{len(live.faults)} damaged runs were recomputed")
+            self.course.setText(" · ".join(texts))
         elif controller.runs.running:
             self._bar.setValue(0)
             self.course.setText("opening the data…")
@@ -371,10 +372,10 @@ class EvaluationPage(Page):
 
 def _done(done: int, asked: int) -> str:
     if done == asked:
-        return f"all {asked} splits are done"
+        return f"all {asked} splits are finished"
     if not done:
-        return f"{done} of {asked} splits are done"
-    return f"{done} of {asked} splits are done: Start goes on where it was"
+        return f"{done} of {asked} splits are finished"
+    return f"{done} of {asked} splits are finished; Start resumes"
 
 
 def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:

@@ -1,4 +1,4 @@
-"""What each cell of the paper’s two tables says on the Benchmark page, from what is known and what is running."""
+"""Texts of the cells in the two tables of the Benchmark page, from stored results and running jobs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PHASES = {
     "fit": "fitting",
     "learn": "learning",
     "train": "training",
-    "validation": "judging",
-    "test": "judging",
+    "validation": "validating",
+    "test": "testing",
 }
 
 
 def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
-    """Return a column's head for every data set of the table."""
+    """Return the column heading of each data set."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
@@ -37,7 +37,7 @@ def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evalu
             note = "no runs yet"
         else:
             note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
-        tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
+        tip = f"{known.title}: training / test rows\nClick to sort the methods by this data set"
         heads.append(EvaluationHead(known.title, note, tip))
     return tuple(heads)
 
@@ -45,16 +45,16 @@ def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evalu
 def error_rows(
     state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
 ) -> tuple[EvaluationRow, ...]:
-    """Return a row for every method in the paper's order, then those that others published.
+    """Return a row for each method in the paper's order, followed by published results of others.
 
     Parameters
     ----------
     state : EvaluationState
-        Of the whole table.
+        State of the table.
     choice : EvaluationChoice
-        What is asked.
+        Requested evaluation.
     running, paused : bool
-        Whether it is being worked on, or held.
+        State of the evaluation.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
     infos = {info.key: info for info in state.data}
@@ -107,7 +107,7 @@ def _said(
         note = counted(cell.asked, "split")
     else:
         done = f"{len(cell.answers)} of {cell.asked} splits"
-        why = "not asked" if not asked else "waiting" if running else ""
+        why = "not selected" if not asked else "waiting" if running else ""
         note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
     rate, other, main, rank = cell.rate, state.comparison(cell), "", None
     stands = standing(state, cell)
@@ -121,10 +121,10 @@ def _said(
 
 
 def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
-    """Return what the first of the running splits is at, and the share of them that is done."""
-    (said, _), *_ = each = [_doing(state, course, paused) for course in courses]
+    """Return the step of the first running split and the fraction of it that is done."""
+    (text, _), *_ = each = [_doing(state, course, paused) for course in courses]
     where = f"split {courses[0].split + 1} of {asked}" if asked > 1 else ""
-    return ": ".join(filter(None, (where, said))), sum(fraction for _, fraction in each)
+    return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in each)
 
 
 def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
@@ -132,7 +132,7 @@ def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, f
     if paused:
         return "paused", 0.0
     if of > 1:
-        return f"choosing {done} / {of}", done / (of + 1)
+        return f"selecting {done} / {of}", done / (of + 1)
     live = state.live
     if live is None:
         return "running", 0.0
@@ -158,25 +158,25 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if rate is None:
         lines.append(f"No result: {note}")
     elif rate.n_splits > 1:
-        over = f"95 % interval over {rate.covers}"
+        over = f"95 % confidence interval over {rate.covers}"
         lines.append(f"{rate}; mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows; {over}")
     else:
         lines.append(f"{rate}; {f'one split, n = {count(rate.n)} test rows'}")
     if cell.chosen:
-        lines.append(f"Chosen on validation: {cell.chosen}")
+        lines.append(f"Selected on validation: {cell.chosen}")
     if other is not None:
-        said = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
+        texts = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
-            said.append(f"{here} rows only here wrong, {there} only there")
+            texts.append(f"{here} rows misclassified only here, {there} only there")
         if other.low is not None and other.high is not None:
             ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
-            said.insert(0, f"difference {100 * other.difference:.2f} ({ends}) points")
-        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(said)}")
+            texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
+        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(texts)}")
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:
-        lines.append("Click or Enter: its runs on the Runs page")
+        lines.append("Click or Enter opens its runs on the Runs page")
     return "\n".join(lines)
 
 
@@ -189,7 +189,7 @@ def _probability(p: float) -> str:
 
 
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
-    """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
+    """Return a row for each data set of the table; data sets without a measurement have the paper's times only."""
     known = {row.data.key: row for row in rows}
     all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
@@ -199,7 +199,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 
 def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
-    """Return a column's head for every data set that was timed."""
+    """Return the column heading of each data set with measured times."""
     return tuple(
         EvaluationHead(
             row.data.title,
@@ -211,19 +211,19 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of the table of running times: measured here, and beside it the paper's."""
+    """Return the rows of running times, with the paper's times after those measured here."""
     gpu = "on a GPU in the paper"
     return (
         _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
         _time_row(
-            "SdA, as chosen",
+            "SdA, as selected",
             gpu,
             [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
             tips=[r.sda_chosen for r in rows],
         ),
         _time_row(
             "Speed-up",
-            "over SdA as chosen",
+            "over SdA, as selected",
             [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
         ),
         _time_row(
@@ -260,7 +260,7 @@ def _paper(text: str) -> str:
 
 
 def _short(chosen: str) -> str:
-    """Return the units and noise of what was chosen, which is all there is room for."""
+    """Return the number of units and the noise level of the selected candidate, which fit the cell."""
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(sizes) > 1 and len(set(sizes)) == 1:

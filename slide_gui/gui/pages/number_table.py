@@ -1,4 +1,4 @@
-"""The numbers that a view shows, as a table with a name for every row and column."""
+"""Tables of the numbers that a view draws, with names for rows and columns."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Cells = Sequence[Sequence[object]] | NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class NumberTable:
-    """What is shown elsewhere as a picture.
+    """The numbers of a picture as a table.
 
     Attributes
     ----------
     title : str
-        What the numbers are.
+        Name of the quantity.
     keys : tuple of str
-        What it is that names a row, e.g. ("noise", "depth").
+        Names of the columns that identify a row, such as ("noise", "depth").
     names : sequence of tuple of str
-        Of each row, one text a key.
+        Name of each row, with one text per key.
     heads : tuple of str
-        Of the columns, after the keys.
+        Headings of the columns after the keys.
     cells : sequence of rows, or ndarray of shape (rows, columns)
-        Numbers, texts, or None where there is nothing.
+        Numbers or texts; None for an empty cell.
     """
 
     title: str
@@ -41,33 +41,33 @@ class NumberTable:
 
     @classmethod
     def of_text(cls, title: str, text: str, keys: int = 1) -> NumberTable:
-        """Return what is written as lines separated by tabs, the first with titles; the first `keys` name a row."""
+        """Return a table from tab-separated lines, whose first line has titles; the first `keys` columns name a row."""
         heads, *lines = [tuple(line.split("\t")) for line in text.split("\n")]
-        lines = [(*line, *[""] * (len(heads) - len(line))) for line in lines]  # some end early
+        lines = [(*line, *[""] * (len(heads) - len(line))) for line in lines]  # short lines get empty cells
         names = [line[:keys] for line in lines]
         return cls(title, heads[:keys], names, heads[keys:], [line[keys:] for line in lines])
 
     def shown(self, row: int, column: int) -> str:
-        """Return a cell to be read: four digits of a number, a dash for what is none."""
+        """Return the text of a cell for display: numbers with four digits, a dash for an empty cell."""
         value = self.cells[row][column]
         if isinstance(value, float | np.floating):
             return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
         return "" if value is None else str(value)
 
     def exact(self, row: int, column: int) -> str:
-        """Return a cell to be read back: every digit of a number, nothing for what is none."""
+        """Return the text of a cell without loss: numbers with all digits, "" for an empty cell."""
         value = self.cells[row][column]
         if isinstance(value, float | np.floating):
             return repr(value.item() if isinstance(value, np.floating) else value) if math.isfinite(value) else ""
         return "" if value is None else str(value)
 
     def row_name(self, row: int) -> str:
-        """Return in words which row it is; a text says what it is itself, a number by its key."""
+        """Return the name of a row in words; a number is preceded by its key."""
         texts = zip(self.keys, self.names[row], strict=True)
         return ", ".join(f"{key} {text}" if text[:1].isdecimal() else text for key, text in texts)
 
     def text(self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> str:
-        """Return it separated by tabs, with a line of titles, or only some of its rows and columns."""
+        """Return selected or all rows and columns as tab-separated text with a line of titles."""
         rows = range(len(self.names)) if rows is None else rows
         columns = range(len(self.heads)) if columns is None else columns
         lines = [(*self.keys, *(self.heads[k] for k in columns))]

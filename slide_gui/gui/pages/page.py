@@ -1,4 +1,4 @@
-"""What a page is: a title with tabs and buttons, what it exports, and where it leads."""
+"""The base class of pages: a heading with tabs and buttons, exports, and links to other pages."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class PageView:
     Attributes
     ----------
     text, tip : str
-        Of its button; the text also stands in the palette.
+        Text and tooltip of its button; the palette lists the text too.
     about : str
-        What the view shows, beside the page's title; empty where the page says that itself.
+        Description of the view after the page's title; empty if the page sets it.
     """
 
     text: str
@@ -34,27 +34,27 @@ class PageView:
 
 
 class Page(QWidget):
-    """A page of the window: its head, and below it what is added to `column`.
+    """A page of the window with a heading and the layout `column` below it.
 
     Parameters
     ----------
     title, subtitle : str
-        What it is, and what it shows now; `subtitle` holds the latter's label.
+        Name of the page, and a description in the label `subtitle`.
     views : sequence of PageView
-        The first one is chosen; `tabs` holds their buttons.
+        Views with buttons in `tabs`; the first one is shown.
     right : int
         Margin in pixels.
 
     Signals
     -------
     export_requested()
-        What it shows is to be exported.
+        The user asks to export the page.
     page_requested(str, object)
-        Name of another page, and what that is to show by its `show_item`.
+        Open the named page and pass the object to its `show_item`.
     chosen()
-        What `choices` returns changed, or may have.
+        The result of `choices` may have changed.
     numbers_changed()
-        What `tables` returns changed, or may have.
+        The result of `tables` may have changed.
     """
 
     export_requested = Signal()
@@ -76,7 +76,7 @@ class Page(QWidget):
         self.subtitle, self.tabs = ElidedLabel(subtitle, self), ChoiceButtons(self)
         self.tabs.idClicked.connect(self.chosen)
         self.head = nested(self.column, QHBoxLayout(), spacing=12)
-        self.head.addStrut(28)  # as high with tabs as without
+        self.head.addStrut(28)  # the same height with and without tabs
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)
@@ -86,44 +86,44 @@ class Page(QWidget):
             row.addWidget(button)
 
     def needs(self) -> frozenset[str]:
-        """Return which parts of the panel have an effect on what is shown now, of "data", "stack" and those of tiles.
+        """Return the parts of the panel that affect the current view.
 
-        Those of tiles are "show", "levels" and "colors".
+        They are "data" and "stack", and for tiles "show", "levels" and "colors".
         """
         return frozenset({"data", "stack"})
 
     def choices(self) -> dict[str, str]:
-        """Return what a person chose on this page, for a session; its view is one of them."""
+        """Return the view and other selections on this page, which a session stores."""
         view = self.tabs.checkedId()
         return {} if view < 0 else {"view": str(view)}
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        """Choose again what `choices` returned, or some of it; what is unknown is passed over."""
+        """Restore selections that `choices` returned; unknown keys are ignored."""
         view = choices.get("view", "")
         button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
         if button is not None and not button.isChecked():
             button.click()
 
     def show_item(self, item: object) -> None:
-        """Show what another page asked for; which kind of thing, the page says."""
+        """Show an object that another page passed; each page defines its type."""
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        """Return what can be exported now, the likeliest first."""
+        """Return the possible exports, the most likely first."""
         return ()
 
     def export_waits_for(self) -> str:
-        """Return what has to be so first, e.g. "the layers are fitted"; empty where waiting brings nothing."""
+        """Return the condition that an export waits for, such as "the layers are fitted", or ""."""
         return ""
 
     def why_nothing_to_export(self) -> str:
-        """Return one sentence that says why there is nothing to export."""
+        """Return a sentence that explains why there is nothing to export."""
         return "This page has nothing to export yet."
 
     def tables(self) -> tuple[NumberTable, ...]:
-        """Return the numbers shown, what is seen first at first; none if there are none."""
+        """Return the numbers of the page, those of the first visible view first."""
         return ()
 
     def table(self) -> str:
-        """Return the numbers that are copied, tab-separated, with a line of titles; empty if there are none."""
+        """Return the numbers to copy as tab-separated text with a line of titles, or ""."""
         tables = self.tables()
         return tables[0].text() if tables else ""

@@ -1,4 +1,4 @@
-"""The Runs page: every run ever made, with filter, comparison of two, reload, delete with undo, and CSV."""
+"""The Runs page lists all stored runs, with filter, comparison, loading, deletion with undo, and CSV export."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from slide_gui.text import count, counted, fixed, label_names, pixel_name, signi
 __all__ = ["ComparisonView", "RunsPage"]
 
 
-_MOST_PIXELS = 8  # pins whose rows are compared
+_MOST_PIXELS = 8  # largest number of pins whose rows are compared
 
 
 class RunsPage(Page):
-    """The table of the store, and the comparison of two of its runs."""
+    """The page with the table of stored runs and the comparison of two runs."""
 
     def __init__(
         self,
@@ -54,13 +54,13 @@ class RunsPage(Page):
         views: Sequence[PageView],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__("Runs", "every run is kept", views, parent=parent)
+        super().__init__("Runs", "all runs are stored", views, parent=parent)
         self._workspace, self._library = workspace, controller.library
         self.tabs.idClicked.connect(self._show_view)
-        self._undelete = add_button(self, self.head, "Undo delete", "Bring the runs deleted last back")
+        self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
         self._undelete.clicked.connect(self._library.undelete)
         self.run_table = RunTable(SHOWN, self)
-        self.run_table.set_placeholder("No runs yet: train a classifier or start a sweep.")
+        self.run_table.set_placeholder("No runs yet. Train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._delete)
         self.run_table.compare_requested.connect(self._compare)
@@ -78,7 +78,7 @@ class RunsPage(Page):
 
     @Slot()
     def _follow_sweep(self) -> None:
-        """List the points of a sweep as they are finished."""
+        """Add the points of a sweep to the list when they are finished."""
         state: SweepState | None = self._sweep.latest
         finished = 0 if state is None else len(state.done) + len(state.final)
         if finished != self._n_finished and self.isVisible() and not self._library.reading:
@@ -104,7 +104,7 @@ class RunsPage(Page):
             self.numbers_changed.emit()
 
     def _words(self) -> tuple[str, str]:
-        """Return how many runs there are, and what an empty table says; what was not read is not called empty."""
+        """Return the number of runs, and the text of an empty table."""
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
@@ -112,18 +112,18 @@ class RunsPage(Page):
         if not library.listed:
             return "could not be read", "The runs could not be read."
         n = len(library.runs)
-        listed = f"{n} kept, {others} of them (grey) by another version of the numbers" if others else f"{n} kept"
-        return listed, "No runs yet: train a classifier or start a sweep."
+        listed = f"{n} stored, {others} of them (grey) of another results version" if others else f"{n} stored"
+        return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
-        return {"view": "0", "filter": self.run_table.filter}  # two runs that were compared may be gone
+        return {"view": "0", "filter": self.run_table.filter}  # the compared runs may be deleted by then
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
         self.run_table.set_filter(choices.get("filter", self.run_table.filter))
 
     def show_item(self, item: object) -> None:
-        """Show some runs, a `RunSelection`, and choose them once they are listed."""
+        """Show the runs of a `RunSelection` and select them once they are listed."""
         assert isinstance(item, RunSelection)
         keys, words = item.keys, item.words
         self._show_view(0)
@@ -161,7 +161,7 @@ class RunsPage(Page):
         return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
 
     def why_nothing_to_export(self) -> str:
-        return "No run is shown; train a classifier, start a sweep, or clear the filter."
+        return "No run is listed. Train a classifier, start a sweep, or clear the filter."
 
     def tables(self) -> tuple[NumberTable, ...]:
         if self._views.currentIndex():
@@ -194,12 +194,12 @@ def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
     return FigureExport("runs", None, write)
 
 
-_LEAST_HEIGHT = 400  # below it the matrices and their captions would lie on one another
-_EMPTY = "Choose two runs in the table and press Compare (Ctrl+D)."
+_LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
+_EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
 
 
 class ComparisonView(QWidget):
-    """Shows one `Comparison`."""
+    """The view of one `Comparison`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -242,11 +242,11 @@ class ComparisonView(QWidget):
         return body
 
     def show_waiting(self) -> None:
-        """Say that the comparison is being made; what was shown stays until it is there."""
+        """Report that the comparison is being computed; the previous one stays visible."""
         self.answer.setText("Comparing…")
 
     def show_comparison(self, shown: Comparison) -> None:
-        """Show two runs."""
+        """Show the comparison of two runs."""
         self._shown, self._pixel = shown, 0
         self.answer.setText(_sentence(shown))
         worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
@@ -260,7 +260,7 @@ class ComparisonView(QWidget):
         self._body.show()
 
     def tables(self) -> tuple[NumberTable, ...]:
-        """Return the confusion matrices of both runs, and of each pixel the rows of W; none while none are compared."""
+        """Return the confusion matrices of both runs and the rows of W of each pixel; empty without a comparison."""
         shown = self._shown
         if shown is None:
             return ()
@@ -268,7 +268,7 @@ class ComparisonView(QWidget):
         for name, result in (("A", shown.first), ("B", shown.second)):
             names = label_names(result.labels, shown.label_names)
             title = f"Confusion matrix of {name}: {_describe(result)}"
-            heads, keys = tuple(f"taken for {each}" for each in names), ("class",)
+            heads, keys = tuple(f"predicted as {each}" for each in names), ("class",)
             tables.append(NumberTable(title, keys, [(each,) for each in names], heads, result.confusion.tolist()))
         rows = shown.rows
         for number, pixel in enumerate(() if rows is None else rows.pixels):
@@ -283,7 +283,7 @@ class ComparisonView(QWidget):
         return tuple(tables)
 
     def changeEvent(self, event: Any) -> None:
-        """Follow a change of the theme."""
+        """Redraw after a change of the theme."""
         super().changeEvent(event)
         if event.type() == event.Type.PaletteChange and hasattr(self, "_body"):
             self._show_weights()
@@ -341,38 +341,38 @@ class ComparisonView(QWidget):
 
 
 _CONTRIBUTIONS = (
-    "Each weight times the root mean square of the pixel that it is taken from: weights of a "
-    "few rarely lit pixels would drown the rest"
+    "Each weight times the root mean square of its input pixel; otherwise the weights of a "
+    "few pixels that are almost always 0 would hide all others"
 )
 
 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
     if not result.spec.stacked:
-        return describe_choice(replace(result.spec, held_out=None)) or "no layer"
+        return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
     if stack.depth == 0:
-        return "no layer"
+        return "depth 0"
     return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
 
 
 def _brief(result: RunResult) -> str:
-    """Return the noise alone, for a narrow place beside tiles, which show how many layers there are."""
+    """Return the noise level alone for a narrow label; the tiles next to it show the depth."""
     stack = result.spec.stack
-    return f"noise {stack.noise:.2f}" if stack.depth else "no layer"
+    return f"noise {stack.noise:.2f}" if stack.depth else "depth 0"
 
 
 def _describe(result: RunResult) -> str:
     name = METHODS[result.spec.method].text
-    by = "" if result.is_current else f"by version {result.numerics} of the numbers"
+    by = "" if result.is_current else f"results version {result.numerics}"
     return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
 
 
 def _sentence(shown: Comparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
-    said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
+    errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
     test = compare_errors(first, second)
     if test is None:
-        return f"{said} points, judged on different rows: no test of significance."
+        return f"{errors} percentage points on different rows: no significance test is possible."
     n, p = count(len(first.judged)), significant(test.exact, 3)
-    return f"{said} points on the same {n} rows · McNemar p = {p}"
+    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"

@@ -1,4 +1,4 @@
-"""The pages of the window in one table, and the stack that shows one of them."""
+"""The table of the window's pages, and the stack that shows one of them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["PAGES", "PageSpec", "PageStack"]
 
 @dataclass(frozen=True)
 class PageSpec:
-    """A page; button, command and shortcut are made from it.
+    """A page, from which its button, command and shortcut are built.
 
     Attributes
     ----------
     name : str
-        Its command is ``page_<name>``.
+        Name of the page; the command is ``page_<name>``.
     text, title : str
-        In the navigation, and in menu and palette.
+        Text in the navigation, and title in menus and palette.
     icon : str
-        In the navigation, as `slide_gui.gui.theme.icon` takes it.
+        Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
     make : callable
-        Makes the page from what it uses of a session, and its views; imports its module, so that the start need not.
+        Build the page from the session and its views. It imports the page's module to keep the start fast.
     views : tuple of PageView
-        The page's, in the order of its switch; those of the Weights page are `slide_gui.gui.pages.weights.page.VIEWS`.
+        Views in the order of the page's tabs; for the Weights page `slide_gui.gui.pages.weights.page.VIEWS`.
     """
 
     name: str
@@ -85,8 +85,12 @@ PAGES = (
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         _curves,
         (
-            PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line a depth"),
-            PageView("Heat map", "The same points, noise × depth", "error of every noise and depth"),
+            PageView(
+                "Curves",
+                "Error against noise with 95 % confidence intervals",
+                "error against noise, one line per depth",
+            ),
+            PageView("Heat map", "The same points by noise and depth", "error at every noise level and depth"),
         ),
     ),
     PageSpec(
@@ -107,11 +111,11 @@ PAGES = (
             PageView(
                 "Error rates",
                 "The paper’s Table 1: every method on every data set",
-                "test error in % and its 95 % interval",
+                "test error in % with 95 % confidence interval",
             ),
             PageView(
                 "Running time",
-                "The paper’s Table 2: feature generation, SLIDE against autoencoders",
+                "The paper’s Table 2: feature generation by SLIDE and by autoencoders",
                 "time to generate the features, on this computer",
             ),
         ),
@@ -123,27 +127,27 @@ PAGES = (
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         _runs,
         (
-            PageView("Table", "Every run, to filter and sort"),
-            PageView("Comparison", "Two runs, A and B, and their difference"),
+            PageView("Table", "All runs, with filter and sorting"),
+            PageView("Comparison", "Compare two runs, A and B"),
         ),
     ),
 )
-"""In the order of the navigation and of the shortcuts Ctrl+1 …"""
+"""In the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
 
 
 class PageStack(QStackedWidget):
-    """Shows one page; a page is made when it is first shown.
+    """The pages of the window, of which one is visible; a page is built when it is first shown.
 
     Signals
     -------
     turned(object)
-        Name of the page shown now.
+        Name of the page that is now visible.
     export_requested()
-        The page shown asks to be exported.
+        The visible page asks to be exported.
     changed()
-        Another page is shown, or another view on it.
+        Another page or another view of the page is visible.
     numbers_changed()
-        What the page that is shown would return as `tables` is another, or may be.
+        The numbers of the visible page may have changed.
     """
 
     changed = Signal()
@@ -158,19 +162,19 @@ class PageStack(QStackedWidget):
         self._specs = {spec.name: spec for spec in PAGES}
         self._pages: dict[str, Page] = {}
         self._wanted: dict[str, dict[str, str]] = {}
-        self._first: dict[str, dict[str, str]] = {}  # what is chosen on a page when it is made
+        self._first: dict[str, dict[str, str]] = {}  # page → settings to apply when it is built
         self.name = ""
-        """Of the page shown."""
+        """Name of the visible page."""
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
-        """Return what was chosen on each page: page, name and value."""
+        """Return the settings of all pages as page, name and value."""
         chosen = self._wanted | {name: page.choices() for name, page in self._pages.items()}
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
-        """Show a page, and choose on each what `choices` returned; on one that is not made yet, when it is made.
+        """Show a page and restore settings that `choices` returned; pages built later get theirs then.
 
-        What is not said is as it is at first.
+        Settings that are missing get their initial values.
         """
         self._wanted = {name: dict(first) for name, first in self._first.items()}
         for page, name, value in choices:
@@ -183,7 +187,7 @@ class PageStack(QStackedWidget):
         self._pages[name].choose(self._wanted.pop(name, {}))
 
     def page(self, name: str) -> Page:
-        """Return a page, made now if it was not shown before."""
+        """Return a page, and build it if necessary."""
         if name not in self._pages:
             page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
             page.export_requested.connect(self.export_requested)
@@ -196,18 +200,18 @@ class PageStack(QStackedWidget):
         return self._pages[name]
 
     def show_view(self, name: str, number: int) -> None:
-        """Show a view of a page."""
+        """Show one view of a page."""
         self.turn_to(name)
         self.page(name).tabs.button(number).click()
 
     def shown(self) -> Page:
-        """Return the page shown now."""
+        """Return the visible page."""
         page = self.currentWidget()
         assert isinstance(page, Page)
         return page
 
     def turn_to(self, name: str) -> None:
-        """Show a page."""
+        """Show the named page."""
         self.setCurrentWidget(self.page(name))
         self.name = name
         self.turned.emit(name)
@@ -216,6 +220,6 @@ class PageStack(QStackedWidget):
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:
-        """Show something on a page, as `Page.show_item` there takes it."""
+        """Show a page and pass an object to its `Page.show_item`."""
         self.turn_to(name)
         self.page(name).show_item(item)

@@ -1,4 +1,4 @@
-"""Asks what a sweep is to be: its grid, rows, criterion and choice, with what it costs before it starts."""
+"""The dialog of a sweep: grid, rows, criterion and selection, with the estimated cost."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ Field = TypeVar("Field", bound=QWidget)
 
 _MOST_POINTS = 2000
 _MOST_SPLITS = 100
-_PAUSE_MILLISECONDS = 150  # in typing, before the cost is counted
+_PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this long
 
 
 class SweepDialog(QDialog):
-    """The choices of a sweep; made once and kept with its page.
+    """The dialog of a sweep, which its page creates once.
 
     Signals
     -------
     requested(object)
-        The `SweepSpec` that is to be started.
+        The `SweepSpec` to start.
     """
 
     requested = Signal(object)
@@ -56,18 +56,18 @@ class SweepDialog(QDialog):
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(8)
         self._grid.setColumnStretch(1, 1)
-        self.noises = self._add("Noise 1 − p", QLineEdit(self), "from:to:step, or values with commas between")
-        self.depths = self._add("Depth", QLineEdit(self), "from:to, or values with commas between; 0: the raw input")
+        self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
+        self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
         splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
-        self.splits = self._add("Splits", splits, "random 80/20 splits of the training part; points are means")
-        self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, with commas between")
+        self.splits = self._add("Splits", splits, "random 80/20 splits of the training set; points are means")
+        self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, separated by commas")
         self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
-        self.criterion = self._add("Widths by", QComboBox(self), "as on the Classifier page, unless chosen here")
-        self.part = self._add("Judge on", QComboBox(self), "the rows whose errors the curves show")
-        self.choice = QCheckBox("Choose the best point on validation rows", self)
+        self.criterion = self._add("Widths by", QComboBox(self), "criterion as on the Classifier page unless set here")
+        self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
+        self.choice = QCheckBox("Select the best point on validation rows", self)
         self.choice.setToolTip(
-            "Every run is trained on 80 % of the training part and counts its errors on the other "
-            "20 % too; the point with the fewest there is trained once more on all of it, and tested"
+            "Every run is trained on 80 % of the training set and also evaluated on the other "
+            "20 %. The point with the fewest errors there is retrained on all training rows and tested"
         )
         self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
         self.labels.setSpecialValueText("all")
@@ -102,25 +102,25 @@ class SweepDialog(QDialog):
 
     def _add(self, name: str, field: Field, hint: str) -> Field:
         row = self._grid.rowCount()
-        caption, said = label(name, self), label(hint, self)
+        caption, hint_label = label(name, self), label(hint, self)
         caption.setBuddy(field)
         field.setAccessibleName(name)
         field.setToolTip(hint[:1].upper() + hint[1:])
         field.setMinimumWidth(150)
         self._grid.addWidget(caption, row, 0)
         self._grid.addWidget(field, row, 1)
-        self._grid.addWidget(said, row, 2)
+        self._grid.addWidget(hint_label, row, 2)
         return field
 
     def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
-        """Open, with the choices of a sweep.
+        """Open the dialog with the settings of a sweep.
 
         Parameters
         ----------
         n_rows : int
-            Training rows, which may all be labelled.
+            Number of training rows, the maximum of labelled rows.
         plan : callable
-            Says what a sweep costs.
+            Return the cost of a sweep.
         """
         self._sweep, self._plan = sweep, plan
         self.noises.setText(axis_text(sweep.noises))
@@ -138,12 +138,12 @@ class SweepDialog(QDialog):
         self.start.setFocus()
 
     def sweep(self) -> SweepSpec:
-        """Return what is chosen.
+        """Return the sweep that the dialog describes.
 
         Raises
         ------
         ValueError
-            If it makes no sense; says why.
+            If a field is invalid; the message names the problem.
         """
         judged = str(self.part.currentData())
         split = self.choice.isChecked() or judged == "validation"
@@ -162,7 +162,7 @@ class SweepDialog(QDialog):
         n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
         if n_points > _MOST_POINTS:
             points = counted(n_points, "point")
-            raise ValueError(f"{points} are too many here; ask for at most {_MOST_POINTS}")
+            raise ValueError(f"the sweep has {points}; reduce it to at most {_MOST_POINTS}")
         return chosen
 
     @Slot()
@@ -173,7 +173,7 @@ class SweepDialog(QDialog):
 
     @Slot()
     def count(self) -> None:
-        """Say what the choices cost, or why they make no sense."""
+        """Show the cost of the sweep, or the problem of an invalid field."""
         self._wait.stop()
         try:
             plan = self._plan(self.sweep())
@@ -196,5 +196,5 @@ def _seeds(text: str) -> tuple[int, ...]:
     try:
         return depth_axis(text)
     except ValueError:
-        said = f"seeds {text!r}: expected FROM:TO, both ends included, or values with commas between"
-        raise ValueError(said) from None
+        message = f"seeds {text!r}: expected FROM:TO, both ends included, or values separated by commas"
+        raise ValueError(message) from None

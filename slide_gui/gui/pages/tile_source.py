@@ -1,4 +1,4 @@
-"""Rows of W as tiles: cached, with the limits of their colours, fresh or stale."""
+"""Cached tiles of rows of W with their colour limits and whether they match the parameters."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["TileSource", "row_tile", "short_size"]
 
 
 class TileSource:
-    """Makes the tiles of the Weights page from the workspace; equal tiles stay the same object.
+    """Build the tiles of the Weights page; equal tiles are the same object.
 
     Attributes
     ----------
     color_map : str
-        In which weights are shown: the one chosen, or that of the theme.
+        Colour map of the weights, chosen by the user or by the theme.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -36,16 +36,16 @@ class TileSource:
         self._drowned = False
 
     def begin(self, features: tuple[int, ...]) -> None:
-        """Start a new picture of these rows; tiles that were not part of the last one are forgotten."""
+        """Start a new picture of these rows and drop cached tiles of other rows."""
         self._features = features
         self._cache, self._used = self._used, {}
-        # Pins set the limits, so that pointing elsewhere does not change the colours of what is pinned.
+        # Pinned rows set the colour limits, so that their colours stay when the pointer moves.
         setting = self._workspace.state.selection.pins or features[:1]
         depth = self._workspace.state.parameters.depth
         self._limits = [max((self._peak(f, k) for f in setting), default=1.0) for k in range(1, depth + 1)]
 
     def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
-        """Return a row of W, previewed where a preview is newer; None while there is none of these data."""
+        """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
         preview, stack = self._workspace.preview, self._workspace.stack
         if layer == 1 and preview is not None and feature in preview.rows:
             return preview.rows[feature]
@@ -60,7 +60,7 @@ class TileSource:
         return [self._workspace.feature_name(i) for i in range(0 if dataset is None else dataset.n_features)]
 
     def by_layer(self, feature: int) -> NumberTable | None:
-        """Return the row of W of a feature as tiles show it, a column a layer; None while there is none."""
+        """Return the row of W of a feature as tiles show it, one column per layer, or None if there is none."""
         depth = self._workspace.state.parameters.depth
         rows = [(k, self.shown(feature, k)) for k in range(1, depth + 1) if not self.is_stale(feature, k)]
         known = [(k, row) for k, row in rows if row is not None]
@@ -73,19 +73,19 @@ class TileSource:
         return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
 
     def pictures(self, feature: int) -> list[NumberTable]:
-        """Return each tile of a feature, pixel by pixel as it lies in the image; none where features are no image."""
+        """Return the values of each tile arranged as its image; empty if the features are not pixels."""
         shape, tables = self._shape, []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self.shown(feature, k)
             if shape is not None and row is not None and not self.is_stale(feature, k):
-                title = f"The same as a picture, layer {k}"
+                title = f"The same as an image, layer {k}"
                 names = [(str(i),) for i in range(shape[0])]
                 heads = tuple(f"column {j}" for j in range(shape[1]))
                 tables.append(NumberTable(title, ("row",), names, heads, row[:-1].reshape(shape)))
         return tables
 
     def shows_contributions(self) -> bool:
-        """Return whether tiles show weights times the root mean square of their pixel, as chosen or as weights need."""
+        """True if tiles show contributions, by the user's choice or because of the weights."""
         stack, show = self._workspace.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
@@ -93,7 +93,7 @@ class TileSource:
         return show == "contribution" or self._are_drowned(layers)
 
     def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
-        """Judge all layers together: while some are still being fitted, what was seen before holds."""
+        """True if few weights hide all others; unchanged while some layers are still being fitted."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         before, judged = self._judged
         if dataset is not before or (layers != judged and len(layers) == depth):
@@ -101,24 +101,24 @@ class TileSource:
         return self._drowned
 
     def rms(self, layer: int) -> NDArray[np.float64] | None:
-        """Return the root mean square of each feature of a layer's input; None while it is not known."""
+        """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
         stack = self._workspace.stack
         return None if stack is None or layer > len(stack.layers) else input_rms(stack.layers[layer - 1])
 
     def shown(self, feature: int, layer: int) -> NDArray[np.float64] | None:
-        """Return a row as tiles show it, its bias last: weights or contributions; None while there is none."""
+        """Return a row of weights or contributions with its bias last, or None if there is none."""
         row, rms = self.row(feature, layer), self.rms(layer) if self.shows_contributions() else None
         return row if row is None or rms is None else np.append(row[:-1] * rms, row[-1])
 
     def is_stale(self, feature: int, layer: int) -> bool:
-        """Whether the row shown was made by other parameters than those set now."""
+        """True if the row was fitted with other parameters than the current ones."""
         preview = self._workspace.preview
         if layer == 1 and preview is not None and feature in preview.rows:
             return preview.parameters != self._workspace.state.parameters
         return not self._workspace.layer_is_fresh(layer)
 
     def tile(self, feature: int, layer: int) -> Tile | None:
-        """Return the tile of one row, or None while there is none."""
+        """Return the tile of one row, or None if there is none."""
         row = self.shown(feature, layer)
         if row is None:
             return None
@@ -144,7 +144,7 @@ class TileSource:
         return f"layer {layer} · ±{short_size(self._limit_of(layer))}"
 
     def layer_scale(self, layer: int) -> ColorScale:
-        """Return the scale of a whole layer, as in the mosaic."""
+        """Return the colour scale of all rows of a layer, as in the mosaic."""
         stack = self._workspace.stack
         if stack is None or layer > len(stack.layers):
             return ColorScale.symmetric(self.color_map, 1.0)
@@ -158,7 +158,7 @@ class TileSource:
         return ColorScale.symmetric(self.color_map, self._layer_limits[key])
 
     def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:
-        """Return what the colour bar shows: a scale, a note, and labels in place of values where limits differ."""
+        """Return the colour bar's scale, its note, and labels that replace values if limits differ."""
         level = self._workspace.state.selection.levels
         if level == "global":
             return ColorScale.symmetric(self.color_map, self._global_limit()), self.quantity(), ()
@@ -167,7 +167,7 @@ class TileSource:
         return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or per, labels
 
     def quantity(self) -> str:
-        """Return what stands in place of weights, empty where nothing does."""
+        """Return the name of the quantity shown instead of weights, or ""."""
         return "contribution" if self.shows_contributions() else ""
 
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
@@ -199,12 +199,12 @@ class TileSource:
 def row_tile(
     row: NDArray[np.float64], shape: tuple[int, int] | None, scale: ColorScale, feature: int, quantity: str = ""
 ) -> Tile:
-    """Return the tile of a row of W, its bias last; below it the largest value and the bias.
+    """Return the tile of a row of W with its bias last, captioned with the largest value and the bias.
 
     Parameters
     ----------
     quantity : str
-        What the values are, where they are no weights.
+        Name of the values if they are not weights.
     """
     largest = float(np.abs(row[:-1]).max(initial=0.0))
     caption = f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
@@ -214,5 +214,5 @@ def row_tile(
 def short_size(size: float) -> str:
     """Return a size in at most four characters, from 1e−9 to 9999."""
     if 0 < size < 0.005:
-        return f"{size:.0e}".replace("e-0", "e-")  # a hyphen: as wide as a point, so that captions keep their room
+        return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"

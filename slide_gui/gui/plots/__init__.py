@@ -1,1 +1,1 @@
-"""Plots: pyqtgraph draws them, `set_…()` fills them, signals tell what was done to them."""
+"""Plots drawn by pyqtgraph, with setters for data and signals for user actions."""

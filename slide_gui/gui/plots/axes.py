@@ -1,7 +1,7 @@
-"""What every plot stands in: pyqtgraph's view and axes in the look of the window, with zoom, a way back, and notes.
+"""The base class of plots: pyqtgraph's view and axes in the window's style, with zoom, reset and callouts.
 
-pyqtgraph draws; where the mouse is and what it does is decided here, so that moving it asks no item of the scene.
-Importing this module imports pyqtgraph, which takes a while: a page imports its plots when it is made.
+pyqtgraph only draws. Mouse and keys are handled here, because a search through the items of the scene is slow.
+Importing this module imports pyqtgraph, which takes long, so pages import their plots when they are built.
 """
 
 from __future__ import annotations
@@ -39,24 +39,24 @@ from slide_gui.text import count, fixed, number
 
 __all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
 
-_MOST_TICKS = 12  # more are not read
+_MOST_TICKS = 12  # more would be hard to read
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 TICK = 4
 STEP = 1.25
-"""How much one notch of the wheel, or + and −, enlarges."""
+"""Zoom factor of one notch of the wheel, or of + and −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
-"""Least part of the whole that can fill the plot."""
+"""Smallest fraction of the whole range that can fill the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
-"""Ends of an axis and about how many ticks have room → places and texts of the ticks."""
+"""Ends of an axis and the approximate number of ticks → values and texts of the ticks."""
 
 
 @dataclass(frozen=True)
 class Margins:
-    """Room around the place between the axes, in pixels."""
+    """Margins around the plot area in pixels."""
 
     head: int
     foot: int
@@ -65,7 +65,7 @@ class Margins:
 
 
 def decimals_of(ticks: tuple[float, ...]) -> int:
-    """Return how many decimals show evenly spaced ticks without loss, at most six."""
+    """Return the decimals, at most six, that show evenly spaced ticks without loss."""
     for decimals in range(6):
         if all(abs(round(t, decimals) - t) < 1e-9 * max(1.0, abs(t)) for t in ticks):
             return decimals
@@ -102,7 +102,7 @@ def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
-    """Return ticks of an axis of decimal logarithms: at 1, 2, 5 times or at whole powers of ten.
+    """Return ticks of a logarithmic axis: 1, 2 and 5 times powers of ten, or integer powers.
 
     >>> [text for _, text in decade_ticks(0.0, 3.0, 6)]
     ['1', '10', '100', '1\u202f000']
@@ -114,7 +114,7 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
         places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
         if len(places) <= most:
             break
-    if len(places) < 2:  # less than a decade is seen
+    if len(places) < 2:  # less than a decade is visible
         near = linear_ticks(10.0**low, 10.0**high, most)
         return [(math.log10(value), text) for value, text in near if value > 0.0]
     values = [round(10.0**p, 12 - math.floor(p)) for p in places]
@@ -122,15 +122,15 @@ def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Return places at least `gap` apart between `low` and `high`, in the order of `wanted` and near to it.
+    """Return positions at least `gap` apart between `low` and `high`, in the order of `wanted` and close to it.
 
-    Groups that are too close are spread round their mean; where they do not all fit, they share the room evenly.
+    Groups that are too close are spread around their mean; if there is too little space, it is divided evenly.
     """
     if not wanted:
         return []
     order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
-    # Pool adjacent violators on wanted − rank · gap, which must not fall.
+    # Pool adjacent violators on wanted − rank · gap, which must not decrease.
     groups: list[list[float]] = []
     for rank, i in enumerate(order):
         groups.append([wanted[i] - rank * gap, 1.0])
@@ -146,7 +146,7 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return places
 
 
-# pyqtgraph keeps the picture of a dot as long as its pen and its brush are the same objects.
+# pyqtgraph caches the picture of a dot only for the same pen and brush objects.
 @cache
 def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
@@ -159,7 +159,7 @@ def _cached_brush(colour: str) -> QBrush:
 
 
 class _Axis(pg.AxisItem):  # type: ignore[misc]
-    """An axis in the look of the window: the left one rules the grid, the other has a line with ticks."""
+    """An axis in the window's style: the left one draws the grid, the other a line with ticks."""
 
     def __init__(self, side: str, ticks: Ticks, gap: float, ruled: bool) -> None:
         super().__init__(side, maxTickLength=TICK)
@@ -171,7 +171,7 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
         self.setZValue(-10)
 
     def dress(self, line: QPen, grid: QPen, font: QFont) -> None:
-        """Take pens and font."""
+        """Set pens and font."""
         rules = self.orientation == "left"
         self.setPen(line if self._ruled and not rules else None)
         self.setTickPen((grid if rules else line) if self._ruled else None)
@@ -179,16 +179,16 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
         self.setTickFont(font)
 
     def set_ticks(self, ticks: Ticks) -> None:
-        """Put the ticks by another rule."""
+        """Set the function that returns the ticks."""
         self._ticks = ticks
         self.picture = None
 
     def places(self) -> list[float]:
-        """Return the values with a tick, as they were painted last."""
+        """Return the values of the ticks painted last."""
         return list(self._texts)
 
     def boundingRect(self) -> QRectF:
-        # The texts of the outermost ticks stand over the ends.
+        # The texts of the outermost ticks extend beyond the ends.
         extent: QRectF = self.mapRectFromParent(self.geometry()).adjusted(-24, -12, 24, 12)
         return extent.united(super().boundingRect())
 
@@ -201,7 +201,7 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
 
 
 class _View(pg.GraphicsView):  # type: ignore[misc]
-    """Paints the scene once and keeps the picture, above which only little moves; mouse and keys are the plot's."""
+    """A view that paints the scene once into a cache; the plot handles mouse and keys."""
 
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot, background=None)
@@ -212,13 +212,13 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
             each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def forget(self) -> None:
-        """Paint the scene anew the next time: something in it has changed."""
+        """Discard the cached picture, because something in the scene has changed."""
         self._still = QPixmap()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         ratio = self.devicePixelRatioF()
         size = QSize(round(self.width() * ratio), round(self.height() * ratio))
-        if ratio != self._ratio:  # pens are as wide as so many pixels of the screen
+        if ratio != self._ratio:  # the widths of pens depend on the screen's pixel ratio
             self._ratio = ratio
             self._plot.dress()
         if self._still.size() != size:
@@ -228,7 +228,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
         try:
             self._plot.paint_moving(painter)
         finally:
-            painter.end()  # a painter that outlives a fault would crash
+            painter.end()  # an active painter would crash after an exception
 
     def _drawn(self, size: QSize) -> QPixmap:
         picture = QPixmap(size)
@@ -246,20 +246,20 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
 class Plot(Pointed):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
-    The wheel zooms about the mouse, over an axis along it only; a drag pans; + and − zoom about the middle, with Ctrl
-    across only, with Alt upwards only; Alt and an arrow pan; a double click, 0 or the button at the top show the whole
-    again.
+    The wheel zooms about the mouse, or along one axis over that axis. A drag pans. + and − zoom about the
+    middle, with Ctrl horizontally only, with Alt vertically only. Alt and an arrow pan. A double-click, 0 or the
+    button at the top show the full range again.
 
     Parameters
     ----------
     margins : Margins
-        Room for labels and titles.
+        Margins for labels and titles.
     titles : tuple of (str, str)
-        Under the axis across, over the one upwards.
+        Titles below the horizontal axis and above the vertical one.
     ticks : tuple of (Ticks, Ticks)
-        Across and upwards.
+        Ticks of the horizontal and vertical axes.
     ruled : bool
-        Whether there are lines with the axes, or texts alone.
+        True to draw lines at the axes, False for texts only.
     """
 
     def __init__(
@@ -294,25 +294,25 @@ class Plot(Pointed):
             axis.linkToView(self._box)
         self._back = QPushButton("Show all", self)
         self._back.setProperty("kind", "small")
-        self._back.setToolTip("Show the whole plot again (0, or a double click)")
+        self._back.setToolTip("Show the full range again (0 or double-click)")
         self._back.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._back.clicked.connect(self.show_whole)
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.dress()
 
-    # For those who use it
+    # For the owner of the plot
 
     def box(self) -> QRectF:
-        """Return the place between the axes, in pixels."""
+        """Return the rectangle between the axes in pixels."""
         return self._frame
 
     def shown(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the least and greatest value seen now, across and upwards."""
+        """Return the visible range of the horizontal and the vertical axis."""
         return self._seen
 
     def at(self, x: float, y: float) -> QPointF:
-        """Return where values stand, in pixels."""
+        """Return the position of a pair of values in pixels."""
         box, ((left, right), (low, high)) = self._frame, self._seen
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
@@ -320,7 +320,7 @@ class Plot(Pointed):
         )
 
     def values(self, place: QPointF) -> tuple[float, float]:
-        """Return the values that stand at a place."""
+        """Return the pair of values at a position."""
         box, ((left, right), (low, high)) = self._frame, self._seen
         return (
             left + (place.x() - box.left()) / box.width() * (right - left),
@@ -328,20 +328,20 @@ class Plot(Pointed):
         )
 
     def is_zoomed(self) -> bool:
-        """Return whether less than the whole is seen."""
+        """Return True if less than the full range is visible."""
         pairs = zip(self.shown(), self._whole, strict=True)
-        return any(seen[1] - seen[0] < (1.0 - 1e-6) * (whole[1] - whole[0]) for seen, whole in pairs)
+        return any(seen[1] - seen[0] < (1.0 - 1e-6) * (full[1] - full[0]) for seen, full in pairs)
 
     @Slot()
     def show_whole(self) -> None:
-        """Go back from what was zoomed to."""
+        """Show the full range."""
         self._box.setRange(xRange=self._whole[0], yRange=self._whole[1], padding=0)
         self._seen_changed()
 
-    # For the plots
+    # For subclasses
 
     def _set_whole(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        """Say what the whole is; what is zoomed to stays as far as it is part of it."""
+        """Set the full range; the visible range stays as far as possible."""
         zoomed = self.is_zoomed()
         self._whole = (x, y)
         self._box.setLimits(
@@ -354,11 +354,11 @@ class Plot(Pointed):
             self.show_whole()
 
     def _set_filled(self, filled: bool) -> None:
-        """Show the axes, or only the words that stand where there is nothing."""
+        """Show the axes, or the placeholder of an empty plot."""
         if filled != self._is_filled():
             for item in self._parts:
                 item.show() if filled else item.hide()
-            self._arrange()  # a hidden axis has no size
+            self._arrange()  # hidden axes have no size
             self._back.setVisible(filled and self.is_zoomed())
         self._changed()
 
@@ -366,16 +366,16 @@ class Plot(Pointed):
         return bool(self._box.isVisible())
 
     def _set_faint(self, faint: bool) -> None:
-        """Grey what is drawn, because it is stale."""
+        """Grey the items of an outdated plot, or restore their colours."""
         if faint != self._faint:
             self._faint = faint
-            for item in self._parts:  # but not what is written at the axes
+            for item in self._parts:  # without the texts at the axes
                 if item not in (self._x_axis, self._y_axis):
                     item.setOpacity(STALE if faint else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:
-        """Return the curve of a name, made when it is first asked for: none is ever taken away, only emptied."""
+        """Return the curve of a key, built at first use; curves are never removed, only emptied."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite") if make is None else make()
             self._curves[key].setZValue(z)
@@ -383,28 +383,26 @@ class Plot(Pointed):
         return self._curves[key]
 
     def _empty_others(self, drawn: set[Hashable]) -> None:
-        """Empty the curves that are not among those just drawn."""
         nothing = np.empty(0)
         for key, curve in self._curves.items():
             if key not in drawn and curve.xData is not None and len(curve.xData):
                 curve.setData(nothing, nothing)
 
     def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
-        """Return a pen of a width in logical pixels, whatever the zoom."""
+        """Return a pen with a width in logical pixels at any zoom."""
         return _cached_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
 
     def _brush(self, colour: str | QColor) -> QBrush:
         return _cached_brush(QColor(colour).name(QColor.NameFormat.HexArgb))
 
     def _scatter(self, z: float, **style: Any) -> Any:
-        """Return new dots without data."""
         dots = pg.ScatterPlotItem(**style)
         dots.setZValue(z)
         self._box.addItem(dots, ignoreBounds=True)
         return dots
 
     def _reveal(self, x: float, y: float) -> None:
-        """Pan as little as it takes to see a place."""
+        """Pan by the smallest distance that makes a point visible."""
         moves = []
         for value, (low, high) in zip((x, y), self.shown(), strict=True):
             room = 0.06 * (high - low)
@@ -413,55 +411,55 @@ class Plot(Pointed):
             self._box.translateBy(x=moves[0], y=moves[1])
             self._seen_changed()
 
-    # What a plot adds
+    # Hooks of subclasses
 
     def _draw(self, theme: Theme) -> None:
-        """Bring the items up to date with data and theme."""
+        """Update the items to the data and the theme."""
 
     def _looked(self) -> None:
-        """Follow a change of what is seen, or of the size."""
+        """Respond to a new visible range or size."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Write what stands beside the axes."""
+        """Draw the texts next to the axes."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw what moves above the plot."""
+        """Draw the moving marks above the plot."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        """Return the note to be shown, and the place it is about."""
+        """Return the callout to show and its anchor, or None."""
         return None
 
     def _at(self, place: QPointF) -> Any:
-        """Return what stands at a place, None for nothing."""
+        """Return the item at a position, or None."""
 
     def _where(self, target: Any) -> tuple[float, float]:
-        """Return the values at which something stands that a key led to."""
+        """Return the values of an item that a key led to."""
         raise NotImplementedError
 
     def _click_at(self, target: Any, place: QPointF) -> None:
-        """Do what a click at a place does; `target` is None where nothing stands."""
+        """Respond to a click at a position; `target` is None if no item is there."""
         if target is not None:
             self._hover(target)
             self._click(target)
 
     def _unclick(self) -> None:
-        """Take back what a click on nothing did, as it was the first half of a double one."""
+        """Undo a click on empty space, because it was the first half of a double-click."""
 
     def _grab(self, place: QPointF) -> bool:
-        """Return whether a drag from here moves something in the plot rather than the plot."""
+        """Return True if a drag from here moves something in the plot instead of the plot itself."""
         return False
 
     def _drag(self, place: QPointF) -> None:
-        """Move what was grabbed."""
+        """Move the grabbed item."""
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        """Return the mouse's shape over something or nothing."""
+        """Return the shape of the mouse over an item or None."""
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
 
-    # Look
+    # Appearance
 
     def dress(self) -> None:
-        """Take the colours and fonts of the theme, and pens for the screen."""
+        """Set colours, fonts and pens for the theme and the screen."""
         theme = theme_of(self)
         for axis in (self._x_axis, self._y_axis):
             axis.dress(self._pen(theme.muted), self._pen(theme.line), figure_font(self, SECONDARY))
@@ -476,16 +474,16 @@ class Plot(Pointed):
         self._changed()
 
     def update(self) -> None:  # type: ignore[override]
-        """Paint again what moves: the view covers all of the widget."""
+        """Repaint the moving marks; the view covers the whole widget."""
         self._view.viewport().update()
 
     def _changed(self) -> None:
-        """Paint anew: items have changed."""
+        """Repaint everything, because items have changed."""
         self._view.forget()
         self.update()
 
     def paint_still(self, painter: QPainter) -> None:
-        """Write beside the axes, in pixels; called by the view."""
+        """Draw the texts next to the axes, in pixels; called by the view."""
         if not self._is_filled():
             return
         theme, box = theme_of(self), self.box()
@@ -498,7 +496,7 @@ class Plot(Pointed):
         self._paint_labels(painter, theme)
 
     def paint_moving(self, painter: QPainter) -> None:
-        """Draw what moves above the items, in pixels; called by the view."""
+        """Draw the moving marks above the items, in pixels; called by the view."""
         theme = theme_of(self)
         if not self._is_filled():
             paint_placeholder(painter, self, self._placeholder)
@@ -537,7 +535,7 @@ class Plot(Pointed):
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
-        self._pressed, self._dragging = None, False  # the release goes elsewhere
+        self._pressed, self._dragging = None, False  # another widget receives the release
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self._is_filled():
@@ -597,14 +595,14 @@ class Plot(Pointed):
     # Keys
 
     def _about(self, held: Qt.KeyboardModifier) -> QPointF:
-        """Return what keys zoom about: the middle, with Ctrl that of the axis across, with Alt of the one upwards."""
+        """Return the point about which keys zoom: the middle, or that of one axis with Ctrl or Alt."""
         box = self.box()
         if held & Qt.KeyboardModifier.ControlModifier:
             return QPointF(box.center().x(), box.bottom() + 1.0)
         return QPointF(box.left() - 1.0, box.center().y()) if held & Qt.KeyboardModifier.AltModifier else box.center()
 
     def _pan(self, step: tuple[int, int]) -> None:
-        """Move what is seen a tenth of the plot towards an arrow."""
+        """Pan by a tenth of the plot in the direction of an arrow."""
         (left, right), (low, high) = self.shown()
         self._box.translateBy(x=0.1 * step[1] * (right - left), y=-0.1 * step[0] * (high - low))
         self._seen_changed()

@@ -1,4 +1,4 @@
-"""How far W_m is from its limit W, against the number of copies m: both axes logarithmic, with the line c/√m."""
+"""The plot of the distance of W_m from its limit W against the number of copies m, with the line c/√m."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ LABELS = 112
 
 @dataclass(frozen=True)
 class CopiesSeries:
-    """The errors of one part of W.
+    """Relative errors of all rows or of one row of W.
 
     Attributes
     ----------
     name : str
-        E.g. "all rows".
+        Name such as "all rows".
     color : str
         ``#RRGGBB``.
     points : tuple of (m, mean, least, largest error)
     slope : float or None
-        Exponent of m fitted to the means.
+        Exponent of m, fitted to the means.
     reference : float or None
-        c of the line c/√m drawn beside.
+        Constant c of the dashed line c/√m.
     """
 
     name: str
@@ -48,16 +48,16 @@ class CopiesSeries:
 
 
 def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
-    """Return ticks of an axis of binary logarithms: at every second power of two, at each where few are seen."""
+    """Return ticks of a binary logarithmic axis: every second power of two, or every power if few are visible."""
     first, last = math.ceil(max(low, 0.0)), math.floor(high)
     stride = 1 if last - first < 6 else 2
     return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
 
 
 class CopiesPlot(Plot):
-    """Relative error against copies; a click, or Left and Right, chooses an m.
+    """Relative error against the number of copies; a click, or Left and Right, selects an m.
 
-    Each mark is the mean over the seeds, its whisker reaches from the least to the largest.
+    Each mark is the mean over the seeds, with a whisker from the smallest to the largest error.
     """
 
     copies_chosen = Signal(int)
@@ -68,7 +68,7 @@ class CopiesPlot(Plot):
         self._most = 1024
         self._chosen: int | None = None
         self._current: int | None = None
-        self._dots: Any = None  # until the axes are there
+        self._dots: Any = None  # until the axes exist
         super().__init__(
             Margins(head=26, foot=44, left=60, right=LABELS),
             ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
@@ -79,16 +79,16 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName("Error of m corrupted copies against the limit: plot")
+        self.setAccessibleName("Error of m corrupted copies relative to the limit: plot")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
         return QSize(560, 280)
 
-    # What is shown
+    # Contents
 
     def set_series(self, series: tuple[CopiesSeries, ...], most: int, stale: bool = False) -> None:
-        """Show errors; the axis reaches to `most` copies from the start."""
+        """Show errors; the axis extends to `most` copies from the start."""
         if (series, most) != (self._series, self._most):
             self._series, self._most = series, most
             values = [v for s in series for point in s.points for v in point[1:]]
@@ -109,7 +109,7 @@ class CopiesPlot(Plot):
             self._changed()
 
     def chosen(self) -> int | None:
-        """Return the m that is marked."""
+        """Return the marked m."""
         return self._chosen
 
     def copies(self) -> list[int]:
@@ -117,11 +117,11 @@ class CopiesPlot(Plot):
         return sorted({point[0] for series in self._series for point in series.points})
 
     def position(self, copies: int, error: float) -> QPointF:
-        """Return where an error of m copies stands, in pixels."""
+        """Return the position of the error of m copies in pixels."""
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return what is known of an m, line by line."""
+        """Return the lines of text about an m."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
@@ -168,10 +168,10 @@ class CopiesPlot(Plot):
             brush=[self._brush(colour) for _, _, colour in dots],
         )
 
-    # What stands beside the axes
+    # Texts next to the axes
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        """Name each line at its end, with the slope that its points have."""
+        """Label each line at its end, with its fitted slope."""
         box, shown = self.box(), [s for s in self._series if s.points]
         ends = [s.reference / math.sqrt(self._most) if s.reference else s.points[-1][1] for s in shown]
         wanted = [self.position(self._most, end).y() for end in ends]
@@ -230,7 +230,7 @@ class CopiesPlot(Plot):
 
 
 def _enclosed(low: float, high: float) -> tuple[float, float]:
-    """Return the logarithms of the nearest 1, 2, 5 times a power of ten below and above."""
+    """Return the logarithms of the nearest 1, 2 or 5 times a power of ten below and above."""
 
     def steps(value: float) -> list[float]:
         power = math.floor(math.log10(value))

@@ -1,4 +1,4 @@
-"""Learning the widths, live: the criterion by iteration, with C and the number of support vectors."""
+"""The plot of the criterion during training, by iteration, with C and the number of support vectors."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = ["CriterionPlot", "CriterionStep", "Trace"]
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
-"""The axis has room for so many iterations from the start."""
+"""Number of iterations for which the axis has space from the start."""
 DECADES = 30.0
-"""A criterion whose greatest value is so many times its least is shown on a logarithmic axis."""
+"""Ratio of the largest to the smallest criterion from which the axis is logarithmic."""
 SIDE = 0.015
-"""Room beside the first and the last iteration, for the dots that stand there."""
+"""Fraction of the axis beyond the first and last iterations, for the dots there."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class CriterionStep:
     Parameters
     ----------
     iteration : int
-        0, 1, …; rises within a start.
+        0, 1, …; increases within a start.
     C : float
         Penalty of the SVM.
     support : int
         Number of support vectors.
     start : int
-        Which of several starts, 0, 1, …
+        Number of the start, 0, 1, …
     """
 
     iteration: int
@@ -56,7 +56,7 @@ class CriterionStep:
 
 
 class Column:
-    """Numbers that only grow in count, and their limits."""
+    """A growing array of numbers with its limits."""
 
     def __init__(self) -> None:
         self._values = array("d")
@@ -66,7 +66,7 @@ class Column:
         return len(self._values)
 
     def append(self, value: float) -> None:
-        """Add a number; one that is not finite leaves a gap in the curve."""
+        """Append a number; one that is not finite leaves a gap in the curve."""
         self._values.append(value)
         if math.isfinite(value):
             self.low, self.high = min(self.low, value), max(self.high, value)
@@ -75,11 +75,11 @@ class Column:
         return self._values[index]
 
     def values(self) -> NDArray[np.float64]:
-        """Return a copy."""
+        """Return a copy of the numbers."""
         return np.array(self._values, np.float64)
 
     def index_near(self, value: float) -> int:
-        """Return the index of the number nearest to `value`, if they rise."""
+        """Return the index of the number nearest to `value` in increasing numbers."""
         after = bisect_left(self._values, value)
         if after == 0:
             return 0
@@ -94,7 +94,7 @@ class Trace:
     Attributes
     ----------
     best : int
-        Index of the least criterion, whose widths and C are those kept; 0 where none is a number.
+        Index of the smallest criterion, whose widths and C are selected; 0 if all are nan.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Trace:
         self.best = 0
 
     def append(self, iteration: float, criterion: float, C: float, support: float) -> None:
-        """Add one iteration; iterations rise."""
+        """Append an iteration; iterations increase."""
         if criterion < self.criterion.low:
             self.best = len(self.criterion)
         columns = (self.iteration, self.criterion, self.C, self.support)
@@ -111,7 +111,7 @@ class Trace:
 
 
 class CriterionPlot(Plot):
-    """The criterion of each start; the start that is best now is in the accent, with its C and support vectors.
+    """The criterion of each start; the best start so far is in the accent colour, with its C and support vectors.
 
     Left and Right move along the iterations.
     """
@@ -123,7 +123,7 @@ class CriterionPlot(Plot):
         self._sparks: list[Any] = []
         margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
         super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
-        self._placeholder = "Nothing learned yet."
+        self._placeholder = "No width has been learned yet."
         self._ends = self._scatter(3, size=9)
         for _ in range(2):
             spark = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -141,10 +141,10 @@ class CriterionPlot(Plot):
     def sizeHint(self) -> QSize:
         return QSize(560, 320)
 
-    # What is shown
+    # Contents
 
     def extend(self, steps: Iterable[CriterionStep]) -> None:
-        """Add iterations."""
+        """Append iterations."""
         for step in steps:
             while len(self._traces) <= step.start:
                 self._traces.append(Trace())
@@ -152,54 +152,54 @@ class CriterionPlot(Plot):
         self._renew()
 
     def set_steps(self, steps: Iterable[CriterionStep]) -> None:
-        """Show a whole history in place of what was there."""
+        """Replace all iterations."""
         self._traces, self._current = [], None
         self.show_whole()
         self.extend(steps)
 
     def set_name(self, name: str) -> None:
-        """Say what the criterion is, e.g. "Radius-margin bound"."""
+        """Set the name of the criterion, such as "Radius-margin bound"."""
         if name != self._titles[1]:
             self._titles = (self._titles[0], name)
             self._set_spoken_name()
             self._changed()
 
     def name(self) -> str:
-        """Return what is shown, in words."""
+        """Return the title of the plot."""
         return f"{self._titles[1]}, by iteration"
 
     def _set_spoken_name(self) -> None:
         self.setAccessibleName(f"{self._titles[1]}, by iteration: plot")
 
     def set_stale(self, stale: bool) -> None:
-        """Grey what is shown, because parameters have moved on."""
+        """Grey the plot because the parameters have changed, or restore it."""
         self._set_faint(stale)
 
     def best_start(self) -> int:
-        """Return the start with the least criterion so far; one that is no number is worse than any."""
+        """Return the start with the smallest criterion so far; nan counts as the largest."""
         begun = (i for i, t in enumerate(self._traces) if len(t.criterion))
         return min(begun, key=lambda start: self._traces[start].criterion.low, default=0)
 
     def steps(self) -> list[CriterionStep]:
-        """Return every iteration, start by start."""
+        """Return all iterations, start by start."""
         return [self._step(start, i) for start, trace in enumerate(self._traces) for i in range(len(trace.iteration))]
 
     def current(self) -> CriterionStep | None:
-        """Return the iteration under mouse or keys."""
+        """Return the iteration under mouse or cursor."""
         return None if self._current is None else self._step(*self._current)
 
     def is_logarithmic(self) -> bool:
-        """Return whether the criterion falls by orders of magnitude."""
+        """Return True if the criterion falls by orders of magnitude."""
         return self._log
 
     def position(self, step: CriterionStep) -> QPointF:
-        """Return where an iteration stands, in pixels; one without a number stands at the top."""
+        """Return the position of an iteration in pixels; at the top if its criterion is not finite."""
         height = self._height(step.criterion)
         place = self.at(step.iteration, height if math.isfinite(height) else self.shown()[1][1])
         return QPointF(place.x(), min(max(place.y(), self.box().top()), self.box().bottom()))
 
     def spark_boxes(self) -> tuple[QRectF, QRectF]:
-        """Return where C and the support vectors are drawn."""
+        """Return the boxes of the curves of C and of the support vectors."""
         box, bottom = self.box(), self.height() - FOOT
         support = QRectF(box.left(), bottom - SPARK - 8, box.width(), SPARK)
         return support.translated(0, -SPARK - GAP), support
@@ -225,7 +225,7 @@ class CriterionPlot(Plot):
             f"{self._titles[1]} {significant(step.criterion)}",
             " · ".join(filter(None, [iteration, start])),
             f"C = {significant(step.C, 3)}",
-            f"{count(step.support)} support vectors of the rows learned on",
+            f"{count(step.support)} support vectors during learning",
         ]
 
     # Items
@@ -242,7 +242,7 @@ class CriterionPlot(Plot):
         self._describe()
 
     def _height(self, criterion: float) -> float:
-        """Return the place of a criterion on the axis; NaN where it has none."""
+        """Return the position of a criterion on the axis, or nan."""
         if not self._log:
             return criterion
         return math.log10(criterion) if criterion > 0.0 else math.nan
@@ -273,13 +273,13 @@ class CriterionPlot(Plot):
                 self._draw_spark(theme, spark, line, dot, trace, column)
 
     def _draw_spark(self, theme: Theme, spark: Any, line: Any, dot: Any, trace: Trace, column: Column) -> None:
-        """Draw a column from its least value to its greatest; where all are equal it lies in the middle."""
+        """Draw a column from its smallest to its largest value; constant values lie in the middle."""
         log = column.low > 0.0 and column.high / column.low >= DECADES
         heights = _logarithms(column) if log else _finite(column)
         low, high = (math.log10(column.low), math.log10(column.high)) if log else (column.low, column.high)
         if not low < high:
             low, high = (low - 1.0, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
-        room = 5.0 / SPARK * (high - low)  # for the dot
+        room = 5.0 / SPARK * (high - low)  # margin for the dot
         spark.setYRange(low - room, high + room, padding=0)
         line.setData(trace.iteration.values(), heights, pen=self._pen(theme.text, 1.25))
         height = heights[trace.best]
@@ -302,7 +302,7 @@ class CriterionPlot(Plot):
         for spark, _, _ in self._sparks:
             spark.setXRange(*self.shown()[0], padding=0)
 
-    # What stands beside the axes, and what moves above
+    # Texts next to the axes, and moving marks
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         if not self._begun():
@@ -332,7 +332,7 @@ class CriterionPlot(Plot):
             self._write(painter, spark.center().y(), [text], theme.text, True)
 
     def _write(self, painter: QPainter, height: float, texts: Sequence[str], colour: str, strong: bool) -> None:
-        """Write the first of the texts that there is room for."""
+        """Draw the first of the texts that fits."""
         painter.setFont(figure_font(self, SECONDARY, strong=strong))
         painter.setPen(QColor(colour))
         room = QRectF(self.box().right() + 16, height - 8, LABELS - 16, 16)
@@ -357,7 +357,7 @@ class CriterionPlot(Plot):
     # Mouse and keys
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
-        return Qt.CursorShape.ArrowCursor  # nothing is clicked
+        return Qt.CursorShape.ArrowCursor  # clicks do nothing
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         box, low = self.box(), self.spark_boxes()[1]
@@ -393,7 +393,7 @@ class CriterionPlot(Plot):
 
 
 def _line() -> Any:
-    """Return a curve that draws of many points at one pixel the extreme ones alone, broken where one is missing."""
+    """Return a curve that draws only the extremes of points at the same pixel, with gaps at missing values."""
     return pg.PlotDataItem(connect="finite", autoDownsample=True, downsampleMethod="peak", clipToView=True)
 
 
@@ -412,7 +412,7 @@ def _counted(value: float) -> str:
 
 
 def _range(low: float, high: float, log: bool) -> tuple[float, float]:
-    """Return the ends of an axis that shows values from `low` to `high`, with some room."""
+    """Return the ends of an axis that shows values from `low` to `high` with a margin."""
     if low > high:
         low, high = 0.0, 1.0
     if log:

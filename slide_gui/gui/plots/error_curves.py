@@ -1,4 +1,4 @@
-"""The paper's sensitivity figure, alive: error against noise, one line a depth."""
+"""The plot of the paper's sensitivity figure: error against noise level, one line per depth."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ from slide_gui.text import counted, fixed, per_cent
 __all__ = ["ErrorPlot"]
 
 REACH = 12
-"""How near the mouse has to be to a point, pixels."""
+"""Largest distance in pixels at which the mouse selects a point."""
 NOISE_STEP = 0.01
 LABEL_GAP = 16
 WAITING = 10
-"""How far one point without an estimate stands above the next, pixels."""
+"""Vertical distance in pixels between points without an estimate."""
 BAND = 0.2
-_ROOM = 0.03  # of the height
+_ROOM = 0.03  # fraction of the height
 RADIUS, SWATCH = 3.5, 16
-LEGEND = "paper"  # of the hollow marks
-CHOSEN = "best on validation"  # of the ring
+LEGEND = "paper"  # text for the hollow marks
+CHOSEN = "best on validation"  # text for the ring
 SIDE = 0.02
-"""Room beside noise 0 and 1, for the points that stand there."""
+"""Margin beyond noise levels 0 and 1, for the points there."""
 
 Thing = TypeVar("Thing")
 
 
 class ErrorPlot(Plot):
-    """Error in per cent against noise, with published values and a cursor; intervals of the line pointed at or chosen.
+    """Error in per cent against noise level, with published values, a cursor, and the intervals of one line.
 
-    Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Shift+Left and
-    Shift+Right move the cursor, which the mouse drags by its line or along the axis, and fetches by a click.
+    Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
+    Shift+Right move the cursor. The mouse drags it by its line or along the axis, and a click moves it there.
     """
 
     point_clicked = Signal(object)
-    """The ErrorPoint clicked."""
+    """The clicked ErrorPoint."""
     cursor_moved = Signal(float)
-    """Noise, in steps of 0.01, while the cursor is dragged."""
+    """Noise level in steps of 0.01 while the cursor is dragged."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._points: tuple[ErrorPoint, ...] = ()
@@ -72,24 +72,24 @@ class ErrorPlot(Plot):
         self._dots: Any = None
         self._open: Any = None
         super().__init__(
-            Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", error_title("test")), parent=parent
+            Margins(head=36, foot=48, left=44, right=84), ("Noise level 1 − p", error_title("test")), parent=parent
         )
-        self._placeholder = "No points yet."
+        self._placeholder = "There are no points yet."
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
-        self.setAccessibleName("Error against noise, one line a depth: plot")
+        self.setAccessibleName("Error against noise, one line per depth: plot")
         self._set_filled(False)
         self.dress()
 
     def sizeHint(self) -> QSize:
         return QSize(760, 420)
 
-    # What is shown
+    # Contents
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Show points in place of those before; keys are unique."""
+        """Replace the points, whose keys must be unique."""
         points = tuple(points)
         if points == self._points:
             return
@@ -111,14 +111,14 @@ class ErrorPlot(Plot):
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
-        """Choose the line whose intervals are shown while the mouse points at no other."""
+        """Select the line whose intervals are shown unless the mouse is on another one."""
         if depth != self._depth:
             self._depth = depth
             self._draw(theme_of(self))
             self._changed()
 
     def set_part(self, part: str) -> None:
-        """Say on which rows the errors are: test or validation."""
+        """Set the rows on which the errors are counted: test or validation."""
         titles = (self._titles[0], error_title(part))
         if titles != self._titles:
             self._titles = titles
@@ -129,28 +129,28 @@ class ErrorPlot(Plot):
         return self._depth if self._current is None else self._current.depth
 
     def set_cursor(self, noise: float | None) -> None:
-        """Put the cursor at a noise, or take it away, without emitting anything."""
+        """Move the cursor to a noise level, or hide it, without emitting a signal."""
         if noise != self._noise:
             self._noise = noise
             self.update()
 
     def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or keys."""
+        """Return the point under mouse or cursor."""
         return self._current
 
     def is_pulsing(self) -> bool:
-        """Return whether the timer of the pulse runs."""
+        """Return True if the pulse is running."""
         return self._pulse.is_running()
 
     def position(self, point: ErrorPoint) -> QPointF:
-        """Return where a point stands, in pixels; without an estimate it waits just above the axis."""
+        """Return the position of a point in pixels; one without an estimate is just above the axis."""
         if point.is_known:
             return self.at(point.noise, point.error)
         below = sum(not p.is_known and p.noise == point.noise and p.depth < point.depth for p in self._points)
         return QPointF(self.at(point.noise, 0.0).x(), self.box().bottom() - WAITING * (1 + below))
 
     def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
-        """Return depth, error and whether it was computed just there; between points straight lines are read."""
+        """Return depth, error and True if computed at this noise level; other errors are interpolated linearly."""
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
@@ -200,7 +200,7 @@ class ErrorPlot(Plot):
         )
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
-        """Draw the 95 % intervals of the measured points of a line, as far as the axis goes."""
+        """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
         low, high = self._whole[1]
         colour, drawn = theme.pin(depth), set()
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
@@ -221,7 +221,7 @@ class ErrorPlot(Plot):
         return drawn
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
-        """Draw a line; dashed and grey to and from what is no measurement."""
+        """Draw a line, dashed and grey next to points that are not finished."""
         for kind, runs in _runs(known).items():
             pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
             pen.setCosmetic(True)
@@ -234,7 +234,7 @@ class ErrorPlot(Plot):
             self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
         return {("line", depth, kind) for kind in _runs(known)}
 
-    # What stands beside the axes, and what moves above
+    # Texts next to the axes, and moving marks
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
@@ -277,7 +277,7 @@ class ErrorPlot(Plot):
             self._paint_cursor_noise(painter, theme, box, noise)
 
     def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
-        """Draw a point that pulses, hollow, or one that the cursor's line would cover."""
+        """Draw a pulsing point, a hollow one, or one that the cursor's line would cover."""
         level, page = self._pulse.level, QColor(theme.background)
         painter.setPen(Qt.PenStyle.NoPen)
         if point.state == "done":
@@ -294,7 +294,7 @@ class ErrorPlot(Plot):
         painter.drawEllipse(place, radius, radius)
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
-        """Return depth, end of the line as far as it is seen, and height of its label, none overlapping."""
+        """Return depth, visible end of the line and height of its label, without overlaps."""
         (left, right), (low, high) = self.shown()
         ends = []
         for depth, line in self._lines.items():
@@ -308,7 +308,7 @@ class ErrorPlot(Plot):
         return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
 
     def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
-        """Name each line at its end, joined to it by a hairline where the label had to move."""
+        """Label each line at its end, with a thin line to labels that were moved."""
         left = box.right() + 14
         for depth, end, y in self.end_labels():
             colour = theme.pin(depth)
@@ -324,14 +324,14 @@ class ErrorPlot(Plot):
             painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
 
     def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
-        """Write the noise of the cursor on the axis."""
+        """Draw the noise level of the cursor at the axis."""
         painter.setFont(figure_font(self, SECONDARY, strong=True))
         text, x = fixed(noise, 2), self.at(noise, 0.0).x()
         wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 12
         pill = QRectF(x - 0.5 * wide, box.bottom() + 4, wide, 18)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.background))
-        for tick in self._x_axis.places():  # a text that would stick out from behind
+        for tick in self._x_axis.places():  # erase tick texts that the label would cover partly
             if abs(self.at(tick, 0.0).x() - x) < 32:
                 painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
         painter.setBrush(QColor(theme.accent))
@@ -340,7 +340,7 @@ class ErrorPlot(Plot):
         painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), text)
 
     def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
-        """Write the value of each line beside the cursor, on the side where points are farther."""
+        """Draw the value of each line next to the cursor, on the side with more space."""
         low, high = self.shown()[1]
         values, x = [v for v in self.values_at(noise) if low <= v[1] <= high], self.at(noise, 0.0).x()
         if not values:
@@ -448,7 +448,7 @@ class ErrorPlot(Plot):
         return target.noise, target.error if target.is_known else sum(self.shown()[1]) / 2
 
     def _first(self) -> ErrorPoint | None:
-        """Return the point to begin with: the lowest near the cursor."""
+        """Return the first point for the keys: the lowest one near the cursor."""
         noise = 0.0 if self._noise is None else self._noise
         return min(
             self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
@@ -458,7 +458,7 @@ class ErrorPlot(Plot):
         return self._first() if self._current is None else self._lines[self._current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
-        """Return where an arrow leads: along the line, or to the next line at this noise higher or lower."""
+        """Return the target of an arrow key: along the line, or to the next line up or down."""
         now, (down, right) = self._current, step
         if now is None:
             return self._first()
@@ -480,7 +480,7 @@ def _ring(painter: QPainter, theme: Theme, place: QPointF, radius: float) -> Non
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
-    """Return the error of a line at a noise and whether it was computed there; NaN where the line does not reach."""
+    """Return the error of a line at a noise level and True if computed there; nan outside the line."""
     known = [p for p in line if p.is_known]
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
@@ -494,7 +494,7 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 
 def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
-    """Return the stretches of a line by how they are drawn: as the less certain of the two points at their ends."""
+    """Return the segments of a line by style, which the less certain of their two points determines."""
     stretches: dict[State, list[list[ErrorPoint]]] = {}
     for kind, pairs in groupby(pairwise(known), key=_kind):
         run = list(pairs)
@@ -517,23 +517,23 @@ def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) ->
 
 
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
-    """Return the errors that must be seen: from 0, or from near the least one where all are far from 0."""
+    """Return the range of errors to show: from 0, or from near the smallest one if all are far from 0."""
     values = [p.error for p in points if p.is_known] + [m.error for m in marks]
     settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
-    # Wide first intervals would make the axis jump while they shrink: they get the room of the settled ones.
+    # Early wide intervals would make the axis jump while they shrink, so they get the height of finished ones.
     usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
         if point.is_known and point.state in ("running", "refining"):
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
-    if not settled:  # nothing says yet how far apart errors lie
+    if not settled:  # the spread of the errors is unknown
         return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:
         low = 0.0
     high = max(high, low + 0.1)
-    room = _ROOM * (high - low)  # for what is drawn around the outermost points
+    room = _ROOM * (high - low)  # for the marks around the outermost points
     return max(low - room, 0.0) if low else 0.0, high + room

@@ -1,4 +1,4 @@
-"""Noise × depth at a glance: the error of every model as a coloured cell with its value."""
+"""The heat map of errors by noise level and depth, with a value in each coloured cell."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ __all__ = ["HeatMap"]
 
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
 EMPTY, FIRST = 0, 1
-"""Entries of the table of colours: of no error yet, and the first of the errors'."""
+"""Entries of the colour table: no error yet, and the smallest error."""
 
 
 class HeatMap(Plot):
-    """Error in per cent, one row a depth, one column a noise; what was chosen on validation is ringed.
+    """Error in per cent, one row per depth, one column per noise level, with rings at the selected points.
 
     Arrow keys move between cells, Enter clicks.
     """
 
     point_clicked = Signal(object)
-    """The ErrorPoint clicked."""
+    """The clicked ErrorPoint."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._points: tuple[ErrorPoint, ...] = ()
@@ -50,12 +50,12 @@ class HeatMap(Plot):
         self._image: Any = None
         super().__init__(
             Margins(head=HEAD, foot=FOOT, left=64, right=8),
-            ("Noise 1 − p", error_title("test")),
+            ("Noise level 1 − p", error_title("test")),
             (self._noise_ticks, self._depth_ticks),
             ruled=False,
             parent=parent,
         )
-        self._placeholder = "No points yet."
+        self._placeholder = "There are no points yet."
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self._pulse = Pulse(self, self.update)
@@ -66,10 +66,10 @@ class HeatMap(Plot):
     def sizeHint(self) -> QSize:
         return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
 
-    # What is shown
+    # Contents
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Show points in place of those before, at most one a noise and depth."""
+        """Replace the points, at most one per noise level and depth."""
         points = tuple(points)
         if points == self._points:
             return
@@ -94,15 +94,15 @@ class HeatMap(Plot):
             self.updateGeometry()
 
     def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or keys."""
+        """Return the point under mouse or cursor."""
         return None if self._current is None else self._cells.get(self._current)
 
     def is_pulsing(self) -> bool:
-        """Return whether the timer of the pulse runs."""
+        """Return True if the pulse is running."""
         return self._pulse.is_running()
 
     def cell(self, row: int, column: int) -> QRectF:
-        """Return where a cell is, without the gaps round it, in pixels."""
+        """Return the rectangle of a cell without the gaps around it, in pixels."""
         corner, opposite = self.at(column, -row), self.at(column + 1, -row - 1)
         left, top = round(corner.x()), round(corner.y())
         return QRectF(left, top, round(opposite.x()) - left - GAP, round(opposite.y()) - top - GAP)
@@ -112,7 +112,7 @@ class HeatMap(Plot):
         return self._depths.index(point.depth), self._noises.index(_same(point.noise))
 
     def decimals(self) -> int:
-        """Return how many decimals fit every cell, 2 or 1."""
+        """Return the number of decimals that fits every cell, 2 or 1."""
         font = figure_font(self, SECONDARY, strong=True)
         widest = QFontMetricsF(font).horizontalAdvance(fixed(self._limits[1], 2))
         return 2 if widest + 8 <= self.cell(0, 0).width() else 1
@@ -133,7 +133,7 @@ class HeatMap(Plot):
         self.setAccessibleDescription(spoken(point) if point is not None else text)
 
     def set_part(self, part: str) -> None:
-        """Say on which rows the errors are: test or validation."""
+        """Set the rows on which the errors are counted: test or validation."""
         titles = (self._titles[0], error_title(part))
         if titles != self._titles:
             self._titles = titles
@@ -149,7 +149,7 @@ class HeatMap(Plot):
             if point.is_known and point.state == "done":
                 entries[place] = FIRST + round(self._share(point) * (255 - FIRST))
         self._image.setLookupTable(_table(theme))
-        # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
+        # The first row is at the top. pyqtgraph passes the array to Qt in its memory order.
         self._image.setImage(np.ascontiguousarray(entries[::-1]), autoLevels=False)
         self._image.setRect(QRectF(0, -len(self._depths), len(self._noises), len(self._depths)))
 
@@ -166,7 +166,7 @@ class HeatMap(Plot):
         self._margins = replace(self._margins, foot=max(FOOT, room))
         super()._arrange()
 
-    # What stands over the cells
+    # Texts over the cells
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         self._paint_head(painter, theme)
@@ -181,7 +181,7 @@ class HeatMap(Plot):
                 self._paint_cell(painter, theme, box, self._cells.get((row, column)))
 
     def _paint_head(self, painter: QPainter, theme: Theme) -> None:
-        """Write the best error, and what the colours mean."""
+        """Draw the smallest error and the legend of the colours."""
         metrics = QFontMetricsF(painter.font())
         painter.setPen(QColor(theme.muted))
         low, high = (fixed(limit, 2) for limit in self._limits)
@@ -218,7 +218,7 @@ class HeatMap(Plot):
             painter.drawText(box, CENTRE, text)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Pulse in the cells being computed, and ring the best and the one pointed at."""
+        """Draw pulses in cells being computed, and rings at the selected and the current ones."""
         painter.save()
         painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
         for at, point in self._cells.items():
@@ -259,7 +259,7 @@ class HeatMap(Plot):
         return target[1] + 0.5, -target[0] - 0.5
 
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the next cell that has a point in a direction, the present one if there is none."""
+        """Return the next cell with a point in a direction, or the current one."""
         if not self._cells:
             return None
         if self._current is None:
@@ -286,5 +286,5 @@ def _underline(box: QRectF) -> QRectF:
 
 
 def _same(noise: float) -> float:
-    """Return a noise without the binary dust of 3 · 0.1, so that equal ones share a column."""
+    """Return a noise level without rounding error such as that of 3 · 0.1, so that equal ones share a column."""
     return round(noise, 6)

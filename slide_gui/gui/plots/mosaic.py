@@ -1,4 +1,4 @@
-"""All receptive fields of a layer as one zoomable image: field (r, c) belongs to pixel (r, c)."""
+"""All rows of a layer's W as one zoomable image; field (r, c) belongs to pixel (r, c)."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from slide_gui.text import counted
 __all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
 
 GAP = 1
-_UNLIMITED = (1 << 24) - 1  # Qt's greatest width
+_UNLIMITED = (1 << 24) - 1  # largest width of a QWidget
 STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
-"""Zoom in device pixels a weight; below, the whole fits."""
+"""Zoom in device pixels per weight; below it the whole mosaic fits."""
 
 
 class Mosaic(Plot):
-    """One image of d fields; the wheel zooms about the mouse, a drag pans, a double click fits.
+    """One image of d fields; the wheel zooms about the mouse, a drag pans, a double-click fits.
 
     Arrow keys select the neighbouring field, + and − zoom, 0 fits, Enter clicks.
     """
 
     pixel_hovered = Signal(object)
-    """(pixel whose field it is, pixel inside it) under the mouse, or None."""
+    """(pixel of the field, pixel inside it) under the mouse, or None."""
     pixel_clicked = Signal(object)
-    """(pixel whose field it is, pixel inside it)."""
+    """(pixel of the field, pixel inside it)."""
 
     looked = Signal()
-    """Another part is seen, or the whole at another size."""
+    """The visible part or its size changed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._fields: NDArray[np.float32] | None = None
@@ -49,7 +49,7 @@ class Mosaic(Plot):
         self._selected: int | None = None
         self._current: tuple[int, int] | None = None
         self._image: Any = None
-        self._colours: NDArray[np.uint8] | None = None  # of every weight, from the first row on
+        self._colours: NDArray[np.uint8] | None = None  # of all weights, from the top row down
         self._placed: tuple[int, int] | None = None
         super().__init__(Margins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
         for axis in (self._x_axis, self._y_axis):
@@ -64,7 +64,7 @@ class Mosaic(Plot):
     def sizeHint(self) -> QSize:
         return QSize(560, 560)
 
-    # What is shown
+    # Contents
 
     def set_fields(
         self,
@@ -73,16 +73,16 @@ class Mosaic(Plot):
         grid: tuple[int, int] | None = None,
         stale: bool = False,
     ) -> None:
-        """Show every field of a layer.
+        """Show the fields of a layer.
 
         Parameters
         ----------
         fields : ndarray of shape (d, h, w), float32
-            Never changed after it was given.
+            Read-only.
         grid : tuple of (rows, columns), optional
-            How the d fields stand; by default (h, w) where d = h·w, else as square as they go.
+            Arrangement of the d fields; by default (h, w) if d = h·w, else nearly square.
         stale : bool
-            Greyed, because newer fields are on their way.
+            True to grey the fields because newer ones are being computed.
         """
         many, rows, columns = fields.shape
         if grid is None:
@@ -97,12 +97,12 @@ class Mosaic(Plot):
         self._describe()
 
     def set_stale(self, stale: bool) -> None:
-        """Grey the fields because newer ones are being fitted."""
+        """Grey the fields because newer ones are being fitted, or restore them."""
         self._set_faint(stale)
         self._describe()
 
     def set_selected(self, pixel: int | None) -> None:
-        """Put a ring round the field of one pixel, without emitting anything."""
+        """Outline the field of one pixel without emitting a signal."""
         self._selected = pixel
         self._describe()
         self.update()
@@ -112,41 +112,41 @@ class Mosaic(Plot):
             self.setAccessibleDescription(self._placeholder)
             return
         rows, columns = self._shape
-        said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
+        texts = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
         if target is not None and max(target) < self._fields.shape[0] and not self._faint:
             value = float(self._fields[target[0]].flat[target[1]])
             row, source = self._place_of(target[0]), self._place_of(target[1])
-            said.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")
-        self.setAccessibleDescription("; ".join(said))
+            texts.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")
+        self.setAccessibleDescription("; ".join(texts))
 
     def _place_of(self, pixel: int) -> str:
-        """Return in words which pixel it is."""
+        """Return the position of a pixel, or the number of a feature, in words."""
         rows, columns = self._shape
         if rows > 1:
             return f"pixel {pixel // columns}, {pixel % columns}"
         return f"feature {pixel}"
 
     def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen, of the fields and of each; indices stay those of the data."""
+        """Exchange rows and columns of the mosaic and of each field on the screen; indices remain those of the data."""
         if transposed != self._transposed:
             self._transposed = transposed
             self._build(True)
 
     def zoom(self) -> float:
-        """Return logical pixels a weight."""
+        """Return logical pixels per weight."""
         (left, right), _ = self.shown()
         return self.box().width() / (right - left)
 
     def field(self, pixel: int) -> QRectF:
-        """Return where the field of a pixel lies."""
+        """Return the rectangle of a pixel's field."""
         row, column = self._fields_grid().place(pixel)
         rows, columns = self._one()
         corner = self.at(column * (columns + GAP), -row * (rows + GAP))
         return QRectF(corner.x(), corner.y(), columns * self.zoom(), rows * self.zoom())
 
     def pixel_at(self, place: QPointF) -> tuple[int, int] | None:
-        """Return (pixel whose field it is, pixel inside) under a place, None outside and on gaps."""
+        """Return (pixel of the field, pixel inside) at a position, or None outside and in gaps."""
         if self._fields is None:
             return None
         (rows, columns), (x, y) = self._one(), self.values(place)
@@ -158,17 +158,17 @@ class Mosaic(Plot):
         return None if within is None else (pixel, within)
 
     def _one(self) -> tuple[int, int]:
-        """Return rows and columns of a field as it stands on the screen."""
+        """Return the number of rows and columns of a field on the screen."""
         return self._shape[::-1] if self._transposed else self._shape
 
     def _fields_grid(self) -> PixelGrid:
-        """Return the grid of fields; one step is a field with its gap, square only if fields are."""
+        """Return the grid of fields; one step is a field with its gap, square only for square fields."""
         return PixelGrid(self._grid, 0.0, 0.0, 1.0, self._transposed)
 
     # The image
 
     def _build(self, other: bool) -> None:
-        """Make the image anew; one of another size is shown whole."""
+        """Render the image; one of another size is shown in full."""
         if self._fields is None:
             return
         self._draw(theme_of(self))
@@ -180,16 +180,16 @@ class Mosaic(Plot):
     def _draw(self, theme: Theme) -> None:
         if self._fields is None or self._scale is None:
             return
-        whole = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
+        mosaic = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
         table = self._scale.lut().copy()
         gap = QColor(theme.line)
         table[0] = gap.red(), gap.green(), gap.blue()
-        # As colours, not as entries with a table: where many weights share a pixel of the screen, colours are averaged.
-        self._colours = np.take(table, whole, axis=0)
+        # Colours and not indices: if weights share a pixel of the screen, their colours are averaged.
+        self._colours = np.take(table, mosaic, axis=0)
         self._place(self._placed_size())
 
     def _placed_size(self) -> tuple[int, int]:
-        """Return how high and wide the image is made: a dot a weight, or one a pixel of the screen if fewer."""
+        """Return the size of the image: a pixel per weight, or per pixel of the screen if those are fewer."""
         assert self._colours is not None
         high, wide = self._colours.shape[:2]
         dots = min(self.zoom() * self.devicePixelRatioF(), 1.0)
@@ -200,29 +200,29 @@ class Mosaic(Plot):
         self._placed = size
         high, wide = self._colours.shape[:2]
         colours = self._colours if size == (high, wide) else _averaged(self._colours, size)
-        # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
+        # The first row is at the top. pyqtgraph passes the array to Qt in its memory order.
         self._image.setImage(np.ascontiguousarray(colours[::-1]), autoLevels=False)
         self._image.setRect(QRectF(0, -high, wide, high))
 
     def _size(self) -> tuple[int, int]:
-        """Return how many weights, with the gaps, the image is wide and high."""
+        """Return rows and columns of the image in weights, with the gaps."""
         rows, columns = self._one()
         down, across = self._fields_grid().shown
         return across * (columns + GAP) - GAP, down * (rows + GAP) - GAP
 
     def width_of_whole(self, height: float) -> int:
-        """Return how wide the plot need be to show the whole as large as a height allows."""
+        """Return the width of the plot that shows the full mosaic as large as a height allows."""
         ratio, margins, (wide, high) = self.devicePixelRatioF(), self._margins, self._size()
         zoom = whole_zoom((height - margins.head - margins.foot) / high, ratio)
         return math.ceil(wide * zoom) + margins.left + margins.right
 
     def picture(self) -> QRectF:
-        """Return where the fields are seen."""
+        """Return the rectangle of the visible fields."""
         wide, high = self._size()
         return QRectF(self.at(0, 0), self.at(wide, -high)) & self.box()
 
     def _fit(self) -> None:
-        """Make the whole fill the plot, weights square and, if there is room, whole device pixels wide."""
+        """Fit the mosaic into the plot with square weights, an integer number of device pixels wide if possible."""
         box, ratio, (wide, high) = self.box(), self.devicePixelRatioF(), self._size()
         zoom = whole_zoom(min(box.width() / wide, box.height() / high), ratio)
         self._set_whole((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
@@ -237,13 +237,13 @@ class Mosaic(Plot):
                 self._look(left, top, before)
 
     def _look(self, left: float, top: float, zoom: float) -> None:
-        """Put a place into the top left corner, at a zoom."""
+        """Move a position to the top left corner at a zoom."""
         box = self.box()
         self._box.setRange(xRange=(left, left + box.width() / zoom), yRange=(top - box.height() / zoom, top), padding=0)
         self._seen_changed()
 
     def _looked(self) -> None:
-        # No wider than the whole is, so that what stands beside it is near; what is zoomed to takes all there is.
+        # No wider than the full mosaic, so that the colour bar is next to it; a zoomed mosaic takes all the width.
         most = self.width_of_whole(self.height()) if self._fields is not None and not self.is_zoomed() else _UNLIMITED
         if most != self.maximumWidth():
             self.setMaximumWidth(max(most, self.minimumWidth()))
@@ -319,37 +319,37 @@ class Mosaic(Plot):
 
 
 def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: bool) -> NDArray[np.uint8]:
-    """Return fields side by side with 0 in the gaps, shape (rows, columns) as on the screen.
+    """Arrange fields side by side with 0 in the gaps, shape (rows, columns) as on the screen.
 
     Parameters
     ----------
     indices : ndarray of shape (d, h, w)
-        Of the colours, from 1.
+        Indices of the colours, from 1.
     grid : tuple of (rows, columns)
-        How the d fields stand.
+        Arrangement of the d fields.
     transposed : bool
-        Rows and columns exchanged, of the fields and of each.
+        True to exchange rows and columns of the mosaic and of each field.
     """
     (many, rows, columns), (down, across) = indices.shape, grid
     drawn = np.zeros((down, rows + GAP, across, columns + GAP), np.uint8)
     if down * across > many:
         indices = np.concatenate([indices, np.zeros((down * across - many, rows, columns), np.uint8)])
     drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
-    whole = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
-    return np.ascontiguousarray(whole.T if transposed else whole)
+    mosaic = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
+    return np.ascontiguousarray(mosaic.T if transposed else mosaic)
 
 
 def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
-    """Return an image made smaller, each of its pixels the mean of the area that it covers.
+    """Reduce an image; each of its pixels is the mean of the area it covers.
 
     Parameters
     ----------
     colours : ndarray of shape (rows, columns, 3)
     size : tuple of (rows, columns)
-        No more than there are.
+        At most the size of the image.
     """
     image: NDArray[Any] = colours
-    for wanted in size:  # each axis in turn as the first, whose parts lie together
+    for wanted in size:  # each axis becomes the first one, whose blocks are contiguous
         many = len(image)
         edges = np.linspace(0, many, wanted + 1)
         first = edges[:-1].astype(np.intp)
@@ -363,6 +363,6 @@ def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.u
 
 
 def whole_zoom(room: float, ratio: float) -> float:
-    """Return logical pixels a weight where there is room for so many: whole device pixels if for one at least."""
+    """Return logical pixels per weight for an available width, in integer device pixels if at least one fits."""
     device = room * ratio
     return max(math.floor(device) if device >= 1.0 else device, 0.01) / ratio

@@ -1,4 +1,4 @@
-"""Points of the error curves, shared by the plot and the heat map, and how they are put into words."""
+"""Points of the error curves and of the heat map, and their descriptions in words."""
 
 from __future__ import annotations
 
@@ -36,24 +36,24 @@ class ErrorPoint:
     Parameters
     ----------
     noise : float
-        1 − p, 0 to 1.
+        Noise level 1 − p, 0 to 1.
     depth : int
-        Layers of the stack, 0 for the raw input.
+        Number of layers; 0 for the raw input.
     rate : ErrorRate or None
-        Estimate with its 95 % interval; None while there is none.
+        Estimate with its 95 % confidence interval, or None.
     key : str
-        What the owner of the point calls it.
+        Identifier given by the owner of the point.
     state : {"done", "running", "refining"}
-        Running: being computed, pulses. Refining: an estimate. Neither is a measurement, nor drawn like one: hollow,
-        grey, without an interval.
+        Running: being computed, pulses. Refining: an estimate. Both are drawn differently from finished points:
+        hollow, grey, without an interval.
     note : str
-        A further line of the tooltip, e.g. the widths.
+        Further line of the tooltip, such as the widths.
     by : str
-        What chose the widths, in words: a line of the tooltip too.
+        Criterion that learned the widths, in words, for the tooltip.
     validation : float or None
-        Error on the validation rows in per cent; None where none were held out.
+        Error on the validation rows in per cent, or None without such rows.
     chosen : bool
-        Whether noise and depth are those chosen on the validation rows.
+        True if noise level and depth were selected on the validation rows.
     """
 
     noise: float
@@ -68,28 +68,28 @@ class ErrorPoint:
 
     @property
     def is_known(self) -> bool:
-        """Whether there is an estimate."""
+        """True if there is an estimate."""
         return self.rate is not None
 
     @property
     def error(self) -> float:
-        """The estimate in per cent; NaN while there is none."""
+        """Return the estimate in per cent, or nan."""
         return math.nan if self.rate is None else 100 * self.rate.error
 
     @property
     def low(self) -> float:
-        """Lower end of the interval in per cent; NaN without an estimate."""
+        """Return the lower end of the interval in per cent, or nan."""
         return math.nan if self.rate is None else 100 * self.rate.low
 
     @property
     def high(self) -> float:
-        """Upper end of the interval in per cent; NaN without an estimate."""
+        """Return the upper end of the interval in per cent, or nan."""
         return math.nan if self.rate is None else 100 * self.rate.high
 
 
 @dataclass(frozen=True)
 class ErrorMark:
-    """A published value: noise 0 to 1, error in per cent, and what it is."""
+    """A published value with noise level, error in per cent and label."""
 
     noise: float
     error: float
@@ -97,49 +97,49 @@ class ErrorMark:
 
 
 def lines_of(point: ErrorPoint) -> list[str]:
-    """Return the tooltip of a point, line by line; the first holds the figure."""
+    """Return the tooltip of a point, line by line; the first line has the error."""
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
     n = count(point.rate.n)
     if point.state != "done":
         running = point.state == "running"
-        said = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
-        head = [f"≈ {per_cent(point.error)}", place, said]
+        text = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
+        head = [f"≈ {per_cent(point.error)}", place, text]
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
         error = per_cent(point.validation)
         lines.append(
-            f"{error} of the validation rows: chosen by it" if point.chosen else f"{error} of the validation rows"
+            f"{error} of the validation rows: selected by it" if point.chosen else f"{error} of the validation rows"
         )
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 
 def spoken(point: ErrorPoint) -> str:
-    """Return the tooltip in one line, for screen readers."""
+    """Return the tooltip in one line for screen readers."""
     return "; ".join(lines_of(point))
 
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
-    """Return the finished points that were chosen on the validation rows: one, or some of the folds'."""
+    """Return the finished points selected on the validation rows: one, or one or more of the folds."""
     return tuple(point for point in points if point.chosen and point.state == "done" and point.is_known)
 
 
 def best_words(points: Sequence[ErrorPoint]) -> str:
-    """Say which point was chosen on the validation rows; empty where none was: the least error is no choice."""
+    """Return the points selected on the validation rows in words, or "" if there are none."""
     chosen = chosen_of(points)
-    said = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
-    return f"best on validation: {said}" if chosen else ""
+    errors = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
+    return f"best on validation: {errors}" if chosen else ""
 
 
 def error_title(part: str) -> str:
-    """Return the title of an axis of errors: on which rows they are, test or validation."""
+    """Return the title of an axis of errors on test or validation rows."""
     return "Test error (%)" if part == "test" else "Validation error (%)"
 
 
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
-    """Return the pen of a depth's line: the colour of its pin, dashed when the colours start again."""
+    """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
     pen = QPen(theme.pin(depth), width)
     pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)

@@ -1,1 +1,1 @@
-"""What the window holds, without a widget: QtCore only."""
+"""The state of the window without widgets; it uses QtCore only."""

@@ -1,4 +1,4 @@
-"""How a person wanted files read and divided, kept by what the files hold, so that they open so again."""
+"""Settings for reading and splitting files, stored by the hash of their contents and reused at the next opening."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _BLOCK = 1 << 20
 
 
 class FileChoices:
-    """Over the settings of the program; each method opens them anew, for any thread.
+    """Stored settings for files; each method opens the program's settings anew, so that any thread may call it.
 
     Parameters
     ----------
     settings : QSettings
-        Only their place is taken.
+        Only its file and format are used.
     """
 
     def __init__(self, settings: QSettings) -> None:
         self._place, self._format = settings.fileName(), settings.format()
 
     def remember(self, source: DataSource) -> None:
-        """Keep how the files of a source are read and divided."""
+        """Store how the files of a source are read and split."""
         if not source.paths:
             return
         document = {key: value for key, value in source.document().items() if key in ("reading", "held_out")}
@@ -42,7 +42,7 @@ class FileChoices:
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
-        """Return a source as its files were read and divided last; None where nothing more is known."""
+        """Return the source with the settings stored for its files, or None if there are none."""
         if not source.paths or source != DataSource(paths=source.paths, seed=source.seed):
             return None
         settings = QSettings(self._place, self._format)
@@ -50,7 +50,7 @@ class FileChoices:
         try:
             start = f"{_size(source)}-"
             if not any(name.startswith(start) for name in settings.childKeys()):
-                return None  # nothing of this size: there is no need to read it all
+                return None  # no stored file has this size, so the files need not be hashed
             text = settings.value(start + _digest(source), "")
             document = source.document() | json.loads(str(text))
             known: DataSource = checked_value(DataSource, document, "source")
@@ -75,7 +75,7 @@ def _size(source: DataSource) -> int:
 
 
 def _digest(source: DataSource) -> str:
-    """Return the SHA-256 (hex) of what the files hold, one after the other."""
+    """Return the SHA-256 (hex) of the concatenated contents of the files."""
     digest = hashlib.sha256()
     for path in _files(source):
         with path.open("rb") as stream:

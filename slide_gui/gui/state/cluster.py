@@ -1,4 +1,4 @@
-"""Where runs are made: in this window, by workers of this computer, or by those of a Dask scheduler."""
+"""The place where runs are computed: this window, worker processes on this computer, or a Dask scheduler."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"
 
 @dataclass(frozen=True)
 class ClusterState:
-    """What is known of the place where runs are made.
+    """State of the connection to workers.
 
     Attributes
     ----------
     workers : tuple of Worker
-        Those that answered; none before the connection.
+        Workers that answered; empty before the connection.
     dashboard : str
-        Dask's own page of them; empty where there is none.
+        Address of Dask's dashboard, or "".
     problem : str
-        Why there is no connection, in a sentence; empty where nobody asked for one.
+        Why there is no connection, in a sentence; empty if none was requested.
     connecting : bool
-        Whether one is being asked for.
+        True while a connection is being made.
     """
 
     choice: ClusterChoice = field(default_factory=ClusterChoice)
@@ -41,41 +41,41 @@ class ClusterState:
 
 
 class ClusterController(QObject):
-    """Holds the choice, and the connection once it is needed.
+    """Holds the choice, and the connection when it is needed.
 
-    Runs on a cluster are waited for in a lane of its own: nothing is computed there, and what is computed in the window
-    need not make them give way.
+    A separate job queue waits for runs on a cluster. Nothing is computed in it, so that those runs need not
+    give way to computations in the window.
 
     Parameters
     ----------
     settings : QSettings or None
-        Where the choice is kept; None: it is not.
+        Stores the choice, unless it is None.
 
     Signals
     -------
     changed()
-        `state` is another one.
+        `state` changed.
     """
 
     changed = Signal()
-    _looked = Signal()  # from the lane's thread; what it knows is in `_known`
+    _looked = Signal()  # from the queue's thread; the new state is in `_known`
 
     def __init__(self, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = Lane(self)
         self._settings = settings
-        self._cluster: Cluster | None = None  # the lane's thread alone opens and closes it
+        self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
         self._looked.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     @property
     def lane_of_runs(self) -> Lane | None:
-        """The lane in which runs are waited for; None where they are made in the window."""
+        """Return the job queue that waits for runs, or None if they are computed in the window."""
         return None if self.state.choice.is_here else self.lane
 
     def choose(self, choice: ClusterChoice) -> None:
-        """Make runs there from now on, and connect at once, so that what is wrong is said now."""
+        """Compute runs there from now on, and connect at once to report problems early."""
         if self._settings is not None:
             self._settings.setValue(_WORKERS, choice.workers)
             self._settings.setValue(_SCHEDULER, choice.scheduler)
@@ -89,12 +89,12 @@ class ClusterController(QObject):
         )
 
     def opener(self) -> Callable[[Progress], Cluster | None]:
-        """Return what the work of `lane_of_runs` gets its cluster by: None where runs are made in the window."""
+        """Return a function for jobs of `lane_of_runs` that returns the cluster, or None for this window."""
         choice = self.state.choice
         return (lambda _progress: None) if choice.is_here else partial(self._open, choice)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
-        """Return the connection to a place, made if it is not there, in the lane's thread; for this window leave it."""
+        """Return the connection, made if necessary in the queue's thread; for this window disconnect."""
         if self._cluster is None or self._cluster.choice != choice or not self._cluster.is_alive:
             self._leave()
             if choice.is_here:
@@ -104,25 +104,25 @@ class ClusterController(QObject):
         return self._cluster
 
     def _look(self, _progress: Progress) -> None:
-        """Ask who is there, in the lane's thread."""
+        """Request the list of workers, in the queue's thread."""
         if self._cluster is not None:
             self._known = ClusterState(self._cluster.choice, self._cluster.workers(), self._cluster.dashboard)
             self._looked.emit()
 
     def look_again(self) -> None:
-        """Ask who is there now, where there is a connection."""
+        """Request the list of workers if there is a connection."""
         if not self.state.choice.is_here and not self.state.connecting:
             self.lane.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
 
     def stop(self) -> None:
-        """Give up a connection that is not there yet."""
+        """Cancel a connection that is being made."""
         if self.state.connecting:
             self.lane.cancel(channel="connect")
-            problem = "the connection was given up before anybody answered."
+            problem = "the connection was cancelled before a worker answered."
             self._set(ClusterState(self.state.choice, problem=problem))
 
     def close(self) -> None:
-        """Stop waiting for runs, and let workers of this computer end."""
+        """Stop waiting for runs and end the workers on this computer."""
         self.lane.close()
         self._leave()
 
@@ -146,7 +146,7 @@ class ClusterController(QObject):
 
 
 def _stored(settings: QSettings) -> ClusterChoice:
-    """Return the choice that was kept; this window where that is none any more."""
+    """Return the stored choice, or this window if it is invalid."""
     try:
         workers, scheduler = int(str(settings.value(_WORKERS, 0))), str(settings.value(_SCHEDULER, ""))
         return ClusterChoice(workers, scheduler).checked()

@@ -1,4 +1,4 @@
-"""What the trained classifier says of the image that is looked at: at once, and what would flip it once that rests."""
+"""The trained classifier's prediction for the current image, and then the fewest changes that flip it."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from slide_gui.progress import Progress
 
 __all__ = ["DecisionController"]
 
-_AT_ONCE = 8_000_000  # products of one decision that the GUI thread makes itself: some 5 ms; more go to the lane
+_AT_ONCE = 8_000_000  # products of one prediction; the GUI thread computes up to this many (5 ms), the queue more
 _REST_MILLISECONDS = 400
 Image = NDArray[Any]
 
 
 class DecisionController(QObject):
-    """The SVM of the result that is shown, and its decision on one image after another.
+    """Predicts the class of one image after another by the SVM of the current result.
 
-    Nothing is computed while it is not wanted (`follow`, `rest`).
+    Nothing is computed while predictions are not needed (`follow`, `rest`).
 
     Attributes
     ----------
     result : RunResult or None
-        Whose SVM decides; None where there is none on the data that are open.
+        Result whose SVM predicts; None if the open data have none.
     decision : Decision or None
     flip : Flip or None
-        None while it is looked for.
+        None during the search.
 
     Signals
     -------
     changed()
-        One of these is another.
+        One of the attributes changed.
     """
 
     changed = Signal()
@@ -64,26 +64,26 @@ class DecisionController(QObject):
 
     @property
     def decides_here(self) -> bool:
-        """Whether `decision` and `flip` are of the data that are open."""
+        """True if `decision` and `flip` belong to the open data set."""
         dataset = self._workspace.dataset
         return dataset is not None and self.result is not None and self.result.spec.fingerprint == dataset.fingerprint
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """The label of each class that is decided between."""
+        """Return the labels of the classes."""
         return () if self._decider is None else self._decider.labels
 
     def follow(self, image: Image) -> None:
-        """Decide on this image, and on every later one until `rest`."""
+        """Predict the class of this image and of later ones until `rest`."""
         self._following = True
-        self._take_result()  # first: the classifier that is ready may be one of other data
+        self._take_result()  # first, because the current classifier may belong to other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             self._decide()
 
     @Slot()
     def rest(self) -> None:
-        """Compute nothing until an image is given again."""
+        """Compute nothing until the next call of `follow`."""
         self._following = False
         self._rested.stop()
         for channel in ("decide", "flip"):
@@ -91,7 +91,7 @@ class DecisionController(QObject):
 
     @Slot()
     def train_as_default(self) -> None:
-        """Train the classifier as it is for a person who set nothing, with the parameters of the panel."""
+        """Train with default settings of the classifier and the parameters of the panel."""
         from slide_gui.core.svm.parameters import SvmParameters
 
         spec = self._runs.spec_of(SvmParameters())
@@ -100,7 +100,7 @@ class DecisionController(QObject):
 
     @Slot()
     def _take_result(self) -> None:
-        """Make the SVM of the shown result ready, where it is another one."""
+        """Prepare the SVM of the current result if it changed."""
         if not self._following:
             return
         dataset, result = self._workspace.dataset, self._runs.result
@@ -119,7 +119,7 @@ class DecisionController(QObject):
         self._rested.stop()
         if result is not None and dataset is not None:
             self._submit(
-                "Making the classifier ready",
+                "Preparing the classifier",
                 "decider",
                 lambda progress: Decider(restore(dataset, result, progress=progress), dataset),
                 self._ready,
@@ -142,7 +142,7 @@ class DecisionController(QObject):
             self._decided(decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)])))
             return
         self._submit(
-            "Deciding on one image",
+            "Classifying one image",
             "decide",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
             self._decided,
@@ -160,7 +160,7 @@ class DecisionController(QObject):
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(
-                "Looking for the fewest changes that flip it",
+                "Searching the fewest changes that flip it",
                 "flip",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
@@ -179,6 +179,6 @@ class DecisionController(QObject):
             work,
             channel=channel,
             on_result=deliver,
-            failure="The decision could not be explained",
-            background=True,  # nobody asked for it
+            failure="The prediction could not be explained",
+            background=True,  # it was not requested by the user
         )

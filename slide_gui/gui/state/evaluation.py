@@ -1,4 +1,4 @@
-"""The evaluation in the window: what of it the store holds, and the background job that fills it in."""
+"""The evaluation in the window: its stored results, and the background job that adds missing ones."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]
 
 @dataclass(frozen=True)
 class EvaluationChoice:
-    """What is asked of the evaluation.
+    """A requested evaluation.
 
     Attributes
     ----------
     extent : {"full", "quick"}
     data, methods : tuple of str
-        Keys; none is asked if empty.
+        Keys; nothing is requested if empty.
     splits : int or None
-        None: the protocol's.
+        Number of splits; None for the protocol's number.
     """
 
     extent: str = "full"
@@ -45,38 +45,38 @@ class EvaluationChoice:
 
     @classmethod
     def everything(cls, extent: str = "full", splits: int | None = None) -> EvaluationChoice:
-        """Return the choice of all data sets and methods."""
+        """Return a choice with all data sets and methods."""
         cells = plan(extent, splits=splits)
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
         return cls(extent, data, methods, splits)
 
     def cells(self) -> tuple[CellPlan, ...]:
-        """Return the plan of what is asked."""
+        """Return the plan of the requested cells."""
         if not self.data or not self.methods:
             return ()
         return plan(self.extent, self.data, self.methods, self.splits)
 
     def table(self) -> tuple[CellPlan, ...]:
-        """Return the plan of everything that has a place in the table, asked or not."""
+        """Return the plan of all cells of the table, requested or not."""
         return plan(self.extent, splits=self.splits)
 
 
 class EvaluationController(QObject):
-    """Asks for the evaluation and holds what is known of it; the page reads it.
+    """Starts the evaluation and holds its results for the page.
 
     Attributes
     ----------
     runs : Task
-        The evaluation itself; what it says is a `EvaluationState`.
+        The evaluation; it reports an `EvaluationState`.
     reading : Task
-        The cells that are stored, with the table they were read for.
+        Reading of stored cells, with the table they belong to.
     timing : Task
-        The tutorial's autoencoders, by extent and data set: the data and their `Extrapolated` seconds.
+        Timing of the tutorial's autoencoders, by extent and data set: the data and their `Extrapolated` seconds.
 
     Signals
     -------
     changed()
-        Anything of it changed.
+        Any of these changed.
     """
 
     changed = Signal()
@@ -87,9 +87,9 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything()
-        self._asked = False  # to read what is stored, once the library has listed it
+        self._asked = False  # read the stored cells when the library has listed the runs
         library.changed.connect(self._listed)
-        stopped = "The benchmark stopped; finished runs are kept"
+        stopped = "The benchmark stopped; finished runs are stored"
         self.runs = Task(lane, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
         unread = "The runs could not be read"
         self.reading = Task(lane, "evaluation-read", "Reading the runs", unread, tuple, self)
@@ -100,15 +100,15 @@ class EvaluationController(QObject):
         for task in (self.runs, self.reading, self.timing):
             task.changed.connect(self.changed)
 
-    # What is known ---------------------------------------------------------------------------------------------
+    # Results ---------------------------------------------------------------------------------------------------
 
     @property
     def known(self) -> bool:
-        """Whether the store was read for what is chosen."""
+        """True if the stored cells of the current choice have been read."""
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table: those of the store, and over them what the running evaluation says."""
+        """Return all cells of the table: stored ones, replaced by those of the running evaluation."""
         if self.known:
             stored: EvaluationState = self.reading.latest[1]
         else:
@@ -118,7 +118,7 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
-        """Return the running times of the data sets that are known by their runs or were timed."""
+        """Return the running times of the data sets that have runs or timings."""
         measured: _Measured = self.timing.latest or {}
         timed = {key: each for (extent, key), each in measured.items() if extent == self.choice.extent}
         state = self.state()
@@ -128,11 +128,11 @@ class EvaluationController(QObject):
 
     @property
     def is_reading(self) -> bool:
-        """Whether what is stored is about to be known."""
+        """True if stored cells are about to be read."""
         return self._asked or self.reading.running
 
     def read(self) -> None:
-        """Read the store for what is chosen; not while the evaluation runs, for which it would be an interruption."""
+        """Read the stored cells of the current choice unless the evaluation runs, which reading would interrupt."""
         if self.runs.running:
             return
         self._asked = True
@@ -141,7 +141,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def _listed(self) -> None:
-        """Read what the table of runs, now that it is there, says of the evaluation."""
+        """Read the stored cells when the table of runs has been listed."""
         if not self._asked or self._library.reading:
             return
         self._asked = False
@@ -164,7 +164,7 @@ class EvaluationController(QObject):
     # Running ---------------------------------------------------------------------------------------------------
 
     def choose(self, choice: EvaluationChoice) -> None:
-        """Ask for something else; not while the evaluation runs."""
+        """Change the choice unless the evaluation is running."""
         if self.runs.running or choice == self.choice:
             return
         self.choice, self.runs.latest = choice, None
@@ -173,17 +173,17 @@ class EvaluationController(QObject):
         self.changed.emit()
 
     def why_not(self) -> str:
-        """Return why nothing can be started, or nothing."""
+        """Return why the evaluation cannot be started, or ""."""
         if not self.choice.data:
-            return "No data set is chosen."
-        return "" if self.choice.methods else "No method is chosen."
+            return "No data set is selected."
+        return "" if self.choice.methods else "No method is selected."
 
     def start(self) -> None:
-        """Run what is chosen and not in the store yet; it gives way to everything else in the lane."""
+        """Compute the missing runs of the choice; every other job in the queue comes first."""
         cells, path, pause = self.choice.cells(), self._library.path, self.runs.pause
         if self.runs.running or not cells:
             return
-        loaded: dict[str, Dataset] = {}  # the work begins anew after each time it gave way
+        loaded: dict[str, Dataset] = {}  # outlives restarts of the job after interruptions
 
         def load(key: str, progress: Progress) -> Dataset:
             if key not in loaded:
@@ -201,7 +201,7 @@ class EvaluationController(QObject):
         self.runs.start(work, lane=self._cluster.lane_of_runs)
 
     def stop(self) -> None:
-        """Stop what runs here; finished runs are kept."""
+        """Stop the evaluation; finished runs are stored."""
         self._asked = False
         for task in (self.timing, self.reading, self.runs):
             task.stop()
@@ -215,7 +215,7 @@ class EvaluationController(QObject):
 
     @Slot()
     def time_tutorial(self) -> None:
-        """Measure one short epoch of the tutorial's autoencoders on each data set chosen, and scale it up."""
+        """Measure one short epoch of the tutorial's autoencoders on each selected data set and scale it up."""
         extent, before = self.choice.extent, self.timing.latest or {}
         cells = {cell.data: cell for cell in self.choice.cells()}
 
@@ -223,8 +223,8 @@ class EvaluationController(QObject):
             measured = dict(before)
             for number, (key, cell) in enumerate(cells.items()):
                 part = progress.part(number / len(cells), (number + 1) / len(cells))
-                whole = load_data(key, part.part(0.0, 0.3))
-                rows = subset(whole, cell.train_rows, cell.test_rows)
+                dataset = load_data(key, part.part(0.0, 0.3))
+                rows = subset(dataset, cell.train_rows, cell.test_rows)
                 measured[extent, key] = info_of(key, rows), extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
                 part.report(1.0, dict(measured))
             return measured
@@ -233,15 +233,15 @@ class EvaluationController(QObject):
 
 
 def load_data(key: str, progress: Progress) -> Dataset:
-    """Return a benchmark data set: its real files where they are found, else generated."""
+    """Return a benchmark data set from its real files if available, else generated."""
     return DataSource(key=key).load(progress=progress)
 
 
 def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
-    """Return the stored table with the cells, data and course of the running evaluation over it.
+    """Return the stored table updated by the running evaluation.
 
-    Stored answers on other data than those it runs on, such as the real ones that are no longer found, are not shown
-    beside them.
+    Stored results for other data than the evaluation uses, such as real files that were moved, are
+    omitted.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}

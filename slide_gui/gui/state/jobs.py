@@ -1,7 +1,7 @@
-"""One compute lane: a single worker thread, progress as a latest-wins mailbox, cancel, superseding.
+"""The job queue of one worker thread, in which newer requests replace older ones on the same channel.
 
-Everything that multiplies matrices runs here, one job at a time. A job's callbacks are called on the GUI thread, and
-only while the job is wanted: a cancelled or superseded job delivers nothing.
+Every matrix product is computed here, one job at a time. Callbacks run on the GUI thread. Cancelled and replaced
+jobs deliver nothing.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 __all__ = ["JobStatus", "Lane", "Problem", "sentence"]
 
-_REDRAW_SECONDS = 0.04  # a job's payloads reach the GUI at most this often, its first one at once
-_TITLE_SECONDS = 0.25  # shorter jobs are not announced
+_REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
+_TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
 
 
 @dataclass(frozen=True)
 class JobStatus:
-    """What the status bar shows of the running job.
+    """State of the running job for the status bar.
 
     Attributes
     ----------
     number : int
-        Of the job, for `Lane.stop`.
+        Number of the job, for `Lane.stop`.
     fraction : float
-        Share done, 0 to 1.
+        Fraction done, 0 to 1.
     seconds_left : float or None
-        None while it cannot be told yet.
+        None if it is unknown.
     """
 
     title: str
@@ -46,12 +46,12 @@ class JobStatus:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that went wrong, or that a person is to know, as it should be read.
+    """A message to the user about an error or an event.
 
     Attributes
     ----------
     remedy : str
-        What a button says that calls `run`; no button if empty.
+        Text of the button that calls `run`; no button if empty.
     kind : {"error", "information"}
     """
 
@@ -63,18 +63,18 @@ class Problem:
 
 
 def sentence(error: Exception) -> str:
-    """Return what an error says as one sentence for a person."""
-    if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is another
-        return "There is not enough memory for this; close other programs, or use fewer rows or features."
-    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    """Return the message of an error as one sentence for the user."""
+    if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is a subclass
+        return "There is not enough memory for this. Close other programs, or use fewer rows or features."
+    message = error.args[0] if isinstance(error, KeyError) and error.args else error  # str() of a KeyError adds quotes
     if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
-        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    text = str(said).strip() or type(error).__name__
+        message = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    text = str(message).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
 class _Job(Progress):
-    """One request, and the progress that its function reports to."""
+    """A request, and the progress that its function reports to."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class _Job(Progress):
         self.lock = threading.Lock()
         self.fraction = 0.0
         self.payload: object = None
-        self.awake = False  # the GUI thread has been told that there is news
+        self.awake = False  # True if a signal to the GUI thread is pending
         self.seconds_left: float | None = None
         self.time_left = TimeLeft()
         self.started = self.delivered = 0.0
@@ -119,7 +119,7 @@ class _Job(Progress):
 
     @property
     def ended(self) -> bool:
-        """Whether the function has returned or raised."""
+        """True if the function has returned or raised."""
         return self.future is not None and self.future.done()
 
     def status(self) -> JobStatus:
@@ -129,25 +129,25 @@ class _Job(Progress):
 
 
 class Lane(QObject):
-    """The one worker thread of the window.
+    """The job queue with the worker thread of the window.
 
     Signals
     -------
     status_changed(object)
-        A `JobStatus` while a job that takes longer than a moment runs, None when there is none.
+        A `JobStatus` while a job that is not very short runs, else None.
     idle()
-        The last job has ended and delivered.
+        The last job has ended and delivered its result.
     busy_changed()
-        There is a job where there was none, or none any more.
+        `busy` changed.
     problem(object)
-        The `Problem` of a job that failed.
+        A `Problem`, the message of a failed job.
     """
 
     status_changed = Signal(object)
     idle = Signal()
     busy_changed = Signal()
     problem = Signal(object)
-    _wake = Signal()  # no payload: a queued Python object would be let go of wherever Qt drops the event
+    _wake = Signal()  # no payload, because Qt would release a queued Python object in any thread if it drops the event
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -162,11 +162,11 @@ class Lane(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether a wanted job is running or waiting."""
+        """True if a job that is not cancelled is running or waiting."""
         return bool(self._jobs)
 
     def wants(self, number: int) -> bool:
-        """Whether this job is running or waiting, and was not cancelled."""
+        """True if this job is running or waiting and not cancelled."""
         return number in self._jobs
 
     def submit(
@@ -182,29 +182,29 @@ class Lane(QObject):
         failure: str = "",
         background: bool = False,
     ) -> int:
-        """Run `function(progress)` on the worker thread after the jobs already there.
+        """Run `function(progress)` on the worker thread after the jobs in the queue.
 
         Parameters
         ----------
         title : str
-            For the status bar.
+            Title for the status bar.
         function : callable
-            Gets a `Progress`; what it returns goes to `on_result`, what it reports as payload to `on_payload`. If
-            the payload has an attribute `seconds_left`, that is the time left, not what the share done says.
+            Gets a `Progress`. Its return value goes to `on_result`, its payloads to `on_payload`. If a payload
+            has the attribute `seconds_left`, it replaces the estimate from the fraction done.
         channel : str
-            A newer request on the same channel supersedes the older ones.
+            A newer request replaces older ones on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional
-            Called on the GUI thread; `on_stop` after the user has stopped the job.
+            Called on the GUI thread; `on_stop` after the user stopped the job.
         failure : str
-            Title of the `problem` that is told when it fails; without it `on_failure` says what there is to say.
+            Title of the `problem` if the job fails; without it, `on_failure` must report the error.
         background : bool
-            Give way to every job that comes after, and begin anew once the lane is free: for work that keeps what
-            it has finished, such as a sweep.
+            Interrupt the job for every other one and restart it afterwards; for work that stores finished
+            parts, such as a sweep.
 
         Returns
         -------
         int
-            The job's number, for `cancel`.
+            Number of the job, for `cancel`.
         """
         self._drop(channel=channel)
         self._count += 1
@@ -231,12 +231,12 @@ class Lane(QObject):
         job.future.add_done_callback(lambda _: self._wake_up(job))
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
-        """Drop one job, the jobs of one channel, or all; nothing of them is delivered any more."""
+        """Cancel one job, the jobs of one channel, or all; they deliver nothing more."""
         self._drop(number, channel=channel)
         self._tell_whether_busy()
 
     def stop(self, number: int) -> None:
-        """Cancel the one job that the user stopped, and call its `on_stop`."""
+        """Cancel a job at the user's request and call its `on_stop`."""
         job = self._jobs.get(number)
         if job is not None:
             self.cancel(number)
@@ -253,7 +253,7 @@ class Lane(QObject):
         self._announce()
 
     def close(self, *, finish: bool = False) -> None:
-        """Cancel everything, or let the worker `finish` without delivering anything, and wait for it to end."""
+        """Cancel all jobs, or let the current one `finish` without delivering, and wait for the worker."""
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
@@ -261,7 +261,7 @@ class Lane(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job) -> None:
-        """From the worker: one wake signal at a time for each job."""
+        """Signal news to the GUI thread, with at most one pending signal per job."""
         with job.lock:
             if job.awake or job.unwanted.is_set():
                 return
@@ -270,9 +270,9 @@ class Lane(QObject):
 
     @Slot()
     def _drain(self) -> None:
-        """Deliver what the jobs have said; of each at most every `_REDRAW_SECONDS`, its end at once."""
+        """Deliver payloads, at most one per job and `_REDRAW_SECONDS`, and ends of jobs at once."""
         for job in list(self._jobs.values()):
-            if not job.awake or not self.wants(job.number):  # an earlier one's receiver may have dropped it
+            if not job.awake or not self.wants(job.number):  # a callback may have cancelled this job
                 continue
             wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
             if wait > 0 and not job.ended:
@@ -282,11 +282,11 @@ class Lane(QObject):
             with job.lock:
                 job.awake = False
                 payload, job.payload = job.payload, None
-            ended = job.ended  # asked again: an end that came before the lines above has woken nobody
+            ended = job.ended  # read again, because an end before the lines above sent no signal
             job.delivered = time.monotonic()
             if payload is not None and job.on_payload is not None:
                 job.on_payload(payload)
-            if ended and self._jobs.get(job.number) is job:  # a payload's receiver may have dropped it
+            if ended and self._jobs.get(job.number) is job:  # a payload's callback may have cancelled the job
                 self._finish(job)
             self._announce()
 
@@ -294,7 +294,7 @@ class Lane(QObject):
         assert job.future is not None
         error = job.future.exception()
         if isinstance(error, Cancelled) and job.background:
-            self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs it gave way to
+            self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs that interrupted it
             self._start(job)
             return
         del self._jobs[job.number]

@@ -1,4 +1,4 @@
-"""The library of runs: the table of the store, what is changed in it, and what is read of it."""
+"""The library of runs: the store's table, its changes, and stored results."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _FAILURE = "The runs could not be read"
 
 @dataclass(frozen=True)
 class RunSelection:
-    """Runs to be shown, by their hashes, and words by which the table finds them."""
+    """Runs to show, by their hashes, and the filter that selects them in the table."""
 
     keys: tuple[str, ...]
     words: str
 
 
 class RunLibrary(QObject):
-    """Reads and changes the store, its table beside the lane and results in it; pages read it.
+    """Reads and changes the store: its table in a separate job queue, results in the window's queue.
 
     Parameters
     ----------
     path : Path
-        The store.
+        File of the store.
 
     Signals
     -------
@@ -53,23 +53,23 @@ class RunLibrary(QObject):
         self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
-        """Whether `runs` is what the store held once, be it nothing."""
+        """True if `runs` has been read at least once."""
         self._lane = Lane(self)
-        """Reads and changes the table while the lane of the window computes: no product of matrices is made here."""
+        """Reads and changes the table during computations in the window's queue; it computes no matrix products."""
         self._lane.problem.connect(workspace.problem)
         self._deleted: list[tuple[str, ...]] = []
         self._hidden: dict[tuple[str, ...], list[str]] = {}
-        """Runs that a deletion was asked for → those that it hid; others were deleted by another process before."""
+        """Runs requested for deletion → those it deleted; other processes had deleted the rest."""
         self._jobs = 0
         self._last_job = 0
 
     @property
     def reading(self) -> bool:
-        """Whether `runs` is about to be another list."""
+        """True if `runs` is about to change."""
         return self._lane.wants(self._last_job)
 
     def close(self) -> None:
-        """Wait until what was asked to be changed is."""
+        """Wait until all requested changes are made."""
         self._lane.close(finish=True)
 
     @Slot()
@@ -78,13 +78,13 @@ class RunLibrary(QObject):
         self._change_and_read(None)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Take runs out of the table; undo or `undelete` brings them back."""
+        """Delete runs; undo or `undelete` restores them."""
         text = f"delete {counted(len(keys), 'run')}"
         self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
 
     @Slot()
     def undelete(self) -> None:
-        """Restore the runs that were deleted last."""
+        """Restore the runs deleted last."""
         if self._deleted:
             keys = self._deleted[-1]
             self._change(f"restore {counted(len(keys), 'run')}", self._hide, (keys, True), (keys, False))
@@ -100,19 +100,19 @@ class RunLibrary(QObject):
         def hide(store: RunStore) -> None:
             if deleted:
                 self._hidden[keys] = store.delete(keys)
-            else:  # the lane makes one change after the other
+            else:  # the queue makes one change after the other
                 store.delete(self._hidden.pop(keys, []), undo=True)
 
         self._change_and_read(hide)
 
     @property
     def can_undelete(self) -> bool:
-        """Whether runs were deleted that can come back."""
+        """True if there are deleted runs to restore."""
         return bool(self._deleted)
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
-        """Give a run other tags, separated by commas."""
+        """Set the tags of a run, separated by commas."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
         self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
@@ -127,16 +127,16 @@ class RunLibrary(QObject):
         self._workspace.push(text, apply, before, after)
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
-        """Load a stored result and hand it over."""
+        """Load a stored result and pass it to `deliver`."""
         self._submit("Loading a run", lambda progress: self.load_results([key], progress)[0], "load", deliver)
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return stored results; for the lane.
+        """Return stored results; called in the job queue.
 
         Raises
         ------
         KeyError, DataError
-            If one is no longer there, or cannot be trusted.
+            If a result was deleted, or is damaged.
         """
         results = []
         with RunStore(self.path, read_only=True) as store:
@@ -152,9 +152,7 @@ class RunLibrary(QObject):
         def work(progress: Progress) -> Comparison:
             first, second = self.load_results(keys, progress.part(0.0, 0.1))
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
-                why_not = (
-                    "These runs were made with other data than those that are open; open those to see their weights."
-                )
+                why_not = "These runs belong to other data than the open data set. Open their data to see the weights."
                 return Comparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return Comparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
@@ -171,7 +169,7 @@ class RunLibrary(QObject):
                     change(store)
                 return tuple(store.runs())
 
-        self._jobs += 1  # every change counts: none may supersede the one before
+        self._jobs += 1  # a channel per change, so that none replaces another
         self._last_job = self._lane.submit(
             "Reading the runs",
             work,
@@ -197,13 +195,13 @@ class RunLibrary(QObject):
 
 
 def opened_store(path: Path) -> RunStore:
-    """Open a store to read; one that is not there yet, or that another process is only making, is made."""
+    """Open a store for reading, and create it if it is missing or incomplete."""
     if not path.exists():
         return RunStore(path)
     try:
         return RunStore(path, read_only=True)
     except DataError as error:
         try:
-            return RunStore(path)  # waits until the other process is done
+            return RunStore(path)  # waits for the process that is creating it
         except OSError:
             raise error from None

@@ -1,4 +1,4 @@
-"""The files opened last, kept in the settings: data of a person's own, sessions, pictures and bundles."""
+"""Recent files, stored in the settings: the user's data, sessions, pictures and bundles."""
 
 from __future__ import annotations
 
@@ -32,35 +32,35 @@ class RecentOpening:
 
     @property
     def name(self) -> str:
-        """What a person calls it."""
+        """Return the name for menus."""
         others = len(self.paths) - 1
         name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name
 
     @property
     def folder(self) -> Path:
-        """Where the first of the files is."""
+        """Return the folder of the first file."""
         return self.paths[0].parent
 
     @property
     def why_not(self) -> str:
-        """Why it cannot be opened now, in a few words; empty if it can."""
+        """Return why the files cannot be opened, in a few words, or ""."""
         missing = next((path for path in self.paths if not os.path.lexists(path)), None)
         if missing is None:
             return ""
         if not missing.parent.is_dir():
             return f"no folder {missing.parent}"
         alone = len(self.paths) == 1
-        return "no longer there" if alone else f"{missing.name} is no longer there"
+        return "file is missing" if alone else f"{missing.name} is missing"
 
 
 class RecentFiles(QObject):
-    """Over the settings of the program; what they hold that makes no sense is passed over.
+    """Recent files in the program's settings; invalid entries are ignored.
 
     Signals
     -------
     changed()
-        `openings` is another list.
+        `openings` changed.
     """
 
     changed = Signal()
@@ -71,7 +71,7 @@ class RecentFiles(QObject):
 
     @property
     def openings(self) -> tuple[RecentOpening, ...]:
-        """The last one first."""
+        """Return the recent files, latest first."""
         try:
             entries = json.loads(str(self._settings.value(_KEY, "[]")))
         except (ValueError, RecursionError):
@@ -82,11 +82,11 @@ class RecentFiles(QObject):
 
     @property
     def folders(self) -> list[Path]:
-        """Where the files are, or were."""
+        """Return the folders of the recent files, which may be missing."""
         return list(dict.fromkeys(opening.folder for opening in self.openings))
 
     def add(self, paths: Sequence[Path | str]) -> None:
-        """Put files in the first place."""
+        """Add files as the latest entry."""
         if not paths:
             return
         opening = RecentOpening(tuple(Path(path).absolute() for path in paths))

@@ -1,4 +1,4 @@
-"""Runs asked for in the window: training, live estimates and sweeps, over one store."""
+"""Runs requested in the window: training, live estimates and sweeps, all with one store."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ __all__ = ["RunController"]
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
-_MOST_SECONDS = 5.0  # of an estimate that was not requested
+_MOST_SECONDS = 5.0  # limit of an estimate that the user did not request
 
 
 class _TooLong(Exception):
-    """Ends an estimate that takes longer than it may."""
+    """Ends an estimate that exceeds its time limit."""
 
 
 class _Limited(Progress):
-    """Reports to another, and ends the work after `_MOST_SECONDS`."""
+    """Forwards progress, and ends the work after `_MOST_SECONDS`."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._end = progress, time.monotonic() + _MOST_SECONDS
@@ -56,34 +56,34 @@ class _Limited(Progress):
 
 
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
-    """Return whether a run is expected to take few seconds."""
+    """Return True if a run is expected to take few seconds."""
     return typical_seconds(spec, RunShape.of(dataset)) <= _MOST_SECONDS
 
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """A result on the data that are open, and the error over all their folds where they are dealt into folds."""
+    """A result on the open data set, and the error over all folds for cross-validation."""
 
     result: RunResult
     rate: ErrorRate | None
 
 
 class RunController(QObject):
-    """Asks for runs and holds what came out; pages read it.
+    """Requests runs and holds their results for the pages.
 
     Attributes
     ----------
     training : Task
-        What it says is a `RunProgress`.
+        Reports a `RunProgress`.
     sweep : Task
-        A `SweepState`.
+        Reports a `SweepState`.
     estimate : Task
-        A `RunProgress` of `estimated`.
+        Reports a `RunProgress` for `estimated`.
 
     Signals
     -------
     result_changed()
-        `result` is another one.
+        `result` changed.
     """
 
     result_changed = Signal()
@@ -98,20 +98,20 @@ class RunController(QObject):
         self.training = Task(lane, "train", "Training", untrained, (RunProgress, _Trained), self)
         unknown = "The error could not be estimated"
         self.estimate = Task(lane, "estimate", "Estimating", unknown, RunProgress, self, background=True)
-        stopped = "The sweep stopped; finished points are kept"
+        stopped = "The sweep stopped; finished points are stored"
         self.sweep = Task(lane, "sweep", "Sweep", stopped, SweepState, self, background=True)
         self.spec: RunSpec | None = None
-        """What `training` or `result` answers."""
+        """Run of `training` or `result`."""
         self.result: RunResult | None = None
         self.folds_rate: ErrorRate | None = None
-        """The error over all folds, where `result` is one of them and all were trained."""
+        """Error over all folds, if `result` is one of them and all are trained."""
         self.estimated: RunSpec | None = None
         self.offered: RunSpec | None = None
-        """The run that is not estimated until it is requested, because it takes too long."""
+        """Run that was not estimated automatically because it takes too long."""
         self.svm = SvmParameters()
-        """How everything is classified that is not told otherwise: as the Classifier page is set."""
+        """Default classifier of all runs, as set on the Classifier page."""
         self.asked: SweepSpec | None = None
-        """The last sweep that was asked for on these data."""
+        """Last sweep requested on these data."""
         self._classes: tuple[object, int] = (None, 0)
         self._reuse = Reuse()
         self._awaited: RunResult | None = None
@@ -124,10 +124,10 @@ class RunController(QObject):
         self.trial.ended.connect(library.refresh)
         workspace.dataset_changed.connect(self._forget)
 
-    # What is asked ---------------------------------------------------------------------------------------------
+    # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm") -> RunSpec | None:
-        """Return the run that the parameters of the window stand for, or None without labelled data."""
+        """Return the run with the window's parameters, or None without labelled data."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             return None
@@ -135,7 +135,7 @@ class RunController(QObject):
         return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
 
     def training_time(self, svm: SvmParameters, method: str) -> str:
-        """Return how long training the run takes, in a sentence; empty without labelled data."""
+        """Return the estimated duration of training in a sentence, or "" without labelled data."""
         spec, dataset = self.spec_of(svm, method), self._workspace.dataset
         if spec is None or dataset is None:
             return ""
@@ -143,7 +143,7 @@ class RunController(QObject):
         return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
-        """Return runs of nothing in particular on the data that are open, one for each of their folds."""
+        """Return a template run on the open data set for each fold."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None:
             return ()
@@ -151,7 +151,7 @@ class RunController(QObject):
 
     @property
     def n_classes(self) -> int:
-        """Classes of the data that are open; 0 where they have none."""
+        """Return the number of classes of the open data set, 0 without labels."""
         dataset = self._workspace.dataset
         labels = None if dataset is None else dataset.train_labels
         if labels is None:
@@ -161,22 +161,22 @@ class RunController(QObject):
         return self._classes[1]
 
     def why_not(self) -> str:
-        """Return why nothing can be trained on what is open, or nothing."""
+        """Return why training on the open data set is impossible, or ""."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
         if dataset.why_no_classes:
             return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}."
         if len(dataset.test) == 0 and can_hold_out(dataset):
-            return "Nothing is held out to test on; hold some rows out, in the panel under Test part."
+            return "There are no test rows. Hold out some rows in the panel, under Test set."
         if len(dataset.test) == 0 or dataset.test_labels is None:
-            return "These data have no test part; open it together with the training part."
+            return "These data have no test set. Open it together with the training set."
         return ""
 
     # Training --------------------------------------------------------------------------------------------------
 
     def train(self, spec: RunSpec) -> None:
-        """Train and judge, or show the stored result of the same run."""
+        """Train and evaluate, or show the stored result of the same run."""
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
             return
@@ -184,7 +184,7 @@ class RunController(QObject):
         spec = spec.checked()
         self.spec, self.result, self.folds_rate = spec, None, None
         folds = on_every_fold(spec, dataset)
-        # The fold that is open comes last, so that its reports are what stays on the page.
+        # The open fold comes last, so that its reports remain on the page.
         ordered = [each for each in folds if each.hash != spec.hash] + [spec]
 
         def work(progress: Progress) -> _Trained:
@@ -212,10 +212,10 @@ class RunController(QObject):
     # Live estimates --------------------------------------------------------------------------------------------
 
     def ask_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
-        """Estimate the error of a point at once: widths of the nearest run, a growing part of the rows judged.
+        """Estimate the error of a point with the widths of the nearest run and a growing number of rows.
 
-        Unless it is `requested`, it takes at most 5 seconds and 500 MB, or the point is `offered` instead. It gives
-        way to every other job; training, a sweep and a trial end it.
+        Unless it is `requested`, the estimate is limited to 5 seconds and 500 MB, or the point is `offered`. Every
+        other job interrupts it; training, a sweep and a trial end it.
         """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
@@ -244,14 +244,14 @@ class RunController(QObject):
 
     @Slot()
     def _estimated(self) -> None:
-        """Forget an estimate that did not come to its end, and offer it."""
+        """Drop an incomplete estimate and offer its point."""
         spec, seen = self.estimated, self.estimate.latest
         judged = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if judged is None or judged.done < judged.total:
             self.offered, self.estimated, self.estimate.latest = spec, None, None
 
     def drop_estimate(self) -> None:
-        """Stop and forget the live estimate."""
+        """Stop and drop the live estimate."""
         self.estimated = None
         self.estimate.stop(forget=True)
         self.offered = None
@@ -259,9 +259,9 @@ class RunController(QObject):
     # Sweeps ----------------------------------------------------------------------------------------------------
 
     def usual_sweep(self) -> SweepSpec | None:
-        """Return the sweep of the paper's figure, the best point chosen on validation; None without labelled data.
+        """Return the paper's sweep with selection on validation rows, or None without labelled data.
 
-        No run starts from another, so that each is the one that the Classifier page would make.
+        No run starts from another one's widths, so that each equals a run of the Classifier page.
         """
         spec = self.spec_of(self.svm)
         if spec is None:
@@ -272,21 +272,21 @@ class RunController(QObject):
         )  # fmt: skip
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
-        """Say what a sweep on the data that are open will cost; None where it cannot be made.
+        """Return the cost of a sweep on the open data set, or None if it is impossible.
 
         Raises
         ------
         ValueError
-            If it is empty or out of range.
+            If the sweep is empty or out of range.
         """
         dataset = self._workspace.dataset
         return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
-        """Answer every point of a sweep, the usual one where none is given; what the store holds is not run again."""
+        """Compute every point of a sweep, by default the usual one, that is not stored."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
-            self._workspace.problem.emit(Problem("No sweep yet", self.why_not()))
+            self._workspace.problem.emit(Problem("The sweep cannot start", self.why_not()))
             return
         self.drop_estimate()
         path, pause, asked = self.library.path, self.sweep.pause, sweep
@@ -301,10 +301,10 @@ class RunController(QObject):
         self.sweep.start(work, lane=self._cluster.lane_of_runs)
 
     def start_trial(self) -> None:
-        """Compare a few noises and depths on validation rows and judge the best, in about a minute."""
+        """Compare a few noise levels and depths on validation rows and test the best one, in about a minute."""
         dataset, source, path = self._workspace.dataset, self._workspace.source, self.library.path
         if dataset is None or source is None or self.why_not():
-            self._workspace.problem.emit(Problem("Nothing to try yet", self.why_not()))
+            self._workspace.problem.emit(Problem("The trial cannot start", self.why_not()))
             return
 
         open_cluster = self._cluster.opener()
@@ -319,7 +319,7 @@ class RunController(QObject):
         self.trial.start(work, lane=self._cluster.lane_of_runs)
 
     def stop(self) -> None:
-        """Stop training, estimate, trial and sweep; what is finished is kept."""
+        """Stop training, estimate, trial and sweep; finished parts are stored."""
         self.training.stop()
         self.trial.stop()
         self.drop_estimate()
@@ -328,15 +328,15 @@ class RunController(QObject):
     # Stored runs -----------------------------------------------------------------------------------------------
 
     def current_runs(self) -> list[StoredRun]:
-        """Return the stored runs on the data that are open, on all their folds.
+        """Return the stored runs on the open data set, on all folds.
 
-        Those that this program would not repeat are left out.
+        Runs that this version would not reproduce are omitted.
         """
         wanted = {base.fingerprint for base in self.bases()}
         return [run for run in self.library.runs if run.fingerprint in wanted and run.is_current]
 
     def other_error(self, shown: RunSpec, error: float) -> StoredRun | None:
-        """Return the last run on the same data at the same noise and depth that has another error; None without."""
+        """Return the last run with the same data, noise level and depth but another error, or None."""
         for line in reversed(self.library.runs):
             same = line.fingerprint == shown.fingerprint and line.is_current and line.method == shown.method
             here = line.depth == shown.stack.depth and (not line.depth or line.noise == shown.stack.noise)
@@ -346,7 +346,7 @@ class RunController(QObject):
 
     @Slot(str)
     def open_run(self, key: str) -> None:
-        """Load a stored result and set the window's parameters to its own."""
+        """Load a stored result and set the window's parameters to those of the run."""
         self.library.load(key, self._loaded)
 
     @Slot(object)
@@ -358,7 +358,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._awaited = result  # of the same rows, divided otherwise: shown once they are
+            self._awaited = result  # same rows, other split: shown after the rows are split again
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -369,16 +369,16 @@ class RunController(QObject):
         self._show(result)
 
     def _offer_data(self, result: RunResult) -> None:
-        """Offer to open the data of a run that was made with others than those that are open."""
+        """Offer to open the data of a run if other data are open."""
         title = dataset_title(result.dataset, result.generated)
 
         def open_data() -> None:
             self._awaited = result
             self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
 
-        said = f"It was made with {title}, not with the data that are open: images and weights are not to be seen."
+        text = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
         remedy = f"Open {result.dataset}"
-        self._workspace.problem.emit(Problem("A run of other data", said, remedy, open_data, "information"))
+        self._workspace.problem.emit(Problem("The run belongs to other data", text, remedy, open_data, "information"))
 
     @Slot(object)
     def _forget(self, dataset: Dataset) -> None:
@@ -392,5 +392,5 @@ class RunController(QObject):
         if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
             self._loaded(awaited)
         elif awaited is not None:
-            said = f"{dataset.source} is open, but no longer holds what the run was made with, or was read otherwise."
-            self._workspace.problem.emit(Problem("Not the data of the run", said))
+            text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
+            self._workspace.problem.emit(Problem("The data differ from those of the run", text))

@@ -1,4 +1,4 @@
-"""Everything that one window holds, its parts made when they are first needed."""
+"""The state of one window, whose parts are built when they are first needed."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ __all__ = ["Session"]
 
 
 class Session(QObject):
-    """The lane, the workspace, and over the store of runs the library and two controllers.
+    """The job queue and the workspace, and with the store of runs the library and two controllers.
 
     Parameters
     ----------
     store : Path
-        The store of runs. What reads it is imported late: it is heavy.
+        Store of runs. Its modules are imported late because that is slow.
     settings : QSettings, optional
-        Where it is kept where runs are made.
+        Stores where runs are computed.
 
     Signals
     -------
     status_changed(object)
-        As of `Lane`: of the job in the lane, else of what is waited for on a cluster.
+        As in `Lane`: the status of the queue's job, else of the job on a cluster.
     busy_changed()
-        As of `Lane`.
+        As in `Lane`.
     place_changed()
-        Of where runs are made, something changed.
+        The place where runs are computed, or its state, changed.
     """
 
     status_changed = Signal(object)
@@ -47,7 +47,7 @@ class Session(QObject):
     def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings | None = None) -> None:
         super().__init__(parent)
         self._store, self._settings = store, settings
-        self._status: dict[bool, JobStatus | None] = {}  # by whether it is the cluster's
+        self._status: dict[bool, JobStatus | None] = {}  # by True for a cluster, False for the window
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.lane.status_changed.connect(self._tell_status)
@@ -64,12 +64,12 @@ class Session(QObject):
 
     @property
     def busy(self) -> bool:
-        """Whether anything runs, or is waited for."""
+        """True if a job is running, here or on a cluster."""
         return self.lane.busy or ("cluster" in vars(self) and self.cluster.lane.busy)
 
     @cached_property
     def cluster(self) -> ClusterController:
-        """Where runs are made."""
+        """Return the controller of the place where runs are computed."""
         from slide_gui.gui.state.cluster import ClusterController
 
         cluster = ClusterController(self._settings, self)
@@ -81,7 +81,7 @@ class Session(QObject):
 
     @cached_property
     def library(self) -> RunLibrary:
-        """The stored runs, being read from the first time on that they are asked for."""
+        """Return the stored runs, which are read from the first access on."""
         from slide_gui.gui.state.library import RunLibrary
 
         library = RunLibrary(self.workspace, self._store, self)
@@ -90,30 +90,30 @@ class Session(QObject):
 
     @property
     def lists_runs(self) -> bool:
-        """Whether `library` was asked for already."""
+        """True if `library` has been accessed."""
         return "library" in vars(self)
 
     @cached_property
     def runs(self) -> RunController:
-        """Training, live estimates and sweeps."""
+        """Return the controller of training, live estimates and sweeps."""
         from slide_gui.gui.state.runs import RunController
 
         return RunController(self.workspace, self.library, self.cluster, self)
 
     @cached_property
     def evaluation(self) -> EvaluationController:
-        """The paper's tables."""
+        """Return the controller of the paper's tables."""
         from slide_gui.gui.state.evaluation import EvaluationController
 
         return EvaluationController(self.lane, self.library, self.cluster, self)
 
     @property
     def scheduler(self) -> str:
-        """The scheduler that data may travel to; empty where none is chosen, or nothing was asked of it yet."""
+        """Return the address of the selected scheduler, or "" if there is none or the choice is not read yet."""
         return self.cluster.state.choice.scheduler if "cluster" in vars(self) else ""
 
     def close(self) -> None:
-        """Cancel everything and wait for the workers to end."""
+        """Cancel all jobs and wait for the workers to end."""
         self.lane.close()
         if "cluster" in vars(self):
             self.cluster.close()
@@ -122,7 +122,7 @@ class Session(QObject):
 
     @Slot()
     def stop_shown(self) -> None:
-        """Stop the job whose status was told last, and no other."""
+        """Stop the job whose status was reported last."""
         mine, of_cluster = self._status.get(False), self._status.get(True)
         if mine is not None:
             self.lane.stop(mine.number)
@@ -130,7 +130,7 @@ class Session(QObject):
             self.cluster.lane.stop(of_cluster.number)
 
     def stop(self) -> None:
-        """Stop what runs; what is shown stays, and what is finished is stored."""
+        """Stop all jobs; results so far stay, and finished ones are stored."""
         parts = vars(self)
         self.workspace.cancel()
         if "runs" in parts:

@@ -1,4 +1,4 @@
-"""Work that is asked for again and again on one channel of the lane: whether it runs, what it said last, its pause."""
+"""A repeatable job on one channel of the queue, with its state, its last report and a pause."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ __all__ = ["Task"]
 
 
 class Task(QObject):
-    """One kind of work of a controller; at most one job of it is wanted at a time.
+    """One kind of job of a controller, of which at most one runs at a time.
 
     Parameters
     ----------
     lane : Lane
-        Where it runs.
+        Job queue.
     channel : str
-        Its own in the lane.
+        Channel of the queue.
     title : str
-        For the status bar.
+        Title for the status bar.
     failure : str
-        Title of the problem that is told when it fails.
+        Title of the problem if the job fails.
     shows : type or tuple of type
-        What it may report of itself; reports of the parts that it is made of are passed over.
+        Types of its own reports; reports of its parts are ignored.
     parent : QObject
-        Its owner.
+        Owner.
     background : bool
         As in `Lane.submit`.
 
     Signals
     -------
     ended()
-        Finished, failed or stopped; emitted before `changed`.
+        The job finished, failed or was stopped; emitted before `changed`.
     changed()
         `running`, `latest` or `paused` changed.
     """
@@ -61,11 +61,11 @@ class Task(QObject):
         self._background, self._used = background, lane
         self.running = False
         self.latest: Any = None
-        """What the last job reported last, in the end its result; what it began with until then."""
+        """Last report of the last job, in the end its result; at first the value given at its start."""
         self.pause = Pause()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, lane: Lane | None = None) -> None:
-        """Run `work` in the lane, or in another; `latest` is shown until it says more, else what was there before."""
+        """Run `work` in the queue or in `lane`; `latest`, or else the previous report, stays until a new one."""
         self.running, self.latest = True, self.latest if latest is None else latest
         self.pause.resume()
         self._used = lane or self._lane
@@ -83,7 +83,7 @@ class Task(QObject):
         self.changed.emit()
 
     def stop(self, *, forget: bool = False) -> None:
-        """Stop what runs; `latest` stays, unless it is to be forgotten."""
+        """Stop the job; `latest` stays unless it is to be dropped."""
         known, self.latest = self.latest, None if forget else self.latest
         if self.running:
             self._used.cancel(channel=self._channel)
@@ -93,12 +93,12 @@ class Task(QObject):
 
     @property
     def paused(self) -> bool:
-        """Whether the work is held."""
+        """True if the job is paused."""
         return self.running and self.pause.paused
 
     @Slot()
     def toggle_pause(self) -> None:
-        """Hold the work at its next report, or let it go on."""
+        """Pause the job at its next report, or resume it."""
         if self.pause.paused:
             self.pause.resume()
         elif self.running:

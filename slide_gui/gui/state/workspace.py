@@ -1,4 +1,4 @@
-"""What is open now: data set, parameters, fitted layers and selection, with signals when they change."""
+"""The open data set, its parameters, fitted layers and selection, with signals for changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
 _MOST_STEPS = 200
-_SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
+_SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released
 
 
 @dataclass(frozen=True)
@@ -57,14 +57,14 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class _Opening:
-    """Data that are ready to be shown.
+    """A data set that is ready to be shown.
 
     Attributes
     ----------
     confirmed : bool
-        Whether a person has said how the files are to be read, now or earlier.
+        True if the user has confirmed how the files are read.
     state : State or None
-        To show them in; None: as it is, with the usual pins and image.
+        State for it; None for the current parameters with default pins and image.
     """
 
     source: DataSource
@@ -75,7 +75,7 @@ class _Opening:
 
 
 class Workspace(QObject):
-    """The one owner of what is open; pages read it and ask it for changes.
+    """The owner of the open data set; pages read it and request changes.
 
     Signals
     -------
@@ -88,7 +88,7 @@ class Workspace(QObject):
     problem(object)
         A `Problem` to show.
     confirmed_changed()
-        A person confirmed how the files that are open were read.
+        The user confirmed how the open files were read.
     """
 
     dataset_changed = Signal(object)
@@ -106,11 +106,11 @@ class Workspace(QObject):
         self._gesture = ""
         self._before_gesture = State()
         self.choices: FileChoices | None = None
-        """Where it is remembered how files were read; None: nowhere."""
+        """Stored settings for reading files; None to store nothing."""
         self.confirmed = True
-        """Whether nothing was guessed of the files that are open, or a person has confirmed it."""
+        """True if nothing was guessed about the open files, or the user has confirmed it."""
         self.fallback: DataSource | None = None
-        """What is opened where nothing is open and what was asked for cannot be."""
+        """Data to open if no data are open and the requested ones cannot be opened."""
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
@@ -128,19 +128,19 @@ class Workspace(QObject):
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource, state: State | None = None) -> None:
-        """Load a data set in the lane; what was open stays until the new one is complete.
+        """Load a data set in the job queue; the open one stays until the new one is ready.
 
-        Files that nothing is said of are read as they were before. With them may come the state to show them in;
-        without, the parameters stay and pins and image are the usual ones.
+        Files without settings are read with those stored for them. A given state is restored with them.
+        Without it the parameters stay, and pins and image are the defaults.
         """
-        titles = {each.key: each.title for each in entries()}  # a session may name what no one knows
+        titles = {each.key: each.title for each in entries()}  # a session may contain an unknown key
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         title, failure = f"Opening {name}", "The data could not be opened"
         self._load(source, title, failure, lambda _progress: None, state=state)
 
     def download(self, key: str) -> None:
-        """Fetch the real files of a benchmark data set, then open them."""
+        """Download the real files of a benchmark data set, then open them."""
 
         def fetch(progress: Progress) -> None:
             from slide_gui.data.catalogue import download
@@ -159,7 +159,7 @@ class Workspace(QObject):
         prepared: float = 0.0,
         state: State | None = None,
     ) -> None:
-        choices = self.choices if state is None else None  # a state comes with how its data are read
+        choices = self.choices if state is None else None  # a session contains how its data are read
 
         def work(progress: Progress) -> _Opening:
             prepare(progress.part(0.0, prepared))
@@ -173,7 +173,7 @@ class Workspace(QObject):
 
     @property
     def is_opening(self) -> bool:
-        """Whether data are being opened, or are about to be."""
+        """True if data are being opened or are about to be."""
         return self.lane.wants(self._opening)
 
     def _submit_opening(
@@ -197,13 +197,13 @@ class Workspace(QObject):
         self.fall_back()
 
     def fall_back(self) -> None:
-        """Open something where nothing is open."""
+        """Open the fallback if no data are open."""
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
 
     def read_as(self, reading: ParseOptions) -> None:
-        """Read the files that are open in another way, or confirm how they were read; it is remembered."""
+        """Read the open files with other settings, or confirm the current ones, and store them."""
         source, dataset, choices = self.source, self.dataset, self.choices
         if source is None or dataset is None or not source.paths:
             return
@@ -218,10 +218,10 @@ class Workspace(QObject):
         if wanted == source:
             self.confirmed = True
             self.confirmed_changed.emit()
-        self._submit_opening("Opening the data again", work, "The data could not be read so")
+        self._submit_opening("Opening the data again", work, "The data could not be read with these settings")
 
     def hold_out(self, held_out: HeldOut) -> None:
-        """Divide the data that are open in another way; it is remembered."""
+        """Split the open data set in another way and store it."""
         source, dataset, choices, confirmed = self.source, self.dataset, self.choices, self.confirmed
         if source is None or dataset is None:
             return
@@ -233,14 +233,14 @@ class Workspace(QObject):
                 choices.remember(wanted)
             return _ready(wanted, again, confirmed=confirmed)
 
-        self._submit_opening("Dividing the rows", work, "The rows could not be divided so")
+        self._submit_opening("Splitting the rows", work, "The rows could not be split like this")
 
     def _check_blas(self) -> None:
-        """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
+        """Refuse to fit with a NumPy whose float32 products are wrong; runs once, in the job queue."""
         if not self._blas_checked and not float32_scatter_is_exact():
             raise RuntimeError(
-                "this NumPy multiplies float32 matrices wrongly, so that every result would be wrong; "
-                "install another NumPy and start again"
+                "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
+                "Install another NumPy and start again"
             )
         self._blas_checked = True
 
@@ -249,7 +249,7 @@ class Workspace(QObject):
         self.open(DataSource(paths=tuple(str(path) for path in paths)))
 
     def model(self) -> FittedModel | None:
-        """Return the fitted layers with their stamp, or None while they are not those of the parameters set."""
+        """Return the fitted layers with their stamp, or None unless they match the parameters."""
         dataset, stack, depth = self.dataset, self.stack, self.state.parameters.depth
         if dataset is None or stack is None or not all(self.layer_is_fresh(k) for k in range(1, depth + 1)):
             return None
@@ -260,11 +260,11 @@ class Workspace(QObject):
         )  # fmt: skip
 
     def has_feature(self, feature: int) -> bool:
-        """Whether the data that are open have so many; a view may still show others for a moment."""
+        """True if the open data set has this feature; a view can briefly show earlier data."""
         return self.dataset is not None and 0 <= feature < self.dataset.n_features
 
     def feature_name(self, feature: int) -> str:
-        """Return what a pixel or a feature of the data that are open is called; its number if it is none of them."""
+        """Return the name of a pixel or feature, or its number if it does not exist."""
         dataset = self.dataset
         if dataset is None or not self.has_feature(feature):
             return str(feature)
@@ -353,7 +353,7 @@ class Workspace(QObject):
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
-        """Pin a feature, or release it if it is pinned; at most `MAX_PINS`."""
+        """Pin a feature or release its pin; there are at most `MAX_PINS`."""
         pins = self.state.selection.pins
         if not self.has_feature(feature):
             return
@@ -362,8 +362,8 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            said = f"{MAX_PINS} pixels are pinned already; release one first."
-            self.problem.emit(Problem("No more pins", said))
+            text = f"{MAX_PINS} pixels are pinned already. Release one first."
+            self.problem.emit(Problem("No more pins are possible", text))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
         before = self.state
@@ -387,24 +387,24 @@ class Workspace(QObject):
 
     @Slot()
     def cancel(self) -> None:
-        """Stop what runs; what was shown stays, greyed where it is not what the parameters ask for."""
+        """Stop the fit; the previous layers stay, in grey if they do not match the parameters."""
         self.lane.cancel()
         self.stack_changed.emit()
         self.fall_back()
 
     @Slot()
     def fit_again(self) -> None:
-        """Fit with the parameters as they are, where that was cancelled or failed."""
+        """Fit with the current parameters after a cancelled or failed fit."""
         self._fit(settle=0.0)
 
     # Fitting ---------------------------------------------------------------------------------------------------
 
     def watch(self, features: tuple[int, ...]) -> None:
-        """Say whose rows of the first layer are wanted while the noise moves."""
+        """Set the rows of the first layer to preview while the noise slider moves."""
         self._watched = features
 
     def layer_is_fresh(self, layer: int) -> bool:
-        """Whether layer 1 … depth of `stack` was made by the parameters that are set now."""
+        """True if a layer, 1 to the depth of `stack`, matches the parameters."""
         stack = self.stack
         if stack is None or len(stack.layers) < layer:
             return False
@@ -418,7 +418,7 @@ class Workspace(QObject):
         fresh = all(self.layer_is_fresh(k + 1) for k in range(parameters.depth))
         if fresh and self.stack is not None:
             self.lane.cancel(channel="fit")
-            self.preview = None  # it may be of parameters that were left again
+            self.preview = None  # it may belong to earlier parameters
             self.stack_changed.emit()
             return
         stored = explorer.stored_fit(parameters)
@@ -454,7 +454,7 @@ class Workspace(QObject):
         else:
             fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
             if fit.stack is self.stack and fit.seconds == self.fit_seconds and self.preview is None:
-                return  # the result is what was reported last
+                return  # the result equals the last report
             self.preview, self.stack, self.fit_seconds, self.fit_problem = None, fit.stack, fit.seconds, fit.problem
         self.stack_changed.emit()
 
@@ -464,7 +464,7 @@ class Workspace(QObject):
 
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
-    """Return what a person sets of a stack's parameters, by name."""
+    """Return the parameters of a stack that the panel sets, by name."""
     return {name: getattr(parameters, name) for name in ("noise", "ridge", "depth", "threshold", "squashing", "fit_on")}
 
 
@@ -474,15 +474,15 @@ _CHANGES = {
     "depth": "change of depth",
     "threshold": "change of threshold",
     "squashing": "change of squashing function",
-    "fit_on": "change of what the layers are fitted on",
+    "fit_on": "change of the layers’ input",
     "pins": "change of pins",
     "sample": "change of image",
     "transposed": "change of rows and columns",
-    "levels": "change of limits of the colours",
-    "colors": "change of colors",
-    "show": "change of what tiles show",
+    "levels": "change of colour limits",
+    "colors": "change of colour map",
+    "show": "change of weights or contributions",
 }
-"""What a person changes of parameters and selection, as it follows "Undo"."""
+"""Names of changes after "Undo"."""
 
 
 def _same(state: State, other: State) -> bool:
@@ -490,7 +490,7 @@ def _same(state: State, other: State) -> bool:
 
 
 def _changed(state: State, old: State) -> str:
-    """Return what differs between two states."""
+    """Return the name of the change between two states."""
     names = [
         each.name
         for now, before in ((state.parameters, old.parameters), (state.selection, old.selection))
@@ -502,7 +502,7 @@ def _changed(state: State, old: State) -> str:
 
 
 def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:
-    """Return data that can be shown; for the lane.
+    """Return data that are ready to be shown; runs in the job queue.
 
     Raises
     ------
@@ -510,13 +510,13 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
         If no denoiser can be fitted to them.
     """
     if len(dataset.train) < 2:
-        raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
-    _ = dataset.fingerprint, dataset.checks  # hashed and compared here, off the GUI thread
+        raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
+    _ = dataset.fingerprint, dataset.checks  # cached here, because hashing would block the GUI thread
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
 
 
 def _whole(dataset: Dataset) -> str:
-    """Return the fingerprint of all the rows, however they are divided."""
+    """Return the fingerprint of all rows, which does not depend on the split."""
     return dataset.whole or dataset.fingerprint
 
 
@@ -528,7 +528,7 @@ def _first_pins(dataset: Dataset) -> tuple[int, ...]:
 
 
 def _fitting(selection: Selection, dataset: Dataset) -> Selection:
-    """Return the selection without what these data do not have."""
+    """Return the selection without features and rows that these data lack."""
     pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)

@@ -1,1 +1,1 @@
-"""One QWidget a file: set_… in, signals out; none knows the workspace or an estimator."""
+"""Widgets, one per file, with setters and signals; they import neither the workspace nor an estimator."""

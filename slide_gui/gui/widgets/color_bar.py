@@ -1,4 +1,4 @@
-"""The colours of a scale beside their values."""
+"""A colour bar with the values of a colour scale."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ __all__ = ["BesideColorBar", "ColorBar"]
 
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
 HEAD = 28
-"""Height kept for the note; the bar starts level with the first row of `WeightTiles`."""
+"""Height of the note in pixels; the bar is aligned with the first row of `WeightTiles`."""
 
 
 class ColorBar(QWidget):
-    """A vertical bar with signed ticks, and a note above where the limits differ from tile to tile."""
+    """A vertical bar with signed ticks, and a note above it if the limits differ between tiles."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -35,17 +35,17 @@ class ColorBar(QWidget):
         self.setAccessibleName("Colour scale")
 
     def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
-        """Show a scale.
+        """Show a colour scale.
 
         Parameters
         ----------
         scale : ColorScale or None
             None leaves an empty frame with the note.
         note : str
-            At the top, in two short lines at most, e.g. "per layer".
+            Note above the bar, at most two short lines such as "per layer".
         labels : tuple of str
-            Evenly spaced from the lower limit to the upper in place of the scale's own values, e.g.
-            ``("−max", "0", "+max")`` where every tile has its own limits.
+            Labels that replace the values, evenly spaced from the lower to the upper limit, such as
+            ``("−max", "0", "+max")`` if every tile has its own limits.
         """
         width = self.sizeHint().width()
         self._scale, self._note, self._labels = scale, note, labels
@@ -57,7 +57,7 @@ class ColorBar(QWidget):
 
     @property
     def scale(self) -> ColorScale | None:
-        """The scale shown."""
+        """Return the scale."""
         return self._scale
 
     def sizeHint(self) -> QSize:
@@ -69,17 +69,17 @@ class ColorBar(QWidget):
         return QSize(self.sizeHint().width(), 120)
 
     def set_head(self, height: int) -> None:
-        """Let the colours begin at a height; the note stands above."""
+        """Set the height at which the bar begins, below the note."""
         if height != self._head:
             self._head = height
             self.update()
 
     def bar(self) -> QRectF:
-        """Return where the colours are; the place of the note is always kept."""
+        """Return the rectangle of the colours; the space of the note is always reserved."""
         return QRectF(2, self._head, BAR, max(self.height() - self._head - FOOT, 1))
 
     def y_of(self, value: float) -> float:
-        """Return the height at which a value stands."""
+        """Return the vertical position of a value."""
         box = self.bar()
         if self._scale is None:
             return box.center().y()
@@ -116,32 +116,32 @@ class ColorBar(QWidget):
 
 
 class BesideColorBar(QWidget):
-    """Images with the colours of their values: no wider than they need, so that the bar stands beside them.
+    """Images with a colour bar to their right.
 
     Parameters
     ----------
     content : QWidget
-        The images, or the scroll area that holds them.
+        Images, or the scroll area that contains them.
     layout_of : callable
-        Geometry of the images in a width.
+        Return the geometry of the images for a width.
     """
 
     def __init__(self, content: QWidget, layout_of: Callable[[int], ImageLayout], parent: QWidget) -> None:
         super().__init__(parent)
         self._content, self._layout_of, self._bar = content, layout_of, ColorBar(self)
         row = flush(QHBoxLayout(self), BESIDE)
-        row.addWidget(content, 1000)  # as wide as the images need it; the rest of the room is right of the bar
+        row.addWidget(content, 1000)  # the images take all the width they can use, and the rest follows the bar
         row.addWidget(self._bar, 0, Qt.AlignmentFlag.AlignTop)
         row.addStretch(1)
 
     def set_scale(self, scale: ColorScale, note: str = "", labels: tuple[str, ...] = ()) -> None:
-        """Show the scale of the images shown now, as `ColorBar.set_scale` does."""
+        """Show the scale of the images, as in `ColorBar.set_scale`."""
         self._bar.set_scale(scale, note, labels)
         self._limit_width()
 
     @property
     def beside(self) -> int:
-        """Width of what is no image: the bar, what is between, and a scroll bar where there may be one."""
+        """Return the width outside the images: the bar, the gap and the scroll bar."""
         return self._bar.sizeHint().width() + BESIDE + self._scroll_bar()
 
     def _scroll_bar(self) -> int:
@@ -159,12 +159,12 @@ class BesideColorBar(QWidget):
         self._limit_width()
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:  # the images are arranged otherwise
+        if event.type() == QEvent.Type.LayoutRequest:  # the images were rearranged
             self._limit_width()
         return super().event(event)
 
 
 def _ramp(scale: ColorScale) -> QImage:
-    """Return the colours from the upper limit down, one dot each; entry 0 is no value's colour."""
+    """Return the colours from the upper limit down, one pixel each; entry 0 is reserved for missing values."""
     table = colour_table(scale)[:0:-1].copy()
     return QImage(table.data, 1, table.size, 4, QImage.Format.Format_RGB32).copy()

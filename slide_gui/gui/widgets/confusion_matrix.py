@@ -1,4 +1,4 @@
-"""Which class was taken for which: counts, coloured by their share of the true class."""
+"""The confusion matrix: counts of predictions, coloured by their fraction of the true class."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
 
 
 class ConfusionMatrix(Pointed):
-    """Rows are true classes, columns predictions; the error of each class stands at the right.
+    """A confusion matrix with true classes in rows, predictions in columns and the errors of the classes on the right.
 
-    What is right is blue; mistakes are orange, on a scale of their own that ends at the most frequent one, so
-    that they show however few they are. Arrow keys move between cells, Enter clicks.
+    Correct predictions are blue. Errors are orange, on a separate scale that ends at the most frequent error,
+    so that even rare ones are visible. Arrow keys move between cells, Enter clicks.
     """
 
     cell_clicked = Signal(object)
-    """(true, predicted), indices of classes."""
+    """(true, predicted), the indices of the two classes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -49,7 +49,7 @@ class ConfusionMatrix(Pointed):
         self._worst = 1.0
         self._labels: tuple[str, ...] = ()
         self._stale = False
-        self._placeholder = "No predictions yet."
+        self._placeholder = "There are no predictions yet."
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._chosen: tuple[int, int] | None = None
@@ -71,20 +71,20 @@ class ConfusionMatrix(Pointed):
 
         Parameters
         ----------
-        counts : array_like of shape (k, k), whole numbers
-            Row i, column j: samples of class i taken for class j. Empty for none.
+        counts : array_like of shape (k, k), integers
+            Row i, column j: samples of class i predicted as class j. Empty without predictions.
         labels : sequence of str
             Names of the k classes.
         stale : bool
-            Greyed, because parameters have moved on.
+            True to grey the matrix because the parameters have changed.
         worst : float, optional
-            Where the scale of mistakes ends, as a share of the true class, so that several matrices have the same
-            colours; by default the most frequent mistake of this one.
+            End of the scale of errors as a fraction of the true class, to give several matrices the same
+            colours; by default the most frequent error of this matrix.
 
         Raises
         ------
         ValueError
-            If the counts are no square of the labels' size.
+            If the shape of the counts does not match the number of labels.
         """
         matrix = np.asarray(counts, dtype=np.int64)
         if matrix.size and matrix.shape != (len(labels), len(labels)):
@@ -102,33 +102,33 @@ class ConfusionMatrix(Pointed):
         self.update()
 
     def set_chosen(self, cell: tuple[int, int] | None) -> None:
-        """Ring a cell whose samples are shown elsewhere, or none."""
+        """Outline the cell whose samples are listed elsewhere, or none."""
         if cell != self._chosen:
             self._chosen = cell
             self.update()
 
     @property
     def chosen(self) -> tuple[int, int] | None:
-        """The cell that is ringed."""
+        """Return the outlined cell."""
         return self._chosen
 
     def text_of(self, true: int, predicted: int) -> str:
-        """Return a cell in words, e.g. "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
-        many, whole = int(self._counts[true, predicted]), int(self._counts[true].sum())
-        share = per_cent(100.0 * many / whole, 1) if whole else "no samples"
+        """Describe a cell in words, such as "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
+        many, total = int(self._counts[true, predicted]), int(self._counts[true].sum())
+        share = per_cent(100.0 * many / total, 1) if total else "no samples"
         named = f"true {self._labels[true]}, predicted {self._labels[predicted]}"
-        return f"{named}: {count(many)} of {count(whole)} ({share})"
+        return f"{named}: {count(many)} of {count(total)} ({share})"
 
     def _describe(self) -> None:
         if self._current is not None:
             self.setAccessibleDescription(self.text_of(*self._current))
             return
-        whole = int(self._counts.sum())
-        wrong = whole - int(np.trace(self._counts)) if whole else 0
+        total = int(self._counts.sum())
+        wrong = total - int(np.trace(self._counts)) if total else 0
         text = self._placeholder
-        if whole:
-            share = per_cent(100.0 * wrong / whole)
-            text = f"{count(wrong)} of {count(whole)} wrong ({share})"
+        if total:
+            share = per_cent(100.0 * wrong / total)
+            text = f"{count(wrong)} of {count(total)} misclassified ({share})"
         self.setAccessibleDescription(text)
 
     # Geometry
@@ -144,7 +144,7 @@ class ConfusionMatrix(Pointed):
         return max(min(int(room), max(LARGEST, FEW // many)), 6)
 
     def cell(self, true: int, predicted: int) -> QRectF:
-        """Return where a cell is."""
+        """Return the rectangle of a cell."""
         step = self._step()
         return QRectF(self._left() + predicted * step, HEAD + true * step, step - GAP, step - GAP)
 
@@ -156,7 +156,7 @@ class ConfusionMatrix(Pointed):
     # Painting
 
     def colour(self, true: int, predicted: int) -> QColor:
-        """Return the colour of a cell; a mistake never made has the page's."""
+        """Return the colour of a cell; a count of 0 errors has the page's colour."""
         theme, share = theme_of(self), float(self._shares[true, predicted])
         if true == predicted:
             return sequential(theme, 0.15 + 0.45 * share, BLUE)
@@ -186,7 +186,7 @@ class ConfusionMatrix(Pointed):
         painter.end()
 
     def _paint_still(self, painter: QPainter) -> None:
-        """Draw what hovering does not change."""
+        """Draw everything that hovering does not change."""
         self._paint_cells(painter)
         self._paint_margins(painter)
         self._paint_legend(painter)
@@ -196,8 +196,8 @@ class ConfusionMatrix(Pointed):
         font = figure_font(self, SECONDARY if self._step() >= 26 else 9)
         painter.setFont(font)
         metrics = QFontMetricsF(font)
-        whole = self.cell(0, 0).united(self.cell(many - 1, many - 1))
-        painter.fillRect(whole.adjusted(-GAP, -GAP, GAP, GAP), QColor(theme.line))
+        box_of_all = self.cell(0, 0).united(self.cell(many - 1, many - 1))
+        painter.fillRect(box_of_all.adjusted(-GAP, -GAP, GAP, GAP), QColor(theme.line))
         for true in range(many):
             for predicted, value in enumerate(self._counts[true].tolist()):
                 box = self.cell(true, predicted)
@@ -229,7 +229,7 @@ class ConfusionMatrix(Pointed):
         for i, name in enumerate(side):
             row, column = self.cell(i, 0), self.cell(0, i)
             painter.setPen(QColor(theme.muted if self._stale else theme.text))
-            # Where cells are narrower than their names, only some are named.
+            # Narrow cells leave space for only some of the names.
             if i % math.ceil(14 / step) == 0:
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, left - 8)
                 painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
@@ -250,10 +250,10 @@ class ConfusionMatrix(Pointed):
         painter.setPen(QColor(theme.muted))
         paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
         most = per_cent(100.0 * self._worst, 1)
-        text = f"mistakes, 0 to {most} of the true class"
+        text = f"errors, 0 to {most} of the true class"
         room = QRectF(left + RAMP + 8, y, self.width() - left - RAMP - 8, 18)
         if painter.fontMetrics().horizontalAdvance(text) > room.width():
-            text = f"mistakes, 0 to {most}"
+            text = f"errors, 0 to {most}"
         painter.drawText(room, MIDDLE, text)
 
     # Mouse and keys
@@ -270,6 +270,6 @@ class ConfusionMatrix(Pointed):
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
-    """Return the largest share of a true class that was taken for one other class, above 0."""
+    """Return the largest fraction of a true class predicted as one other class; always above 0."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) if counts.size else np.zeros((0, 0))
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)

@@ -1,4 +1,4 @@
-"""Labels, buttons and choices, made in one line each."""
+"""Labels, buttons and combo boxes, each built by one call."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ __all__ = [
 
 
 class PlainLabel(QLabel):
-    """A label that shows its text as it is.
+    """A label that shows plain text.
 
-    Qt reads other labels as HTML where a text looks like it, and opens the files that an ``<img>`` in it names.
+    QLabel renders text that looks like HTML, and opens the files that an ``<img>`` in it names.
     """
 
     def __init__(self, text: str, parent: QWidget | None) -> None:
@@ -51,7 +51,7 @@ class PlainLabel(QLabel):
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> PlainLabel:
-    """Return a label; its role is one of those of the style sheet."""
+    """Return a label with a role of the style sheet."""
     shown = PlainLabel(text, parent)
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
@@ -59,12 +59,12 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
 
 
 class ElidedLabel(PlainLabel):
-    """One line that gives way to what stands beside it: what does not fit ends in …, and is told by the tooltip.
+    """A label of one line that shrinks; text that does not fit ends in … and is shown in full by the tooltip.
 
     Parameters
     ----------
     role : str
-        One of those of the style sheet.
+        A role of the style sheet.
     """
 
     def __init__(self, text: str, parent: QWidget, role: str = "secondary") -> None:
@@ -76,7 +76,7 @@ class ElidedLabel(PlainLabel):
         return QSize(0, super().minimumSizeHint().height())
 
     def shown_text(self) -> str:
-        """Return as much of the text as there is room for."""
+        """Return the visible part of the text."""
         return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -89,7 +89,7 @@ class ElidedLabel(PlainLabel):
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:
-    """Add a button to a row; its kind is one of those of the style sheet."""
+    """Add a button to a row, with a kind of the style sheet."""
     button = QPushButton(text, parent)
     if kind:
         button.setProperty("kind", kind)
@@ -99,14 +99,14 @@ def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind:
 
 
 def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
-    """Add choices by their texts, with their tips; the data of an item is the key."""
+    """Add the texts of choices with their tooltips; the data of an item is its key."""
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
 
 
 def name_box(box: QComboBox, name: str) -> None:
-    """Name a box that has no label in sight: where names of boxes are what is chosen in them, a label names them."""
+    """Set the accessible name of a box without a visible label."""
     box.setAccessibleName(name)
     caption = PlainLabel(name, box.parentWidget())
     caption.setBuddy(box)
@@ -114,23 +114,23 @@ def name_box(box: QComboBox, name: str) -> None:
 
 
 def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
-    """Return a field for a whole number, with its name for who cannot see it."""
+    """Return a field for an integer with an accessible name."""
     box = QSpinBox(parent)
     box.setRange(low, high)
     box.setAccessibleName(name)
-    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as other fields; no style sheet reaches it
+    box.lineEdit().setTextMargins(7, 0, 0, 0)  # as in other fields; style sheets do not reach this line
     return box
 
 
 class UndoOfWindow(QObject):
-    """Lets the keys of undo and redo mean the window's also while a line has the focus.
+    """Passes the shortcuts of undo and redo to the window while a text field has the focus.
 
     Parameters
     ----------
     line : QLineEdit
-        While something is half typed in it, they mean its text.
+        Text field; while its text is being edited, the shortcuts undo the typing.
     always : bool
-        Also then, because the window knows what is typed letter by letter.
+        True if the window's history includes every typed letter, so that it always gets the shortcuts.
     """
 
     def __init__(self, line: QLineEdit, *, always: bool = False) -> None:
@@ -139,7 +139,7 @@ class UndoOfWindow(QObject):
         line.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep these keys from the line, which would take them for its own."""
+        """Stop these shortcuts from reaching the text field."""
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo):
                 if event.matches(keys) and (self._always or not self._line.isModified()):
@@ -149,19 +149,19 @@ class UndoOfWindow(QObject):
 
 
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons that look like one control; `idClicked` says which one a person pressed.
+    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed.
 
     Parameters
     ----------
     parent : QWidget
-        Owner of the group; the buttons belong to the widget in whose layout they are put.
+        Owner of the group; the buttons belong to the widget of their layout.
     """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
-        """Make the button of a number, checked if it is the first, to be put into a layout of `parent`."""
+        """Return the button of a number for a layout of `parent`; the first one is checked."""
         button = QPushButton(text, parent)
         button.setProperty("kind", "segment")
         button.setCheckable(True)
@@ -170,21 +170,21 @@ class ChoiceButtons(QButtonGroup):
         return button
 
     def choose(self, number: int) -> None:
-        """Check a button, as if it had been pressed, without saying so."""
+        """Check a button without emitting a signal."""
         self.button(number).setChecked(True)
 
 
 class StartPause(QWidget):
-    """The button that starts some work or breaks it off, and the one that holds it.
+    """A button that starts and cancels a job, and a button that pauses it.
 
     Parameters
     ----------
     words : tuple of (str, str)
-        On the first button, before the work and while it goes.
+        Texts of the first button before and during the job.
     tip : str
-        Of the first button.
+        Tooltip of the first button.
     work : str
-        What the second one holds.
+        Name of the job in the tooltip of the second button.
     """
 
     def __init__(self, words: tuple[str, str], tip: str, work: str, parent: QWidget) -> None:
@@ -192,43 +192,43 @@ class StartPause(QWidget):
         self._words = words
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
-        self.pause = add_button(self, row, "Pause", f"Hold the {work}, or let it go on")
-        # So that nothing moves when their words change, and none is cut.
+        self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
+        # Fixed widths keep the layout still when the texts change.
         self.start.setMinimumWidth(_widest(self.start, 80, words))
-        self.pause.setMinimumWidth(_widest(self.pause, 72, ("Pause", "Go on")))
+        self.pause.setMinimumWidth(_widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
-        """Show what can be done now; `ready` is whether the work could be started."""
+        """Update the buttons; `ready` is True if the job can be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
-        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setText("Resume" if paused else "Pause")
 
 
 def _widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
-    """Return the width that a button needs for the longest of the words it will say."""
+    """Return the width of a button for the longest of its texts."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
     return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(QScrollArea):
-    """Gives what stands in `inner` all its room, and scrolls it only where that is lower than it can be."""
+    """A scroll area that shows `inner` in full and scrolls only if it is too low for the contents."""
 
     def __init__(self, least_height: int, parent: QWidget) -> None:
         super().__init__(parent)
-        whole = _Filled(self)
-        whole.setMinimumHeight(least_height)
-        self.inner = whole.inner
-        self.setWidget(whole)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the keyboard inside is brought into sight
+        filled = _Filled(self)
+        filled.setMinimumHeight(least_height)
+        self.inner = filled.inner
+        self.setWidget(filled)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
 
 class _Filled(QWidget):
-    """Filled by its one child, however large that would be: a scroll area asks a layout, and wrapped text, for more."""
+    """A widget filled by its one child; a layout would request more height for wrapped text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

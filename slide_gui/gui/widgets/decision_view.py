@@ -1,4 +1,4 @@
-"""What a classifier says of one image: its margin or votes, the nearest support vectors, and what would flip it."""
+"""A classifier's prediction for one image: margins or votes, nearest support vectors, and changes that flip it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from slide_gui.text import fixed, layer_name, per_cent
 __all__ = ["ClassBar", "DecisionPicture", "DecisionView", "FlipPicture", "NearestPicture"]
 
 HEAD, LINE, EDGE, GAP, SIDE = 24, 16, 4, 20, 64
-_BARS, _CARD, _FLIP = 216, 80, 190  # widths of the three parts, and of one card of the middle one
+_BARS, _CARD, _FLIP = 216, 80, 190  # widths of the bars, of the card of one support vector, and of the changed image
 _MOST_BARS = 5
 Values = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
 class ClassBar:
-    """One class: how long its bar is, 0 to 1, and what stands beside it."""
+    """A class with the length of its bar, 0 to 1, and the text next to it."""
 
     name: str
     length: float
@@ -50,14 +50,14 @@ class NearestPicture:
     Attributes
     ----------
     row : int
-        Of the training part: what a click tells.
+        Row of the training set, which a click reports.
     values : ndarray of shape (rows, columns) or (d,), float32
     name : str
-        Of its class.
+        Name of its class.
     kernel, pull : float
         As in `experiments.inspection.decision.SupportVector`.
     shares : tuple of float
-        One a layer.
+        One fraction per layer.
     """
 
     row: int
@@ -70,7 +70,7 @@ class NearestPicture:
 
 @dataclass(frozen=True, eq=False)
 class FlipPicture:
-    """The changed image, which of its values were changed, and a few lines."""
+    """The changed image, the indices of its changed values, and a few lines of text."""
 
     values: Values
     changed: tuple[int, ...]
@@ -79,22 +79,22 @@ class FlipPicture:
 
 @dataclass(frozen=True, eq=False)
 class DecisionPicture:
-    """All that is shown.
+    """Everything that the view draws.
 
     Attributes
     ----------
     title : str
-        Above the bars.
+        Title above the bars.
     about : str
-        Below them, e.g. whose decision it is.
+        Text below the bars, such as the name of the classifier.
     bars : tuple of ClassBar
-        The first is the one decided for.
+        The predicted class comes first.
     rival : str
-        The class that the nearest support vectors speak against, or for where their pull is negative.
+        Class that support vectors with a positive pull oppose and those with a negative pull favour.
     shares : tuple of float
-        One a layer, over all nearest.
+        One fraction per layer, over all nearest support vectors.
     flip : FlipPicture or None
-        None while it is looked for.
+        None during the search.
     """
 
     title: str
@@ -107,13 +107,13 @@ class DecisionPicture:
 
 
 class DecisionView(Pointed):
-    """Three parts side by side; as many support vectors as there is room for.
+    """A view with bars of the classes, the nearest support vectors that fit, and the changed image.
 
-    Left and Right move over the support vectors, Enter or a click chooses one.
+    Left and Right move between support vectors, Enter or a click selects one.
     """
 
     row_clicked = Signal(int)
-    """Row of the training part."""
+    """Row of the training set."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -121,7 +121,7 @@ class DecisionView(Pointed):
         self._transposed = self._brief = False
         self._images: dict[object, QImage] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Decision of the classifier: picture")
+        self.setAccessibleName("Prediction of the classifier: picture")
 
     def sizeHint(self) -> QSize:
         return QSize(860, HEAD if self._brief else HEAD + SIDE + 3 * LINE + EDGE)
@@ -130,7 +130,7 @@ class DecisionView(Pointed):
         return QSize(_BARS + _CARD + GAP, self.sizeHint().height())
 
     def set_brief(self, brief: bool) -> None:
-        """Show one line only, or all."""
+        """Show one line only, or everything."""
         if brief != self._brief:
             self._brief, self._current = brief, None
             self.updateGeometry()
@@ -138,11 +138,11 @@ class DecisionView(Pointed):
 
     @property
     def picture(self) -> DecisionPicture | None:
-        """What is shown."""
+        """Return the picture."""
         return self._picture
 
     def set_picture(self, picture: DecisionPicture | None, transposed: bool = False) -> None:
-        """Show a decision, or the placeholder."""
+        """Show a prediction, or the placeholder."""
         before = self._picture
         if picture is None or before is None or [n.row for n in picture.nearest] != [n.row for n in before.nearest]:
             self._current = None
@@ -173,14 +173,14 @@ class DecisionView(Pointed):
         )
         return [
             f"training image {nearest.row + 1}, {nearest.name}",
-            f"K = {fixed(nearest.kernel, 3)}; its part in the margin: {fixed(abs(nearest.pull), 2)} for {towards}",
-            f"where it differs: {shares}",
+            f"K = {fixed(nearest.kernel, 3)}; contribution to the margin: {fixed(abs(nearest.pull), 2)} for {towards}",
+            f"squared distance by layer: {shares}",
         ]
 
     # Geometry
 
     def _cards(self) -> int:
-        """Return for how many support vectors there is room."""
+        """Return the number of support vectors that fit."""
         if self._picture is None or self._brief:
             return 0
         room = self.width() - 2 * EDGE - _BARS - GAP
@@ -189,7 +189,7 @@ class DecisionView(Pointed):
         return max(1, min(len(self._picture.nearest), int(room // _CARD)))
 
     def _flip_place(self) -> QRectF | None:
-        """Return where the flip is, None where it has no room."""
+        """Return the rectangle of the changed image, or None if it does not fit."""
         left = EDGE + _BARS + GAP + self._cards() * _CARD + GAP
         left = min(left, self.width() - EDGE - _FLIP) if left + 2 * _FLIP > self.width() else left
         if self.width() - left < _FLIP:
@@ -197,7 +197,7 @@ class DecisionView(Pointed):
         return QRectF(left, 0, self.width() - EDGE - left, self.height())
 
     def place(self, number: int) -> QRectF:
-        """Return where the image of the support vector `number` is."""
+        """Return the rectangle of the image of a support vector."""
         wide, high = self._size()
         left = EDGE + _BARS + GAP + number * _CARD
         return QRectF(left, HEAD + SIDE - high, wide, high)
@@ -303,7 +303,7 @@ class DecisionView(Pointed):
         self._legend(painter, picture, QRectF(left, HEAD + SIDE + 2 * LINE, self.width() - left, LINE), theme)
 
     def _stack(self, painter: QPainter, shares: Sequence[float], box: QRectF) -> None:
-        """Draw one bar of as many pieces as there are layers."""
+        """Draw a bar divided into one segment per layer."""
         ratio, start = self.devicePixelRatioF(), box.left()
         for layer, share in enumerate(shares):
             stop = start + share * box.width()
@@ -329,10 +329,10 @@ class DecisionView(Pointed):
             left += width + 12
 
     def _paint_flip(self, painter: QPainter, picture: DecisionPicture, place: QRectF, theme: Theme) -> None:
-        self._title(painter, "What would flip it", place.left(), place.width())
+        self._title(painter, "Changes that flip it", place.left(), place.width())
         flip, left = picture.flip, place.left()
         painter.setFont(figure_font(self, SECONDARY))
-        lines: tuple[str, ...] = ("looking for the fewest changes …",)
+        lines: tuple[str, ...] = ("searching the fewest changes…",)
         if flip is not None:
             lines = flip.lines
             if flip.changed:
@@ -349,7 +349,7 @@ class DecisionView(Pointed):
         painter.drawText(room, int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignTop), "\n".join(lines))
 
     def _mark(self, painter: QPainter, box: QRectF, index: int) -> None:
-        """Ring a changed pixel, or draw a line at a changed bar."""
+        """Outline a changed pixel, or draw a line at a changed bar."""
         assert self._picture is not None
         assert self._picture.flip is not None
         shape = self._picture.flip.values.shape

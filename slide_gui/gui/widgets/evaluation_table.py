@@ -1,4 +1,4 @@
-"""Methods × data sets: a figure with its standing, the paper’s beside it, and below it how far it is."""
+"""The table of methods and data sets with errors, significance marks, the paper’s values and progress."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Standing:
-    """One way of standing to the reference.
+    """A result of the comparison with the reference method.
 
     Attributes
     ----------
     legend, spoken : str
-        In the legend; beside a figure, for screen readers.
+        Text of the legend, and text for screen readers.
     light, dark : str
-        Colour in each theme: two that every kind of colour vision tells apart; else text or muted.
+        Colours of the two themes; better and worse differ for all kinds of colour vision.
     corners : tuple of (x, y)
-        Of its mark, from −1 to 1; a ring without any.
+        Corners of the mark, from −1 to 1; empty for a ring.
     """
 
     legend: str
@@ -80,7 +80,7 @@ _MARK, _APART = 9, 20
 
 
 def standing_color(standing: str, theme: Theme) -> str:
-    """Return the colour of a standing; of none, muted."""
+    """Return the colour of a comparison's result, muted if there is none."""
     record = STANDINGS.get(standing)
     color = "" if record is None else record.dark if theme.is_dark else record.light
     return color or (theme.text if standing == "reference" else theme.muted)
@@ -104,7 +104,7 @@ def paint_mark(painter: QPainter, box: QRectF, standing: str, theme: Theme) -> N
 
 
 class StandingLegend(QWidget):
-    """One line that explains the marks."""
+    """A line that explains the marks."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -142,22 +142,22 @@ NONE = QModelIndex()
 
 @dataclass(frozen=True)
 class EvaluationCell:
-    """One cell.
+    """A cell of the table.
 
     Attributes
     ----------
     main, aside, note : str
-        The figure; what stands right of it; what stands below, such as why there is no figure.
+        The value, the text to its right, and the line below it, such as why there is no value.
     standing : {"", "reference", "better", "worse", "equal"}
-        To the reference; its mark and colour.
+        Result of the comparison with the reference, which sets the mark and its colour.
     running : bool
-        Whether it is being worked on.
+        True if it is being computed.
     fraction : float or None
-        Share done, drawn as a bar.
+        Fraction done, drawn as a bar.
     rank : tuple of float or None
-        Cells of a column are put in this order; None comes last.
+        Sort key in a column; None comes last.
     keys : tuple of str
-        What a click asks for; nothing if empty.
+        Runs that a click opens; none if empty.
     """
 
     main: str = ""
@@ -173,7 +173,7 @@ class EvaluationCell:
 
 @dataclass(frozen=True)
 class EvaluationHead:
-    """A column: its title, a note below it, and a tooltip."""
+    """A column heading with title, note and tooltip."""
 
     title: str
     note: str = ""
@@ -182,7 +182,7 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row; those without a key keep their place at the end, whatever the order."""
+    """A row of the table; rows without a key stay at the end in every order."""
 
     key: str
     title: str
@@ -192,7 +192,7 @@ class EvaluationRow:
 
 
 class EvaluationModel(QAbstractTableModel):
-    """The rows in the order of one column."""
+    """The rows, sorted by one column."""
 
     def __init__(self, parent: QObject, ordered: bool) -> None:
         super().__init__(parent)
@@ -203,7 +203,7 @@ class EvaluationModel(QAbstractTableModel):
         self._given: tuple[EvaluationRow, ...] = ()
 
     def set_content(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
-        """Replace everything; a table of the same shape is only told that its cells changed."""
+        """Replace the contents; the view is reset only if the shape changed."""
         same = len(heads) == len(self.heads) and len(rows) == len(self._given)
         if not same:
             self.beginResetModel()
@@ -216,7 +216,7 @@ class EvaluationModel(QAbstractTableModel):
             self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
 
     def sort_by(self, column: int | None) -> None:
-        """Put rows in the order of a data set's column, or as they were given."""
+        """Sort the rows by the column of a data set, or restore the given order."""
         self.order = column
         self._arrange()
         if self.rows:
@@ -234,7 +234,7 @@ class EvaluationModel(QAbstractTableModel):
 
         self.rows = tuple(sorted(rows, key=rank))
 
-    # Qt's side
+    # Overrides of Qt's model
 
     def rowCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() else len(self.rows)
@@ -243,7 +243,7 @@ class EvaluationModel(QAbstractTableModel):
         return 0 if parent.isValid() or not self.heads else len(self.heads) + 1
 
     def cell(self, index: Index) -> EvaluationCell | None:
-        """Return a cell, None in the column of titles."""
+        """Return a cell, or None in the column of methods."""
         return self.rows[index.row()].cells[index.column() - 1] if index.column() else None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -271,15 +271,15 @@ class EvaluationModel(QAbstractTableModel):
 
 
 ROW, HEAD = 38, 44
-"""Heights of a row and of the head, in pixels."""
+"""Heights of a row and of the header in pixels."""
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _PAD = 6
-_GAP = 6  # least room between a cell's figure and what stands right of it
+_GAP = 6  # least distance in pixels between the value of a cell and the text to its right
 
 
 class EvaluationHeader(QHeaderView):
-    """Title and note of each column, and which column gives the order."""
+    """The header with title and note of each column and a mark at the sorted one."""
 
     def __init__(self, model: EvaluationModel, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -287,7 +287,7 @@ class EvaluationHeader(QHeaderView):
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
         self.setFixedHeight(HEAD)
-        self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table goes round the head too
+        self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
 
     def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
         theme, box = theme_of(self), QRectF(rect)
@@ -308,7 +308,7 @@ class EvaluationHeader(QHeaderView):
 
 
 class EvaluationDelegate(QStyledItemDelegate):
-    """Draws a cell."""
+    """Draws a cell of the table."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, model = self.parent(), index.model()
@@ -380,21 +380,21 @@ class EvaluationDelegate(QStyledItemDelegate):
 
 
 def _line(painter: QPainter, room: QRectF, text: str, top: bool) -> None:
-    """Write one of two lines, cut with an ellipsis where it is too long."""
+    """Draw one of two lines, with the end elided if it is too long."""
     half = room.height() / 2
     box = QRectF(room.left(), room.top() if top else room.top() + half, room.width(), half + 1)
     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
     painter.drawText(box, _LEFT, text)
 
 
-_TITLE = 144  # width of the titles of the rows
+_TITLE = 144  # width of the first column in pixels
 
 
 class EvaluationTable(QTableView):
-    """The table; the arrow keys move, Enter or a click asks for the runs of a cell, Alt+Down orders by its column."""
+    """The table; arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by its column."""
 
     runs_requested = Signal(object)
-    """Keys of the runs of a cell, a tuple, with row and column as given."""
+    """Keys of the runs of a cell, a tuple, and its row and column as given."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
@@ -434,26 +434,26 @@ class EvaluationTable(QTableView):
         head.viewport().update()
 
     def set_order(self, column: int | None) -> None:
-        """Put rows in the order of a column, from 0, or as they were given."""
+        """Sort the rows by a column, counted from 0, or restore the given order."""
         self._content.sort_by(column)
         self.horizontalHeader().viewport().update()
 
     @property
     def order(self) -> int | None:
-        """The column by which rows stand."""
+        """Return the sorted column, or None."""
         return self._content.order
 
     def rows(self) -> tuple[EvaluationRow, ...]:
-        """Return the rows as they stand."""
+        """Return the rows in their current order."""
         return self._content.rows
 
     def text(self) -> str:
-        """Return the table as it stands, separated by tabs; plain numbers, so that other programs read them."""
+        """Return the table as displayed, as tab-separated text with numbers that other programs can read."""
         heads, rows = self._content.heads, self._content.rows
         if not heads:
             return ""
         lines = ["\t".join(["", *(part for head in heads for part in (f"{head.title} ({head.note})", "paper"))])]
-        paper = "paper "  # which the head says already
+        paper = "paper "  # omitted in cells, because the heading contains it
         for row in rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

@@ -1,4 +1,4 @@
-"""One weight explained: S, q, E[P], E[Q] and W of two pixels, each formula with its numbers put in."""
+"""The steps that lead to one weight: formulas of S, q, E[P], E[Q] and W with the numbers of two pixels."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
 _PARTS = re.compile(r"([_^])\{([^}]*)\}|([^_^]+|[_^](?!\{))")
 _SMALLER = 0.78
-_LOWER, _RAISE = 0.22, -0.38  # of the type's size
+_LOWER, _RAISE = 0.22, -0.38  # shifts of subscripts and superscripts relative to the font size
 
 
 def plain_math(text: str) -> str:
-    """Return a formula as plain text, for screen readers.
+    """Return a formula as plain text for screen readers.
 
     >>> plain_math("E[Q]_{ab} = S_{ab} q_{a}")
     'E[Q]_ab = S_ab q_a'
@@ -31,12 +31,12 @@ def plain_math(text: str) -> str:
 
 
 def math_width(text: str, font: QFont) -> float:
-    """Return how wide a formula is, in pixels."""
+    """Return the width of a formula in pixels."""
     return sum(QFontMetricsF(each).horizontalAdvance(part) for part, each, _ in _pieces(text, font))
 
 
 def paint_math(painter: QPainter, left: float, baseline: float, text: str, font: QFont) -> float:
-    """Draw a formula in the painter's pen and return where it ends."""
+    """Draw a formula with the painter's pen and return the position of its end."""
     for part, each, shift in _pieces(text, font):
         painter.setFont(each)
         painter.drawText(QPointF(left, baseline + shift * font.pixelSize()), part)
@@ -62,7 +62,7 @@ HEAD, ROW, EDGE, GAP, NARROW = 44, 27, 4, 16, 12
 
 @dataclass(frozen=True)
 class ExplainLine:
-    """One step: what it is, its formula, the numbers put in, the result, where the paper has it, and what it means."""
+    """A step with its name, formula, inserted numbers, result, reference to the paper, and meaning."""
 
     name: str
     formula: str
@@ -73,12 +73,12 @@ class ExplainLine:
 
 
 class ExplainPanel(Painted):
-    """A table of formulas that keeps its place while the numbers move."""
+    """A table of formulas whose layout does not depend on the numbers."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = self._second = ""
-        self._line = -1  # that keys lead to
+        self._line = -1  # selected by keys
         self._lines: tuple[ExplainLine, ...] = ()
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -96,11 +96,11 @@ class ExplainPanel(Painted):
         Parameters
         ----------
         title, second : str
-            What a, b and the layer are.
+            Description of a, b and the layer.
         lines : tuple of ExplainLine
-            Without any, the titles stand alone.
+            Steps; without any only the titles are shown.
         stale : bool
-            Greyed, because newer weights are on their way.
+            True to grey the numbers because newer weights are being computed.
         """
         self._title, self._second, self._stale = title, second, stale
         self._lines = lines
@@ -110,17 +110,17 @@ class ExplainPanel(Painted):
 
     @property
     def title(self) -> str:
-        """What a, b and the layer are."""
+        """Return the description of a, b and the layer."""
         return self._title
 
     def lines(self) -> tuple[ExplainLine, ...]:
-        """Return the steps shown."""
+        """Return the steps."""
         return self._lines
 
     def columns(self) -> tuple[float, float, float | None, float | None, float]:
-        """Return where name, formula, numbers and place begin, and where values end.
+        """Return the positions of name, formula, numbers and reference, and the right edge of the values.
 
-        Places, then the numbers put in, are left out (None) where there is no room for them.
+        The references, then the numbers, are None if the panel is too narrow for them.
         """
         font = figure_font(self, BODY)
         texts = [[getattr(line, part) for line in self._lines] for part in ("name", "formula", "numbers", "value")]
@@ -181,10 +181,10 @@ class ExplainPanel(Painted):
         painter.drawText(QRectF(EDGE, top, room, 19), MIDDLE, shown)
 
     def _leave(self) -> None:
-        """Do nothing: the panel points at nothing."""
+        """Ignore the mouse, because nothing can be selected with it."""
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Up and Down go from line to line and say what it means."""
+        """Move between lines with Up and Down and report the meaning of each."""
         down = ARROWS.get(Qt.Key(event.key()), (0, 0))[0]
         if not down or not self._lines:
             super().keyPressEvent(event)

@@ -1,4 +1,4 @@
-"""The paper’s schematic, alive: an image that is drawn on, its corruption, and every layer it passes."""
+"""The paper’s schematic as an interactive picture: an image to draw on, its corruption, and all layers."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ __all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
-_CANVAS, _LARGEST = 252, 336  # sides of the drawn image where there is room, and of any image, logical pixels
-_DRAWABLE = 6  # device-independent side of a cell that a mouse hits without care
-_LINES = 2  # below the lower tiles
-_WORDS = 96  # width of a line of captions
+_CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels
+_DRAWABLE = 6  # side of a cell that is easy to hit with a mouse, logical pixels
+_LINES = 2  # lines of text below the lower tiles
+_WORDS = 96  # width of a line of text in pixels
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """Geometry of the input column and `depth` layers, in a room of a height too."""
+    """Geometry of the input column and `depth` layers within a width and a height."""
 
     height: float
     depth: int
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Sides of a pixel of the drawn image and of the tiles, whole device pixels where one fits."""
+        """Return the sides of a pixel of the drawn image and of the tiles, in whole device pixels if possible."""
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shown)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
@@ -48,7 +48,7 @@ class FlowLayout(ImageLayout):
         return canvas, tile
 
     def _least(self, tile: float) -> float:
-        """Return the smallest cell to draw on beside tiles of this scale."""
+        """Return the smallest cell for drawing next to tiles of this scale."""
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shown) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
@@ -58,7 +58,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def gap(self) -> float:
-        """Room between two columns: more than the arrow needs where tiles are narrower than their words."""
+        """Return the gap between two columns, which is wider if the tiles are narrower than their texts."""
         if self.bars or not self.depth:
             return ARROW
         tile = self.scales[1] * self.shown[1]
@@ -66,7 +66,7 @@ class FlowLayout(ImageLayout):
         return ARROW + snapped(min(max(_WORDS - tile - ARROW + 10.0, 0.0), max(spare, 0.0)), self.ratio)
 
     def _beyond(self, width: float) -> float:
-        """Return how far the words of a tile may reach beyond it: the narrower it is, the farther into the gap."""
+        """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
         return min(max(_WORDS - width, 0.0), self.gap - 10.0)
 
     @property
@@ -88,7 +88,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def canvas(self) -> QRectF:
-        """The image x."""
+        """Return the box of the image x."""
         if self.bars:
             return QRectF(EDGE, EDGE + HEAD, self._bar_width, BARS_HEIGHT)
         rows, columns = self.shown
@@ -107,14 +107,14 @@ class FlowLayout(ImageLayout):
         return columns * self.scales[1], rows * self.scales[1]
 
     def upper(self, column: int) -> QRectF:
-        """Return the box of T(hᵏ⁻¹), k = column from 1; of column 0 that of x."""
+        """Return the box of T(hᵏ⁻¹), k = column ≥ 1; column 0 is the box of x."""
         if column == 0:
             return self.canvas
         w, h = self.size
         return QRectF(self._left(column), self.canvas.bottom() - h, w, h)
 
     def lower(self, column: int) -> QRectF:
-        """Return the box of hᵏ, k = column from 1; of column 0 that of x̃."""
+        """Return the box of hᵏ, k = column ≥ 1; column 0 is the box of x̃."""
         w, h = self.size
         return QRectF(self._left(column), self.canvas.bottom() + LINE + DOWN + HEAD, w, h)
 
@@ -141,7 +141,7 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> tuple[QPointF, QPointF, QPointF, QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
         start, stop = self.lower(column), self.upper(column + 1)
-        middle = stop.left() - 0.5 * ARROW  # beside the tile that it leads to
+        middle = stop.left() - 0.5 * ARROW  # left of the tile at the arrow's end
         return (
             QPointF(start.right() + 4, start.center().y()),
             QPointF(middle, start.center().y()),
@@ -155,22 +155,22 @@ class FlowLayout(ImageLayout):
 
     @property
     def bottom(self) -> float:
-        """Height that everything takes."""
+        """Return the total height."""
         return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
 
 
 @dataclass(frozen=True, eq=False)
 class FlowTile:
-    """One image of the flow.
+    """An image of the flow.
 
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32, or None
-        Never changed after it was given. NaN is shown as blanked; None leaves the tile empty.
+        Read-only. NaN is drawn as a feature set to 0; None leaves the tile empty.
     scale : ColorScale
         `INK` is drawn as ink on paper in the light theme.
     lines : tuple of str
-        Below the tile.
+        Text below the tile.
     """
 
     title: str
@@ -182,18 +182,18 @@ class FlowTile:
 
 @dataclass(frozen=True, eq=False)
 class FlowColumn:
-    """What stands in one column, and the words at its arrows.
+    """A column of two tiles with the labels of its arrows.
 
     Attributes
     ----------
     upper, lower : FlowTile
-        In the first column x and x̃, then T(hᵏ⁻¹) and hᵏ.
+        x and x̃ in the first column, then T(hᵏ⁻¹) and hᵏ.
     down : str
-        At the arrow between them, e.g. "W¹".
+        Label of the arrow between them, such as "W¹".
     across : str
-        At the arrow to the next column, e.g. "T".
+        Label of the arrow to the next column, such as "T".
     stale : bool
-        Greyed, because newer weights are on their way.
+        True to grey the column because newer weights are being computed.
     """
 
     upper: FlowTile
@@ -204,13 +204,13 @@ class FlowColumn:
 
 
 class FlowView(QWidget):
-    """Tiles joined by arrows, the first of them a `DrawingCanvas`.
+    """Tiles joined by arrows, the first of which is a `DrawingCanvas`.
 
-    Plain features are drawn as bars and cannot be drawn on.
+    Features that are not pixels are shown as bars, which cannot be drawn on.
     """
 
     drawn = Signal(object)
-    """The image as it is drawn, shape (rows, columns)."""
+    """The drawn image, shape (rows, columns)."""
     pixel_hovered = Signal(object)
     """Index under the mouse or the cursor in any tile, or None."""
 
@@ -235,10 +235,10 @@ class FlowView(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(320, 200)
 
-    # What is shown
+    # Contents
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
-        """Show a flow; the first column's upper tile names the canvas, whose picture is its own."""
+        """Show a flow; the canvas draws its own image and takes the name of the first column's upper tile."""
         same = len(columns) == len(self._columns)
         self._columns = columns
         first = columns[0].lower.values if columns else None
@@ -252,11 +252,11 @@ class FlowView(QWidget):
 
     @property
     def columns(self) -> tuple[FlowColumn, ...]:
-        """The columns shown."""
+        """Return the columns."""
         return self._columns
 
     def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices stay those of the data."""
+        """Exchange rows and columns on the screen; indices remain those of the data."""
         if transposed != self._transposed:
             self._transposed = transposed
             self.canvas.set_transposed(transposed)
@@ -265,7 +265,7 @@ class FlowView(QWidget):
             self.update()
 
     def set_cursor(self, index: int | None) -> None:
-        """Put the cross-hair on one pixel of every tile."""
+        """Draw the cross-hair at one pixel of every tile."""
         if index != self._hovered:
             self._hovered = index
             self.canvas.set_cursor(index)
@@ -273,7 +273,7 @@ class FlowView(QWidget):
             self.update()
 
     def layout_of(self, width: int | None = None) -> FlowLayout:
-        """Return the geometry for a width, by default the widget's own."""
+        """Return the geometry for a width, by default the widget's."""
         depth, width = max(len(self._columns) - 1, 0), self.width() if width is None else width
         layout = FlowLayout(
             *(width, self.devicePixelRatioF(), self._shape, self._transposed), height=self.height(), depth=depth
@@ -287,7 +287,7 @@ class FlowView(QWidget):
     def _place(self) -> None:
         layout = self.layout_of()
         self.canvas.setVisible(not layout.bars)
-        # What can be drawn on takes the keys; of bars, all of them do.
+        # The canvas takes the keyboard focus; without a canvas the view takes it.
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
         box = layout.canvas.toAlignedRect()
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
@@ -302,7 +302,7 @@ class FlowView(QWidget):
     # Painting
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
-        """Return every painted tile with its place and whether it is stale."""
+        """Return every painted tile with its box and whether it is stale."""
         layout, tiles = self.layout_of(), []
         for number, column in enumerate(self._columns):
             if number or layout.bars:
@@ -356,13 +356,13 @@ class FlowView(QWidget):
                     painter.drawText(QRectF(room.x(), room.y() + line * LINE, room.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
-        """Return the value of a tile under the cursor, "" without one."""
+        """Return the value of a tile under the cursor, or ""."""
         values = tile.values
         if self._hovered is None or values is None or self._hovered >= values.size:
             return ""
         value = float(values.flat[self._hovered])
         if np.isnan(value):
-            return "blanked"
+            return "set to 0"
         text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
         return text.replace("-", "−")
 
@@ -447,14 +447,14 @@ def _limit(tile: FlowTile) -> float:
 
 
 def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
-    """Draw a line through points with a head at the last one."""
+    """Draw a line through points with an arrow head at the last one."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.25))
     painter.drawPolyline(QPolygonF(points))
     tip, away = points[-1], points[-1] - points[-2]
     upright = abs(away.y()) > abs(away.x())
     x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
-    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # along the last piece, across it
+    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # distances along and across the last segment
     head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(colour))

@@ -1,4 +1,4 @@
-"""One sample of the data, in which a value is hovered, clicked and pinned: an image, one to draw on, or bars."""
+"""Views of one sample in which values can be selected and pinned: an image, an image to draw on, and bars."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MARGIN = 4
 
 
 class ImageView(Picker):
-    """A grey image of square pixels, whole device pixels wide, without smoothing.
+    """A grey image of square pixels, each an integer number of device pixels wide, without smoothing.
 
     The light theme shows 1 as ink on paper, the dark theme as white on near black.
     """
@@ -42,13 +42,13 @@ class ImageView(Picker):
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
-            0 to 1; what lies outside is clipped.
+            Values from 0 to 1; others are clipped.
         """
         self._values, self._drawn = values, None
         self._set_count(values.size)
 
     def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices stay those of the data."""
+        """Exchange rows and columns on the screen; indices remain those of the data."""
         self._transposed, self._drawn = transposed, None
         self.update()
 
@@ -56,20 +56,20 @@ class ImageView(Picker):
         if self._values is None:
             return
         rows, columns = self._values.shape
-        said = [f"image of {rows} × {columns} pixels", *self._pinned()]
+        texts = [f"image of {rows} × {columns} pixels", *self._pinned()]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
-            said.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
-        self.setAccessibleDescription("; ".join(said))
+            texts.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
+        self.setAccessibleDescription("; ".join(texts))
 
     def _pinned(self) -> list[str]:
-        """Return in words how many values are pinned, and whether the one pointed at is."""
+        """Describe how many values are pinned, and whether the selected one is."""
         pins = [index for index, _ in self._pins]
-        here = ["this one is pinned"] if self._current in pins else []
+        here = ["this value is pinned"] if self._current in pins else []
         return [*here, f"{len(pins)} pinned"] if pins else []
 
     def grid(self) -> PixelGrid | None:
-        """Return where the pixels lie, in the widget's coordinates; None without an image."""
+        """Return the positions of the pixels in the widget's coordinates, or None without an image."""
         if self._values is None:
             return None
         rows, columns = self._values.shape
@@ -77,7 +77,7 @@ class ImageView(Picker):
         ratio = self.devicePixelRatioF()
         room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
         scale = min(integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio))
-        # At the top left, so that it stands in line with what is above and below it.
+        # The top left corner aligns the image with its neighbours above and below.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed)
 
     def _at(self, point: QPointF) -> int | None:
@@ -125,38 +125,38 @@ Image = NDArray[np.float32]
 
 
 class DrawingCanvas(ImageView):
-    """The left button draws ones, the right one, or Shift with the left, erases to zero.
+    """An image to draw on: the left button draws ones, the right button or Shift erases to zero.
 
     Arrow keys move the cell cursor, Space or Enter toggles the cell.
     """
 
     drawn = Signal(object)
-    """The image as it is now, ndarray of shape (rows, columns), never changed afterwards."""
+    """The current image, a read-only ndarray of shape (rows, columns)."""
     stroked = Signal(object, object)
-    """The images before and after a whole stroke that changed something."""
+    """The images before and after a stroke that changed something."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._given: Image | None = None
-        self._before: Image | None = None  # the stroke that is being drawn
+        self._before: Image | None = None  # image before the current stroke
         self._brush = 1
-        self._ink: float | None = None  # while a button is down
+        self._ink: float | None = None  # value being drawn while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setAccessibleName("Input image, to draw on")
-        self.setToolTip("Draw with the left button, erase with the right one or Shift; Space toggles the cell")
+        self.setToolTip("Draw with the left button, erase with the right button or Shift; Space toggles the cell")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
 
     @property
     def image(self) -> Image | None:
-        """The image as drawn."""
+        """Return the image with its drawing."""
         return self._values
 
     @property
     def is_drawn_on(self) -> bool:
-        """Whether the image is another than was given."""
+        """True if the drawn image differs from the given one."""
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
     def set_image(self, values: Image) -> None:
@@ -166,12 +166,12 @@ class DrawingCanvas(ImageView):
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
-        """Choose how many cells wide strokes are, 1 to `LARGEST_BRUSH`."""
+        """Set the width of strokes in cells, 1 to `LARGEST_BRUSH`."""
         self._brush = min(max(side, 1), LARGEST_BRUSH)
         self.update()
 
     def show_drawn(self, values: Image | None) -> None:
-        """Show the image as it was drawn before; None: as it was given."""
+        """Show an image with an earlier drawing, or the given image for None."""
         values = self._given if values is None else values
         if values is not None and self._values is not None and values.shape == self._values.shape:
             self._ink = None
@@ -179,7 +179,7 @@ class DrawingCanvas(ImageView):
 
     @Slot()
     def reset(self) -> None:
-        """Go back to the image that was given, as one stroke."""
+        """Return to the given image, as one stroke."""
         if self.is_drawn_on:
             before = self._values
             self.show_drawn(None)
@@ -258,7 +258,7 @@ class DrawingCanvas(ImageView):
         if self._values is None:
             return
         lit = int(np.count_nonzero(self._values > 0.5))
-        text = f"{lit} of {self._values.size} cells above one half"
+        text = f"{lit} of {self._values.size} cells above 0.5"
         if self._current is not None:
             row, column = divmod(self._current, self._values.shape[1])
             value = f"{float(self._values[row, column]):.2f}"
@@ -283,7 +283,7 @@ FOOT = 18
 
 
 class FeatureBars(Picker):
-    """Values along their index, as bars from the zero line."""
+    """The values of a sample as bars from the zero line."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -296,20 +296,20 @@ class FeatureBars(Picker):
         return QSize(260, 160)
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
-        """Show a sample, shape (d,), of features that may have names."""
+        """Show a sample of shape (d,), optionally with names of its features."""
         self._values, self._names = values, names
         self._set_count(values.size)
 
     def _describe(self) -> None:
-        said = [counted(self._count, "feature")]
+        texts = [counted(self._count, "feature")]
         if self._current is not None:
             name = self._names[self._current] if self._names else f"feature {self._current}"
             pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
-            said = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *said]
-        self.setAccessibleDescription("; ".join(said))
+            texts = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *texts]
+        self.setAccessibleDescription("; ".join(texts))
 
     def plot(self) -> QRectF:
-        """Return where the bars stand."""
+        """Return the rectangle of the bars."""
         return QRectF(self.rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - FOOT)
 
     def _at(self, point: QPointF) -> int | None:
@@ -325,12 +325,12 @@ class FeatureBars(Picker):
         return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
 
     def bar(self, index: int) -> QRectF:
-        """Return the full-height column of one value."""
+        """Return the column of one value over the full height."""
         box, width = self.plot(), self.plot().width() / max(self._count, 1)
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 
     def _height_of(self, value: float) -> float:
-        """Return the vertical place of a value; the limits always contain zero."""
+        """Return the vertical position of a value; the range always contains zero."""
         box = self.plot()
         low = min(0.0, float(np.nanmin(self._values)))
         high = max(0.0, float(np.nanmax(self._values)), low + 1e-12)

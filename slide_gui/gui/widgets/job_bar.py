@@ -1,4 +1,4 @@
-"""The running job in the status bar: what it is, how far, how long still, and the way to stop it."""
+"""The status bar's display of the running job with its progress, remaining time and a button that cancels it."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["JobBar"]
 
 
 class JobBar(QWidget):
-    """Text, thin progress bar, time left and Cancel; without a job only the text is there.
+    """Text, thin progress bar, remaining time and Cancel; without a job only the text is visible.
 
     The height never changes.
     """
 
     cancel_requested = Signal()
-    """Cancel was pressed."""
+    """The user pressed Cancel."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch()
-        self.setFixedHeight(26)  # the status bar keeps some of its own 32
+        self.setFixedHeight(26)  # fits into the 32 pixels of the status bar with its margins
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self.cancel_requested)
         self.clear()
@@ -55,15 +55,15 @@ class JobBar(QWidget):
         Parameters
         ----------
         fraction : float or None
-            0 to 1; None while it is not known.
+            0 to 1; None if it is unknown.
         time_left : str
-            E.g. "2 min 10 s left".
+            Text such as "2 min 10 s left".
         """
         self._text.setText(text)
-        self._cancel.setToolTip(f"Stop this job: {text}")
+        self._cancel.setToolTip(f"Cancel this job: {text}")
         self._cancel.setAccessibleName(f"Cancel: {text}")
         if fraction is None and motion_allowed(self):
-            self._bar.setRange(0, 0)  # it swings
+            self._bar.setRange(0, 0)  # indeterminate: a moving bar
         else:
             self._bar.setRange(0, 1000)
             self._bar.setValue(round(1000 * min(max(fraction or 0.0, 0.0), 1.0)))
@@ -71,7 +71,7 @@ class JobBar(QWidget):
         self._show(True)
 
     def clear(self) -> None:
-        """Show no job."""
+        """Show that no job is running."""
         self._bar.setRange(0, 1000)
         self._text.setText("")
         self._show(False)
@@ -82,7 +82,7 @@ class JobBar(QWidget):
 
 
 class _Elided(PlainLabel):
-    """A label that may be narrower than its text."""
+    """A label that can be narrower than its text."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__("", parent)

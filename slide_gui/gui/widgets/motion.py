@@ -1,7 +1,7 @@
-"""Motion that explains: a soft pulse while something is computed, and values that settle.
+"""Animations that explain: a soft pulse during computations, and numbers that move to new values.
 
-Both keep still where less motion is asked for, and their timers run only while there is something to move on a
-widget that is seen.
+Both stop if reduced motion is requested. Their timers run only while something moves on a visible
+widget.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QWidget
 __all__ = ["REDUCED_MOTION", "Pulse", "Settle", "ask_for_less_motion", "motion_allowed"]
 
 REDUCED_MOTION = "reducedMotion"
-"""Property of the application; True stops all motion, whatever the system says."""
+"""Property of the application; True stops all animations, whatever the system requests."""
 
 _EFFECTS = (
     Qt.UIEffect.UI_AnimateMenu,
@@ -29,11 +29,11 @@ _EFFECTS = (
 STEP_MS = 100
 STEPS = 14
 FRAME_MS, FRAMES = 16, 9
-"""A value settles within 144 ms."""
+"""A value reaches its end within 144 ms."""
 
 
 def ask_for_less_motion(asked: bool) -> None:
-    """Let nothing move, or let it move again as far as the system wants it: what is painted here, and Qt's menus."""
+    """Stop all animations, including those of Qt's menus, or allow them if the system does."""
     app = QApplication.instance()
     if isinstance(app, QApplication):
         app.setProperty(REDUCED_MOTION, asked)
@@ -42,27 +42,27 @@ def ask_for_less_motion(asked: bool) -> None:
 
 
 def motion_allowed(widget: QWidget) -> bool:
-    """Return whether things may move: neither the application, the style nor the system ask for less motion."""
+    """Return True unless the application, the style or the system requests reduced motion."""
     app = QApplication.instance()
     if app is not None and app.property(REDUCED_MOTION):
         return False
     if widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) <= 0:
         return False
-    # Systems tell since Qt 6.12; before, only the two above do.
+    # Qt reports the system's setting since version 6.12.
     hints = QGuiApplication.styleHints()
     asked = getattr(getattr(hints, "accessibility", lambda: None)(), "motionPreference", None)
     return asked is None or "Reduce" not in asked().name
 
 
 class Pulse(QObject):
-    """A slow swing between 0 and 1 for things being computed.
+    """A slow oscillation between 0 and 1 during a computation.
 
     Parameters
     ----------
     widget : QWidget
-        The swing stops while it is hidden.
+        The oscillation stops while it is hidden.
     moved : callable
-        Called after each step, to update what pulses.
+        Called after each step to redraw the widget.
     """
 
     def __init__(self, widget: QWidget, moved: Callable[[], None]) -> None:
@@ -79,17 +79,17 @@ class Pulse(QObject):
 
     @property
     def level(self) -> float:
-        """Where the swing is, 0 to 1; 1 while nothing may move."""
+        """Return the current value, 0 to 1; 1 if animations are off."""
         if not self._timer.isActive():
             return 1.0
         return 0.5 + 0.5 * math.cos(2.0 * math.pi * self._step / STEPS)
 
     def is_running(self) -> bool:
-        """Return whether the timer runs."""
+        """Return True if the timer is running."""
         return self._timer.isActive()
 
     def set_wanted(self, wanted: bool) -> None:
-        """Say whether something is being computed."""
+        """Start or stop the oscillation."""
         self._wanted = wanted
         run = wanted and self._widget.isVisible() and motion_allowed(self._widget)
         if run and not self._timer.isActive():
@@ -116,7 +116,7 @@ class Pulse(QObject):
 
 
 class Settle(QObject):
-    """Numbers that go to new values within 144 ms, easing out.
+    """Numbers that move to new values within 144 ms and slow down at the end.
 
     Parameters
     ----------
@@ -135,18 +135,18 @@ class Settle(QObject):
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The numbers as they are now."""
+        """Return the current numbers."""
         if self._frame >= FRAMES:
             return self._to
         eased = 1.0 - (1.0 - self._frame / FRAMES) ** 3
         return tuple(a + eased * (b - a) for a, b in zip(self._from, self._to, strict=True))
 
     def is_running(self) -> bool:
-        """Return whether numbers are on their way."""
+        """Return True if the numbers are moving."""
         return self._timer.isActive()
 
     def go(self, values: tuple[float, ...]) -> None:
-        """Set out for new numbers from where they are; at once if their count differs or nothing may move."""
+        """Move to new numbers, at once if their count differs or animations are off."""
         now = self.values
         still = len(now) != len(values) or not self._widget.isVisible() or not motion_allowed(self._widget)
         self._from, self._to, self._frame = now, values, FRAMES if still else 0

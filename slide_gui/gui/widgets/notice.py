@@ -1,4 +1,4 @@
-"""A panel that says what happened and what to do; it can be dismissed."""
+"""A dismissible panel that reports an event and offers a remedy."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'
 
 
 class Notice(QWidget):
-    """Title, one sentence, details that fold and can be copied, and a button with the remedy.
+    """Title, one sentence, foldable details that can be copied, and a button with the remedy.
 
-    Hidden until `show_message`; Escape dismisses it. It stands in a layout, below what it is about, and covers nothing.
+    It is hidden until `show_message`, and Escape dismisses it. It takes its space in a layout and covers nothing.
     """
 
     shown_changed = Signal()
-    """It is shown, or no longer."""
+    """The notice was shown or hidden."""
 
     remedy_requested = Signal()
-    """The remedy's button was pressed."""
+    """The user pressed the button of the remedy."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,19 +87,19 @@ class Notice(QWidget):
     def show_message(
         self, kind: str, title: str, text: str, details: str = "", remedy: str = "", path: str = ""
     ) -> None:
-        """Show a message in place of the one before.
+        """Show a message instead of the previous one.
 
         Parameters
         ----------
         kind : {"error", "information"}
         title, text : str
-            What happened, and one sentence.
+            Event, and one sentence about it.
         details : str
-            For a report; folded at first, no button if empty.
+            Details for a report, folded at first; without them there is no button.
         remedy : str
-            What the button says; no button if empty.
+            Text of the button; no button if empty.
         path : str
-            Of a file, which can be copied; no button if empty.
+            File whose path can be copied; no button if empty.
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
@@ -112,7 +112,7 @@ class Notice(QWidget):
         self._fold.setVisible(bool(details))
         self._copy.setVisible(bool(details or path))
         self._copy.setText("Copy path" if path else "Copy")
-        self._copy.setToolTip("Copy where it is" if path else "Copy title, sentence and details")
+        self._copy.setToolTip("Copy the path" if path else "Copy title, sentence and details")
         self._copied = path or "\n\n".join((title, text, details))
         self._fold.setChecked(False)
         self._details.hide()
@@ -123,7 +123,7 @@ class Notice(QWidget):
 
     @Slot()
     def dismiss(self) -> None:
-        """Hide."""
+        """Hide the notice."""
         self.hide()
 
     @Slot()

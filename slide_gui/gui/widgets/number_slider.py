@@ -1,4 +1,4 @@
-"""A slider with its number beside it: one parameter, dragged, typed or stepped."""
+"""A slider with a number field: one parameter that can be dragged, typed or stepped."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ from slide_gui.gui.widgets.controls import label as caption
 __all__ = ["NumberSlider"]
 
 SETTLE_MS = 250
-"""A value reached by keys or wheel has settled when nothing more has come for so long."""
+"""Milliseconds without further input after which a value set by keys or wheel counts as settled."""
 
 
 class NumberSlider(QWidget):
-    """Label, number, a further text and a slider.
+    """A label, a number, a second text and a slider.
 
-    The wheel, arrow keys and a typed number move in steps; a double click on slider or label goes back to
+    The wheel, arrow keys and a typed number move in steps. A double-click on slider or label restores
     the default.
 
     Parameters
     ----------
     low, high, step, default : float
-        `high` − `low` is a whole number of steps.
+        `high` − `low` is an integer multiple of `step`.
     decimals : int
-        Of the number shown.
+        Decimals of the number.
     tip : str
-        Formula, range and place in the paper.
+        Tooltip with formula, range and reference to the paper.
     values : sequence of float
-        The values of the steps, rising, in place of even ones; shown in as few digits as they need.
+        Increasing values of uneven steps instead of even ones, shown with as few digits as possible.
     """
 
     value_changed = Signal(float)
-    """While the value moves."""
+    """The value while it moves."""
     value_settled = Signal(float)
-    """When it has come to rest: released, typed, or no further step for a moment."""
+    """The value after release or typing, or when no further step follows for a moment."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class NumberSlider(QWidget):
         self._slider.setAccessibleName(label)
         self._number.setAccessibleName(f"{label}, number")
         self.setFocusProxy(self._slider)
-        self.setTabOrder(self._slider, self._number)  # the proxy comes first: what stands before it is passed over
+        self.setTabOrder(self._slider, self._number)  # needed because Qt skips widgets before a focus proxy
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -108,13 +108,13 @@ class NumberSlider(QWidget):
         self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * widest) + 22)
 
     def value(self) -> float:
-        """Return the value shown."""
+        """Return the current value."""
         return self._value_at(self._slider.value())
 
     def set_value(self, value: float) -> None:
-        """Show a value, the nearest step inside the range, without emitting anything.
+        """Set the value to the nearest step within the range without emitting a signal.
 
-        Where steps are uneven the number is the value itself.
+        With uneven steps the number shows the value itself.
         """
         self._slider.blockSignals(True)
         self._slider.setValue(self._position_of(value))
@@ -123,21 +123,21 @@ class NumberSlider(QWidget):
         self._say(value if self._values else self.value())
 
     def set_extra(self, text: str) -> None:
-        """Show a unit or a further figure beside the number, e.g. "p = 0.70"."""
+        """Show a unit or another number after the value, such as "p = 0.70"."""
         self._extra.setText(text)
 
     def set_tip(self, text: str) -> None:
-        """Set the tooltip: formula, range, place in the paper."""
+        """Set the tooltip with formula, range and reference to the paper."""
         self.setToolTip(text)
         self._describe()
 
     def _describe(self) -> None:
-        """Say the value, which is not the step that the slider stands at, and what it is."""
+        """Describe the value for screen readers, because the slider itself counts steps."""
         self._slider.setAccessibleDescription("; ".join(filter(None, (self._said, self.toolTip()))))
 
     @Slot()
     def reset(self) -> None:
-        """Go back to the default."""
+        """Restore the default."""
         self._go(self._default)
 
     def _value_at(self, position: int) -> float:
@@ -145,7 +145,7 @@ class NumberSlider(QWidget):
 
     def _position_of(self, value: float) -> int:
         if not math.isfinite(value):
-            raise ValueError(f"{value} is no place on a slider")
+            raise ValueError(f"{value} is not a value on the slider")
         if self._values:
             return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
         return round(min(max((value - self._low) / self._step, 0.0), self._slider.maximum()))
@@ -161,11 +161,11 @@ class NumberSlider(QWidget):
         self._describe()
 
     def _go(self, value: float) -> None:
-        """Move there at once, as the person asked."""
-        before, said = self._slider.value(), self._said
+        """Move to a value that the user chose."""
+        before, text_before = self._slider.value(), self._said
         self._slider.setValue(self._position_of(value))
         self._say(self.value())
-        if self._slider.value() == before and self._said != said:  # it was between two steps
+        if self._slider.value() == before and self._said != text_before:  # the value was between two steps
             self._settled = math.nan
             self.value_changed.emit(self.value())
         self._settle()
@@ -187,11 +187,11 @@ class NumberSlider(QWidget):
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._said:
-            return  # the focus left; a value between two steps stays
+            return  # only the focus left; a value between two steps stays
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
-        except ValueError:  # not a number and infinity are refused too
+        except ValueError:  # also raised for nan and inf
             self._number.setText(self._said)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -210,7 +210,7 @@ class NumberSlider(QWidget):
 
 
 def _shortest(value: float) -> str:
-    """Return a number in few characters: powers of ten for what is small or large."""
+    """Format a number in few characters, with powers of ten for small and large ones."""
     if value == 0 or 0.1 <= abs(value) < 10000:
         return f"{value:.4g}".replace("-", "−")
     digits, power = f"{value:.3e}".split("e")
@@ -218,7 +218,7 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider that jumps to the mouse, steps finely by the wheel and resets by a double click or Delete."""
+    """A horizontal slider that jumps to the mouse, steps finely by wheel and resets by double-click or Delete."""
 
     reset = Signal()
 
@@ -227,7 +227,7 @@ class _Slider(QSlider):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def handle(self) -> QRect:
-        """Return where the handle is."""
+        """Return the rectangle of the handle."""
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         return self.style().subControlRect(
@@ -235,7 +235,7 @@ class _Slider(QSlider):
         )
 
     def position_at(self, x: float) -> int:
-        """Return the step under a horizontal coordinate."""
+        """Return the step at a horizontal coordinate."""
         width = self.handle().width()
         return QStyle.sliderValueFromPosition(
             self.minimum(), self.maximum(), round(x - width / 2), self.width() - width
@@ -243,7 +243,7 @@ class _Slider(QSlider):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # The handle first goes to the mouse; then Qt takes hold of it there.
+            # The handle moves to the mouse first, so that Qt starts the drag there.
             self.setSliderDown(True)
             self.setSliderPosition(self.position_at(event.position().x()))
             self.setSliderDown(False)

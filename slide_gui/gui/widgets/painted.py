@@ -1,4 +1,4 @@
-"""What widgets that paint themselves share: they follow the mouse, take the keyboard, show focus, pins and notes."""
+"""Base classes of widgets that paint themselves: mouse, keyboard, focus ring, pins and callouts."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ __all__ = [
 ]
 
 STALE = 0.65
-"""Opacity of what is greyed: 35 % towards the page."""
+"""Opacity of greyed contents: 35 % towards the colour of the page."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 def snapped(value: float, ratio: float) -> float:
-    """Return a coordinate moved to the next device pixel."""
+    """Return a coordinate rounded to a device pixel."""
     return round(value * ratio) / ratio
 
 
 def frame(painter: QPainter, box: QRectF, colour: str) -> None:
-    """Draw a hairline just outside `box`."""
+    """Draw a thin line just outside `box`."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.0))
     painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
 
 
 def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) -> None:
-    """Draw the focus ring round `box`, by default just inside the widget, if `widget` has the focus."""
+    """Draw the focus ring around `box`, by default just inside the widget, if `widget` has the focus."""
     if not widget.hasFocus():
         return
     if box is None:
@@ -74,17 +74,17 @@ def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) ->
 
 
 def washed(colour: str, alpha: float) -> QColor:
-    """Return a token with an opacity."""
+    """Return a colour of the theme with an opacity."""
     tint = QColor(colour)
     tint.setAlphaF(alpha)
     return tint
 
 
-PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12  # of a note, pixels
+PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12  # margins, line height and distance of a callout in pixels
 
 
 def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
-    """Return where the note stands: above right of `anchor`, turned to the side with room, inside the widget."""
+    """Return the box of a callout: above right of `anchor` if it fits there, and always inside the widget."""
     wide = max(
         QFontMetricsF(figure_font(widget, SECONDARY, strong=not number)).horizontalAdvance(text)
         for number, text in enumerate(lines)
@@ -102,7 +102,7 @@ def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRect
 
 
 def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> None:
-    """Draw the note, its first line strong, in the colours of tooltips."""
+    """Draw a callout in the colours of tooltips, with its first line in bold."""
     theme, box = theme_of(widget), callout_box(widget, anchor, lines)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
@@ -118,7 +118,7 @@ def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Se
 
 
 def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
-    """Say in the middle of an empty widget what to do next."""
+    """Draw a placeholder in the middle of an empty widget."""
     painter.setPen(QColor(theme_of(widget).muted))
     painter.setFont(figure_font(widget))
     room = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
@@ -126,14 +126,14 @@ def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-"""Keys that stand for a click."""
+"""Keys that act as a click."""
 
 
-NOTHING = "Nothing is shown yet."
+NOTHING = "There is nothing to show yet."
 
 
 class Painted(QWidget):
-    """Base of the widgets in which something is pointed at by mouse or keys, and which say why they are empty."""
+    """Base of widgets that draw something selectable by mouse or keys, with a text that explains why they are empty."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -143,16 +143,16 @@ class Painted(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there is nothing."""
+        """Set the text of the empty widget, which names the next step."""
         self._placeholder = text
         self._describe()
         self.update()
 
     def _describe(self) -> None:
-        """Bring the accessible description up to date."""
+        """Update the accessible description."""
 
     def setAccessibleDescription(self, description: str) -> None:
-        """Say what is shown or pointed at; also aloud, where the keyboard is here and a screen reader listens."""
+        """Set the description, and announce it if the widget has the focus and a screen reader listens."""
         description = description or NOTHING
         if description != self.accessibleDescription():
             super().setAccessibleDescription(description)
@@ -160,7 +160,7 @@ class Painted(QWidget):
                 QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def _leave(self) -> None:
-        """Point at nothing: the mouse has left."""
+        """Select nothing, because the mouse has left."""
         raise NotImplementedError
 
     def leaveEvent(self, event: QEvent) -> None:
@@ -177,14 +177,14 @@ class Painted(QWidget):
 
 
 class Pointed(Painted):
-    """Base of those in which mouse and keys always point at one thing or at nothing.
+    """Base of widgets in which mouse and keys select one item or none.
 
-    Arrow keys step from thing to thing, Home and End go to the ends, Enter and Space click, Escape points at nothing.
+    Arrow keys move between items, Home and End go to the ends, Enter and Space click, Escape clears the selection.
 
     Attributes
     ----------
     shape : Qt.CursorShape
-        Of the mouse over a thing.
+        Shape of the mouse over an item.
     """
 
     shape = Qt.CursorShape.PointingHandCursor
@@ -194,17 +194,17 @@ class Pointed(Painted):
         self._current: Any = None
 
     def _at(self, point: QPointF) -> Any:
-        """Return what stands at a point, None for nothing."""
+        """Return the item at a point, or None."""
         raise NotImplementedError
 
     def _stepped(self, step: tuple[int, int]) -> Any:
-        """Return what is pointed at one step on, None where a key of this direction does nothing."""
+        """Return the item one step from the current one, or None if keys of this direction do nothing."""
 
     def _end(self, last: bool) -> Any:
-        """Return the first or last thing, None where Home and End do nothing."""
+        """Return the first or last item, or None if Home and End do nothing."""
 
     def _hover(self, target: Any) -> None:
-        """Point at something, None for nothing."""
+        """Select an item under the mouse, or None."""
         if target != self._current:
             self._current = target
             self._describe()
@@ -212,14 +212,14 @@ class Pointed(Painted):
             self._tell(target)
 
     def _go(self, target: Any) -> None:
-        """Point at what a key led to."""
+        """Select the item that a key led to."""
         self._hover(target)
 
     def _tell(self, target: Any) -> None:
-        """Tell what is pointed at now."""
+        """Emit the signal that reports the selected item."""
 
     def _click(self, target: Any) -> None:
-        """Tell that something was clicked."""
+        """Emit the signal that reports a click."""
 
     def _leave(self) -> None:
         self._hover(None)
@@ -269,12 +269,12 @@ class Picker(Pointed):
 
     @property
     def cursor_index(self) -> int | None:
-        """The value with the crosshair, None if there is none."""
+        """Return the value with the cross-hair, or None."""
         index: int | None = self._current
         return index
 
     def set_cursor(self, index: int | None) -> None:
-        """Put the crosshair on a value without emitting anything."""
+        """Move the cross-hair to a value without emitting a signal."""
         if index is not None and not 0 <= index < self._count:
             index = None
         if index != self._current:
@@ -283,7 +283,7 @@ class Picker(Pointed):
             self.update()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
-        """Put a thin ring of its colour on each pinned value."""
+        """Draw a thin ring in the pin's colour at each pinned value."""
         self._pins = tuple(pins)
         self._describe()
         self.update()
@@ -305,14 +305,14 @@ class Picker(Pointed):
 
 
 class CachedPixmap:
-    """A transparent picture of a widget's size, painted anew when its key, the size, theme or font changes."""
+    """A transparent picture of a widget's size, repainted when its key, the size, theme or font changes."""
 
     def __init__(self) -> None:
         self._key: tuple[object, ...] | None = None
         self._pixmap = QPixmap()
 
     def draw(self, painter: QPainter, widget: QWidget, key: Hashable, paint: Callable[[QPainter], None]) -> None:
-        """Draw it at the top left; `paint` is called only if something is new."""
+        """Draw the picture at the top left, and call `paint` only if it is out of date."""
         ratio = widget.devicePixelRatioF()
         full = (key, widget.width(), widget.height(), ratio, theme_of(widget).name, widget.font().key())
         if full != self._key:

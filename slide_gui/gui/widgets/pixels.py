@@ -1,4 +1,4 @@
-"""Where the pixels of an image lie on the screen, and which one lies under a point."""
+"""Geometry and colours of images on the screen."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Of what is drawn as ink on paper in the light theme, white on near black in the dark one (see `ink_table`)."""
+"""Scale drawn as ink on paper in the light theme and as white on near black in the dark one (see `ink_table`)."""
 
 ARROWS = {
     Qt.Key.Key_Left: (0, -1),
@@ -37,23 +37,23 @@ ARROWS = {
 """Key → step in (row, column) on the screen."""
 
 LARGE = 16.0
-"""Side from which a pixel has room for a ring inside it, logical pixels."""
+"""Side in logical pixels from which a ring fits inside a pixel."""
 
 
 @dataclass(frozen=True)
 class PixelGrid:
-    """An image on the screen.
+    """The pixels of an image on the screen.
 
     Parameters
     ----------
     shape : tuple of (rows, columns)
-        Of the data.
+        Shape of the data.
     x, y : float
-        Top left corner, logical pixels.
+        Top left corner in logical pixels.
     scale : float
-        Side of one pixel, logical pixels.
+        Side of one pixel in logical pixels.
     transposed : bool
-        Shown with rows and columns exchanged; indices stay those of the data.
+        True to exchange rows and columns on the screen; indices remain those of the data.
     """
 
     shape: tuple[int, int]
@@ -64,39 +64,39 @@ class PixelGrid:
 
     @property
     def shown(self) -> tuple[int, int]:
-        """Rows and columns as they stand on the screen."""
+        """Return the number of rows and columns on the screen."""
         rows, columns = self.shape
         return (columns, rows) if self.transposed else (rows, columns)
 
     @property
     def frame(self) -> QRectF:
-        """The whole image."""
+        """Return the rectangle of the image."""
         rows, columns = self.shown
         return QRectF(self.x, self.y, columns * self.scale, rows * self.scale)
 
     def place(self, index: int) -> tuple[int, int]:
-        """Return the row and column on the screen of the pixel `index`."""
+        """Return the row and column on the screen of a pixel, given its index."""
         row, column = divmod(index, self.shape[1])
         return (column, row) if self.transposed else (row, column)
 
     def index(self, row: int, column: int) -> int | None:
-        """Return the pixel at a row and column on the screen, None outside."""
+        """Return the pixel at a row and column on the screen, or None outside the image."""
         rows, columns = self.shown
         if not (0 <= row < rows and 0 <= column < columns):
             return None
         return column * self.shape[1] + row if self.transposed else row * self.shape[1] + column
 
     def at(self, point: QPointF) -> int | None:
-        """Return the pixel under a point, None outside."""
+        """Return the pixel under a point, or None outside the image."""
         return self.index(int((point.y() - self.y) // self.scale), int((point.x() - self.x) // self.scale))
 
     def rect(self, index: int) -> QRectF:
-        """Return where the pixel `index` lies."""
+        """Return the rectangle of a pixel."""
         row, column = self.place(index)
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
-        """Return the pixel one step on from `index` on the screen, held at the edges; the middle from None."""
+        """Return the pixel one step further on the screen, within the image; the central pixel for None."""
         rows, columns = self.shown
         row, column = (rows // 2, columns // 2) if index is None else self.place(index)
         if index is not None:
@@ -108,14 +108,14 @@ class PixelGrid:
 
 
 def integer_scale(pixels: int, room: float, ratio: float) -> float:
-    """Return the largest side of a pixel, a whole number of device pixels, with which `pixels` fit `room`.
+    """Return the largest side of a pixel in an integer number of device pixels with which `pixels` fit in `room`.
 
-    Where not even one device pixel fits, a whole number of pixels shares one.
+    If not even one device pixel fits, an integer number of pixels shares one.
     """
     device = room * ratio
-    whole = int(device // max(pixels, 1))
-    if whole >= 1:
-        return whole / ratio
+    pixels_per = int(device // max(pixels, 1))
+    if pixels_per >= 1:
+        return pixels_per / ratio
     return 1.0 / (ratio * max(1.0, -(-pixels // max(device, 1.0))))
 
 
@@ -126,7 +126,7 @@ def _packed(scale_map: str) -> NDArray[np.uint32]:
 
 
 def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
-    """Return the colours of a scale as 0xFFRRGGBB, shape (256,), entry 0 replaced if `zeroth` is given."""
+    """Return the colours of a scale as 0xFFRRGGBB, shape (256,), with entry 0 replaced by `zeroth` if given."""
     table = _packed(scale.map)
     if zeroth is not None:
         table = table.copy()
@@ -141,7 +141,7 @@ def ink_table(dark: bool, zeroth: QColor | None = None) -> NDArray[np.uint32]:
 
 
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
-    """Return lines across `box` through the middle of `spot` that stop `gap` before it, by default 2 off its edge."""
+    """Return lines across `box` through the centre of `spot` with a gap around it, by default 2 pixels outside it."""
     x, y = spot.center().x(), spot.center().y()
     gap = 0.5 * spot.width() + 2.0 if gap is None else gap
     lines = (
@@ -156,8 +156,8 @@ def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLine
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
     """Return an image that owns its pixels.
 
-    The table is applied here, not by Qt: scaled without smoothing, Qt's raster engine draws 32-bit
-    images ten times as fast as indexed ones (9 against 120 µs for 28 × 28 shown at 112 × 112).
+    The table is applied here, not by Qt: without smoothing, Qt's raster engine draws 32-bit
+    images ten times as fast as indexed ones (9 and 120 µs for 28 × 28 shown at 112 × 112).
     """
     pixels = table[indices]
     height, width = indices.shape
@@ -165,14 +165,14 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
 
 
 def ring_radius(side: float, width: float) -> float:
-    """Return the radius of a ring that hides nothing of a pixel of this side; in a large pixel it lies inside."""
+    """Return the radius of a ring that covers nothing of a pixel, or lies inside a large pixel."""
     if side >= LARGE:
         return 0.5 * side - width - 1.0
     return max(0.71 * side + 0.5 * width, 4.5)
 
 
 def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width: float = 2.0) -> None:
-    """Draw a thin ring round the pixel at `around`, with a halo that parts it from the image."""
+    """Draw a thin ring around a pixel, with a halo that separates it from the image."""
     radius = ring_radius(around.width(), width)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)

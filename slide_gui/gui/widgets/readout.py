@@ -1,4 +1,4 @@
-"""The numbers under the cursor: a small table whose place and size do not depend on them."""
+"""A table of the numbers under the cursor with fixed position and size."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ USUAL = "+0.0000"
 
 
 class Readout(QWidget):
-    """Rows such as weight, rank, bias and share; one column a layer.
+    """A table with rows such as weight, rank, bias and per cent, and one column per layer.
 
-    Where the columns do not fit the width, layers become the lines and the rows the columns.
+    If the columns do not fit the width, the table is transposed.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -43,12 +43,12 @@ class Readout(QWidget):
         Parameters
         ----------
         title : str
-            At the top left, e.g. "at 14, 12".
+            Text at the top left, such as "at 14, 12".
         columns : tuple of str
-            One title a layer.
+            One title per layer.
         rows : tuple of (str, tuple of str)
-            A name and one text a column; texts of a row carry the same number of decimals.
-            Missing texts stay empty.
+            A name and one text per column; texts of a row have the same number of decimals.
+            Missing texts are left empty.
         """
         height = self.sizeHint().height()
         self._title, self._columns, self._rows = title, columns, rows
@@ -59,13 +59,13 @@ class Readout(QWidget):
         self.update()
 
     def is_turned(self, width: int | None = None) -> bool:
-        """Whether layers are the lines, because their columns do not fit."""
+        """True if the layers are in rows because their columns do not fit."""
         room = (self.width() if width is None else width) - self._first_column() - EDGE
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
     def holds(self, columns: int, text: str) -> bool:
-        """Return whether so many columns have room for a text."""
+        """Return True if a text fits into this number of columns."""
         advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
         return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
 
@@ -83,12 +83,12 @@ class Readout(QWidget):
         return QSize(180, HEAD + 4 * LINE)
 
     def _first_column(self, turned: bool = False) -> float:
-        if turned:  # the title of the table stands in a line with those of the columns
+        if turned:  # the title of the table shares a line with the column titles
             return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
         return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
-        """Return the columns' titles and the lines as they are shown."""
+        """Return the column titles and the lines as displayed."""
         if not turned:
             return self._columns, list(self._rows)
         names = tuple(name for name, _ in self._rows)
@@ -101,7 +101,7 @@ class Readout(QWidget):
     def _ends(
         self, titles: tuple[str, ...], lines: list[tuple[str, tuple[str, ...]]], metrics: QFontMetricsF
     ) -> list[float]:
-        """Return where the columns end: layers are as wide as each other, other columns as their texts ask."""
+        """Return the right edges of the columns: equal widths for layers, widths of the texts for others."""
         turned = self.is_turned()
         widths = [0.0] * len(titles)
         if turned:
@@ -117,7 +117,7 @@ class Readout(QWidget):
         painter = QPainter(self)
         first = self._first_column(turned)
         small = figure_font(self, SECONDARY)
-        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # a size smaller where it is narrow
+        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
         ends = self._ends(titles, lines, QFontMetricsF(body))
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         middle = int(Qt.AlignmentFlag.AlignVCenter)

@@ -1,4 +1,4 @@
-"""Every run: filtered, sorted, chosen, tagged, copied; loading, comparing and deleting are asked for by signals."""
+"""The table of runs: filtering, sorting, selecting, tagging and copying; signals request other actions."""
 
 from __future__ import annotations
 
@@ -65,49 +65,49 @@ NONE = QModelIndex()
 
 
 class RunRow(Protocol):
-    """What a table asks of a run beside the texts of its columns."""
+    """Attributes of a run that the table uses besides the texts of its columns."""
 
     @property
     def hash(self) -> str:
-        """What the owner of the run calls it; unique."""
+        """Return the unique key of the run."""
 
     @property
     def words(self) -> str:
-        """What the filter searches, in small letters."""
+        """Return the text that the filter searches, in lower case."""
 
     @property
     def tip(self) -> str:
-        """A few lines on it."""
+        """Return a few lines about the run."""
 
     @property
     def note(self) -> str:
-        """Why it counts less than the others; empty where it does not."""
+        """Return why the run is shown in grey, or ""."""
 
     def with_tags(self, text: str) -> RunRow:
-        """Return it with other tags, as a person wrote them."""
+        """Return the run with other tags, as the user typed them."""
 
 
 class RunModel(QAbstractTableModel):
-    """The rows that the filter leaves, in the order of one column.
+    """The filtered rows, sorted by one column.
 
     Parameters
     ----------
     columns : sequence of TextColumn
-        Of the table; the last one is the person's to write.
+        Columns of the table; the last one holds the tags, which the user edits.
     parent : QObject, optional
     """
 
     tag_edited = Signal(str, str)
-    """Key and new tag, as the person typed it."""
+    """Key of the run, and the new tag as typed."""
 
     def __init__(self, columns: Sequence[TextColumn], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.columns = tuple(columns)
         self.tag = len(self.columns) - 1
-        """The column that is written."""
+        """Number of the column that can be edited."""
         beside = pairwise(self.columns)
         self.leads = ("", *("\u2003" if left.is_number and not right.is_number else "" for left, right in beside))
-        """What keeps the words of a column off the numbers in the one before."""
+        """Spaces that separate the texts of a column from the numbers in the one before."""
         self._rows: tuple[RunRow, ...] = ()
         self._shown: list[RunRow] = []
         self._searched: dict[str, str] = {}
@@ -118,7 +118,7 @@ class RunModel(QAbstractTableModel):
 
     @property
     def total(self) -> int:
-        """How many rows there are without the filter."""
+        """Return the number of rows without the filter."""
         return len(self._rows)
 
     def set_rows(self, rows: Sequence[RunRow]) -> None:
@@ -130,9 +130,9 @@ class RunModel(QAbstractTableModel):
         self.endResetModel()
 
     def set_filter(self, text: str) -> None:
-        """Leave the rows in which every word of `text` occurs, small or capital.
+        """Keep the rows that contain every word of `text`, in upper or lower case.
 
-        A number after "noise", "depth" or "seed" stands for just that value.
+        A number after "noise", "depth" or "seed" matches only that value.
         """
         words = _words_of(text)
         if words != self._words:
@@ -142,7 +142,7 @@ class RunModel(QAbstractTableModel):
             self.endResetModel()
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
-        """Put rows in the order of a column; those without a value come last either way."""
+        """Sort the rows by a column; rows without a value come last in both directions."""
         self.beginResetModel()
         self._order = (max(column, 0), order == Qt.SortOrder.DescendingOrder)
         self._arrange()
@@ -168,10 +168,10 @@ class RunModel(QAbstractTableModel):
         return self._shown[number]
 
     def lines_of(self, keys: set[str]) -> list[int]:
-        """Return the lines in which these runs stand now."""
+        """Return the lines of these runs in the current order."""
         return [i for i, row in enumerate(self._shown) if row.hash in keys] if keys else []
 
-    # Qt's side
+    # Overrides of Qt's model
 
     def rowCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() else len(self._shown)
@@ -189,10 +189,10 @@ class RunModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.ToolTipRole:
-            said = column.text(row)  # whole, where the cell is too narrow for it
+            text = column.text(row)  # the full text, which may not fit the cell
             if index.column() == self.tag:
-                return f"{said}\n{column.tip}".lstrip()
-            return "\n".join([f"{column.title}: {said}", row.tip, "Enter or a double click loads it on every page"])
+                return f"{text}\n{column.tip}".lstrip()
+            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -227,7 +227,7 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a filter as `StoredRun.words` spells them: "noise 0.3" becomes "noise=0.30;"."""
+    """Return the words of a filter as `StoredRun.words` writes them: "noise 0.3" becomes "noise=0.30;"."""
 
     def exact(match: re.Match[str]) -> str:
         name, value = match[1], float(match[2])
@@ -246,13 +246,13 @@ RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 ROW = 28
 PADDING = 3
 TEXT = SECONDARY + 1
-_SAMPLE = 500  # rows that are asked how wide their texts are
+_SAMPLE = 500  # number of rows whose texts set the widths of columns
 _WIDEST, _NARROWEST_TAG = 320, 80
-_WIDER = 10  # that a key makes a column
+_WIDER = 10  # pixels by which a key widens a column
 
 
 class RunDelegate(QStyledItemDelegate):
-    """Draws a cell: chosen rows on the accent's wash, an accent bar on the line that has the keys."""
+    """Draws a cell: selected rows on a tinted background, an accent bar on the line with the cursor."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view = self.parent()
@@ -276,7 +276,7 @@ class RunDelegate(QStyledItemDelegate):
 
 
 class RunView(QTableView):
-    """A table that says why it is empty."""
+    """A table with a text that explains why it is empty."""
 
     resized = Signal()
 
@@ -307,7 +307,7 @@ class RunView(QTableView):
         self.resized.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """With Alt, the arrows sort by the column with the cursor or move it; with Shift too, they change its width."""
+        """Sort by the column of the cursor or move it with Alt and an arrow; with Shift too, change its width."""
         key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
         column = max(self.currentIndex().column(), 0)
         if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
@@ -323,20 +323,20 @@ class RunView(QTableView):
             head.moveSection(at, min(max(at + right, 0), head.count() - 1))
 
     def set_empty_text(self, text: str) -> None:
-        """Say what to do next; "" while there are rows."""
+        """Set the text of the empty table; "" while there are rows."""
         if text != self._empty:
             self._empty = text
             self.setAccessibleDescription(text)
             self.viewport().update()
 
     def run_and_column(self, index: Index) -> tuple[RunRow, TextColumn, str]:
-        """Return the run and the column of a cell, and what leads it; asking the model is faster than through Qt."""
+        """Return the run, the column and the leading spaces of a cell; faster than data requests through Qt."""
         model, number = self.model(), index.column()
         assert isinstance(model, RunModel)
         return model.row(index.row()), model.columns[number], model.leads[number]
 
     def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
-        """Return theme, font and its metrics, asked for once a painting and not once a cell."""
+        """Return theme, font and font metrics, fetched once per painting."""
         if self._look is None:
             font = figure_font(self, TEXT)
             self._look = theme_of(self), font, QFontMetricsF(font)
@@ -354,14 +354,14 @@ class RunView(QTableView):
 class RunTable(QWidget):
     """A table of runs with a filter above it.
 
-    Enter or a double click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the chosen
-    rows as text separated by tabs; Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
-    with the cursor, with Left or Right moves it, with Shift too makes it narrower or wider.
+    Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
+    rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
+    of the cursor, Alt with Left or Right moves it; with Shift too, they change its width.
 
     Parameters
     ----------
     columns : sequence of TextColumn
-        Of the table; the last one holds the tags.
+        Columns of the table; the last one holds the tags.
     parent : QWidget, optional
     """
 
@@ -372,16 +372,16 @@ class RunTable(QWidget):
     delete_requested = Signal(object)
     """Keys of the runs to delete, a tuple."""
     tag_edited = Signal(str, str)
-    """Key and new tag."""
+    """Key of the run, and the new tag."""
     filtered = Signal()
-    """Another text is in the filter."""
+    """The text of the filter changed."""
 
     def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._placeholder = "No runs yet."
+        self._placeholder = "There are no runs yet."
         self._waiting: tuple[RunRow, ...] | None = None
-        self._needed: dict[int, int] = {}  # column → width that what stands in it needs
-        self._dragged: dict[int, int] = {}  # column → width that the person gave it
+        self._needed: dict[int, int] = {}  # column → width of its texts
+        self._dragged: dict[int, int] = {}  # column → width set by the user
         self._filling = False
         self._model = RunModel(columns, self)
         self._view = RunView(self)
@@ -390,7 +390,7 @@ class RunTable(QWidget):
         self._count = label("", self)
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
-            "Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)"
+            "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly (Ctrl+F; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
@@ -407,12 +407,12 @@ class RunTable(QWidget):
     def sizeHint(self) -> QSize:
         return QSize(920, 480)
 
-    # What is shown
+    # Contents
 
     def set_rows(self, rows: Sequence[RunRow]) -> None:
-        """Show runs in place of those before; chosen ones stay chosen, the place scrolled to stays.
+        """Replace the runs; the selection and the scroll position stay.
 
-        While a tag is being typed they wait until it is done.
+        While a tag is being typed, the new rows wait.
         """
         if self._view.state() == QAbstractItemView.State.EditingState:
             self._waiting = tuple(rows)
@@ -426,46 +426,46 @@ class RunTable(QWidget):
         self._tell()
 
     def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no runs."""
+        """Set the text that is shown if there are no runs."""
         self._placeholder = text
         self._tell()
 
     @property
     def filter(self) -> str:
-        """The text in the filter."""
+        """Return the text of the filter."""
         return self._filter.text()
 
     def set_filter(self, text: str) -> None:
-        """Put a text into the filter."""
+        """Set the text of the filter."""
         self._filter.setText(text)
 
     def selected(self) -> tuple[str, ...]:
-        """Return the keys of the chosen runs, in the order of the lines."""
+        """Return the keys of the selected runs in the order of the lines."""
         ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
         return tuple(self._model.row(line).hash for line in lines)
 
     def shown(self) -> tuple[str, ...]:
-        """Return the keys of the chosen runs, or of all that are shown, in the order of the lines."""
+        """Return the keys of the selected runs, or of all visible ones, in the order of the lines."""
         return self.selected() or tuple(self._model.row(line).hash for line in range(self._model.rowCount()))
 
     def select(self, keys: Sequence[str]) -> None:
-        """Choose runs."""
+        """Select runs."""
         self._choose(set(keys), keys[0] if keys else "")
 
     def view(self) -> QTableView:
-        """Return the table itself, e.g. to keep the widths of its columns in the settings."""
+        """Return the table itself, whose column widths the settings store."""
         return self._view
 
     def text(self) -> str:
-        """Return the chosen rows, or all that are shown, with a line of titles, separated by tabs."""
+        """Return the selected rows, or all visible ones, as tab-separated text with a line of titles."""
         chosen = set(self.selected())
         rows = [self._model.row(i) for i in range(self._model.rowCount())]
         lines = [[c.title for c in self._model.columns]]
         lines += [[c.text(r) for c in self._model.columns] for r in rows if not chosen or r.hash in chosen]
         return plain("\n".join("\t".join(line) for line in lines))
 
-    # Made once
+    # Construction
 
     def _make_actions(self) -> dict[str, QAction]:
         actions = {}
@@ -501,7 +501,7 @@ class RunTable(QWidget):
         for name in ("open", "compare", "delete"):
             action = self._actions[name]
             button = add_button(self, bar, action.text(), action.toolTip())
-            # A click leaves the keys with the table.
+            # A click leaves the keyboard focus in the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             self._buttons[name] = button
@@ -521,13 +521,13 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
-        # Its own, always empty: else the header asks every row of every column whether it is chosen.
+        # A separate, empty model; otherwise the header asks every row of every column whether it is selected.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
         delegate = RunDelegate(view)
         view.setItemDelegate(delegate)
-        # Queued: the view leaves its editing state after this signal.
+        # Queued, because the view leaves its editing state only after this signal.
         delegate.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
-        # The frame of the table goes round the header too; titles stand over what they are titles of.
+        # The frame of the table encloses the header too, and titles are aligned with their columns.
         head.setStyleSheet(f"QHeaderView {{ border: 0; }} QHeaderView::section {{ padding: 4px {PADDING}px; }}")
         self._fit_columns(())
         head.sectionResized.connect(self._resized)
@@ -547,9 +547,9 @@ class RunTable(QWidget):
     # Widths
 
     def _fit_columns(self, rows: Sequence[RunRow]) -> None:
-        """Make columns as wide as what stands in them, those of numbers as what usually does; dragged ones stay.
+        """Fit columns to their texts, and columns of numbers to usual widths; dragged ones keep theirs.
 
-        Every so many-th of many rows is asked; a tooltip says what a cell cannot.
+        A sample of the rows is measured if there are many; tooltips show texts that do not fit.
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
         asked = rows[:: max(1, len(rows) // _SAMPLE)]
@@ -563,7 +563,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _fill(self) -> None:
-        """Give every column its width, and the tags the room that is left."""
+        """Set the width of every column, and give the tags the rest."""
         widths = self._needed | self._dragged
         room = self._view.viewport().width() - sum(widths.values()) + widths[self._model.tag]
         widths[self._model.tag] = max(widths[self._model.tag], room)
@@ -596,7 +596,7 @@ class RunTable(QWidget):
     def _choose(self, keys: set[str], current: str, column: int = 0) -> None:
         selection, model = QItemSelection(), self._view.selectionModel()
         last = len(self._model.columns) - 1
-        # Neighbouring lines as one range: Qt compares every range with every other.
+        # Neighbouring lines form one range, because Qt compares every range with every other.
         for first, final in _runs(self._model.lines_of(keys)):
             selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
         at = self._model.lines_of({current} if current else set())
@@ -606,9 +606,9 @@ class RunTable(QWidget):
 
     @Slot()
     def _tell(self) -> None:
-        """Bring count, buttons and the empty state up to date."""
+        """Update the count, the buttons and the text of the empty table."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
-        text = counted(total, "run") if total else ""  # of an empty table its placeholder says why
+        text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
@@ -632,7 +632,7 @@ class RunTable(QWidget):
         self._tell()
         self.filtered.emit()
 
-    # What is asked for
+    # Requests
 
     @Slot()
     def _open(self) -> None:
@@ -687,7 +687,7 @@ class RunTable(QWidget):
 
 
 def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first and last of each stretch of neighbouring lines; lines rise."""
+    """Return the first and last line of each contiguous group of increasing lines."""
     stretches: list[tuple[int, int]] = []
     for line in lines:
         if stretches and line == stretches[-1][1] + 1:

@@ -1,4 +1,4 @@
-"""Colours for magnitudes: one hue whose lightness alone tells how much, and ink that can be read on it."""
+"""Colour scales for magnitudes: one hue whose lightness shows the value, and a readable text colour."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ["BLUE", "ORANGE", "contrast", "ink_on", "paint_ramp", "sequential", "
 
 BLUE, ORANGE = "blue", "orange"
 
-# From nothing to most; nothing is close to the page, lightness is monotone.
+# From zero to the maximum; zero is close to the page's colour, and lightness is monotonic.
 _ANCHORS = {
     (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
     (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
     (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
     (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
 }
-_INKS = ("#000000", "#FFFFFF")  # one of the two reads on any colour
+_INKS = ("#000000", "#FFFFFF")  # one of the two is readable on any colour
 
 
 @cache
@@ -41,17 +41,17 @@ def _rgb(colour: QColor) -> tuple[int, int, int]:
 
 
 def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
-    """Return the colour of a magnitude, 0 to 1; in light more is darker, in dark more is lighter."""
+    """Return the colour of a magnitude from 0 to 1; larger is darker in the light theme, lighter in the dark one."""
     return QColor(_table(hue, theme.name)[round(255 * min(max(share, 0.0), 1.0))])
 
 
 def towards(colour: QColor, page: QColor, share: float) -> QColor:
-    """Return a colour mixed with the page's, of which it is `share`."""
+    """Return a colour mixed into the page's colour with the fraction `share`."""
     return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
 
 
 def contrast(a: QColor, b: QColor) -> float:
-    """Return the contrast of two colours, 1 to 21 (WCAG 2)."""
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2)."""
     light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -67,12 +67,12 @@ def _ink(name: str) -> str:
 
 
 def ink_on(colour: QColor) -> QColor:
-    """Return black or white, whichever reads better on a colour; the contrast is at least 4.5."""
+    """Return black or white, whichever is more readable on a colour; the contrast is at least 4.5."""
     return QColor(_ink(colour.name()))
 
 
 def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
-    """Draw the colours from none to most."""
+    """Draw the colours from zero to the maximum."""
     ramp = QLinearGradient(QPointF(box.left(), 0), QPointF(box.right(), 0))
     for stop in range(11):
         ramp.setColorAt(stop / 10, sequential(theme, stop / 10, hue))

@@ -1,4 +1,4 @@
-"""How much each layer counts: its share of the kernel's exponent, and its width σ."""
+"""Bars of each layer's fraction of the kernel's exponent, with its width σ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WHAT = "share of ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …"
 
 @dataclass(frozen=True)
 class LayerShare:
-    """One layer's part in the kernel: its share of the exponent, 0 to 1, and its width; infinite means unused."""
+    """A layer's fraction of the kernel's exponent, 0 to 1, and its width; an infinite width means unused."""
 
     layer: int
     share: float
@@ -31,18 +31,18 @@ class LayerShare:
 
 
 class ShareBars(Pointed):
-    """One bar a layer on a track that stands for 100 %, with per cent and σ; bars go to new values within 150 ms.
+    """One bar per layer on a track of 100 %, with per cent and σ; changes take 150 ms.
 
-    Up and Down move from layer to layer.
+    Up and Down move between layers.
     """
 
-    shape = Qt.CursorShape.ArrowCursor  # nothing is clicked
+    shape = Qt.CursorShape.ArrowCursor  # clicks do nothing
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shares: tuple[LayerShare, ...] = ()
         self._settle = Settle(self)
-        self._placeholder = "No widths yet."
+        self._placeholder = "There are no widths yet."
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("Share of each layer in the kernel: bars")
@@ -54,7 +54,7 @@ class ShareBars(Pointed):
         return QSize(220, HEAD + LINE * max(len(self._shares), 2) + EDGE)
 
     def set_shares(self, shares: Sequence[LayerShare], stale: bool = False) -> None:
-        """Show shares; `stale` greys them because parameters have moved on."""
+        """Show the layers' fractions; `stale` greys them because the parameters have changed."""
         same = len(shares) == len(self._shares)
         self._shares, self._stale = tuple(shares), stale
         if self._current is not None and self._current >= len(shares):
@@ -66,15 +66,15 @@ class ShareBars(Pointed):
 
     @property
     def shares(self) -> tuple[LayerShare, ...]:
-        """What is shown."""
+        """Return the fractions."""
         return self._shares
 
     def is_moving(self) -> bool:
-        """Return whether bars are on their way."""
+        """Return True if bars are moving."""
         return self._settle.is_running()
 
     def _sigma(self, share: LayerShare) -> str:
-        """Return a width with as many decimals as the least one needs for three digits."""
+        """Format a width with the decimals that give the smallest one three digits."""
         if math.isinf(share.sigma):
             return "∞"
         least = min((s.sigma for s in self._shares if 0.0 < s.sigma < math.inf), default=1.0)
@@ -91,18 +91,18 @@ class ShareBars(Pointed):
     # Geometry
 
     def _columns(self) -> tuple[float, float, float]:
-        """Return the left end of the track, its right end, and where σ begins."""
+        """Return the left and right ends of the track and the position of σ."""
         metrics = QFontMetricsF(figure_font(self))
         sigma = max(map(metrics.horizontalAdvance, ("000.00", *map(self._sigma, self._shares))))
         start = self.width() - EDGE - sigma
         return EDGE + 32, start - GAP - metrics.horizontalAdvance("100.0 %") - GAP, start
 
     def line(self, row: int) -> QRectF:
-        """Return where a layer's line is."""
+        """Return the rectangle of a layer's line."""
         return QRectF(0, HEAD + row * LINE, self.width(), LINE)
 
     def bar(self, row: int) -> QRectF:
-        """Return where a layer's bar is now."""
+        """Return the current rectangle of a layer's bar."""
         left, right, _ = self._columns()
         share = min(max(self._settle.values[row], 0.0), 1.0)
         return QRectF(left, self.line(row).center().y() - BAR / 2, share * (right - left), BAR)

@@ -1,4 +1,4 @@
-"""A gallery of small images with captions: only those that are seen are made and painted."""
+"""A gallery of small images with captions that renders only visible images."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ MOST_DRAWN = 2000
 
 @dataclass(frozen=True, eq=False)
 class Thumbnail:
-    """One image.
+    """An image of the gallery.
 
     Parameters
     ----------
     index : int
-        What a click tells, e.g. the sample's number.
+        Number that a click reports, such as the number of the sample.
     pixels : ndarray of shape (rows, columns) or (d,), float32
-        0 to 1; d plain features are drawn as bars.
+        Values from 0 to 1; d features that are not pixels are drawn as bars.
     caption : str
-        Under it, e.g. "4 → 9".
+        Text below it, such as "4 → 9".
     note : str
-        A further line beside it while it is pointed at.
+        Further line of the callout.
     """
 
     index: int
@@ -65,25 +65,25 @@ class Thumbnail:
 
 
 class Thumbnails(Pointed):
-    """Images in rows that fill the width, scrolled, hovered and clicked.
+    """Images in rows that fill the width, with scrolling, hovering and clicking.
 
     Arrow keys, Page Up and Down, Home and End move, Enter clicks.
 
     Attributes
     ----------
     bar : QScrollBar
-        Always there, so that columns do not change when images arrive.
+        Always visible, so that the number of columns does not change when images arrive.
     """
 
     image_clicked = Signal(int)
-    """Index of the image clicked."""
+    """Index of the clicked image."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._items: tuple[Thumbnail, ...] = ()
         self._drawn: dict[int, QImage] = {}
         self._shape = (28, 28)
-        self._placeholder = "No images."
+        self._placeholder = "There are no images."
         self._stale = False
         self.bar = QScrollBar(Qt.Orientation.Vertical, self)
         self.bar.valueChanged.connect(self.update)
@@ -95,10 +95,10 @@ class Thumbnails(Pointed):
     def sizeHint(self) -> QSize:
         return QSize(420, 320)
 
-    # What is shown
+    # Contents
 
     def set_images(self, items: Sequence[Thumbnail], stale: bool = False) -> None:
-        """Show images in place of those before; `stale` greys them because parameters have moved on."""
+        """Replace the images; `stale` greys them because the parameters have changed."""
         self._items, self._stale, self._current = tuple(items), stale, None
         self._drawn.clear()
         first = self._items[0].pixels if self._items else None
@@ -120,36 +120,35 @@ class Thumbnails(Pointed):
         return [item.caption or f"image {item.index}", *filter(None, [item.note])]
 
     def set_chosen(self, index: int | None) -> None:
-        """Ring the image of this index, or none."""
+        """Outline the image of this index, or none."""
         if index != self._chosen:
             self._chosen = index
             self.update()
 
     @property
     def images(self) -> tuple[Thumbnail, ...]:
-        """What is shown."""
+        """Return the images."""
         return self._items
 
     @property
     def stale(self) -> bool:
-        """Whether it is greyed."""
+        """Return True if the images are grey."""
         return self._stale
 
     @property
     def current(self) -> int | None:
-        """Position of the image under mouse or keys."""
+        """Return the position of the image under mouse or cursor."""
         number: int | None = self._current
         return number
 
     @property
     def n_drawn(self) -> int:
-        """How many images are drawn and remembered."""
+        """Return the number of images rendered so far."""
         return len(self._drawn)
 
     # Geometry
 
     def _size(self) -> tuple[float, float]:
-        """Return width and height of one image on the screen."""
         scale = integer_scale(max(self._shape), SIDE, self.devicePixelRatioF())
         return self._shape[1] * scale, self._shape[0] * scale
 
@@ -158,11 +157,11 @@ class Thumbnails(Pointed):
         return max(wide, 48.0) + GAP, high + CAPTION + GAP
 
     def columns(self) -> int:
-        """Return how many images stand side by side."""
+        """Return the number of images per row."""
         return max(1, int((self.contentsRect().width() - 2 * EDGE + GAP) // self._step()[0]))
 
     def place(self, number: int) -> QRectF:
-        """Return where the image at position `number` is in the widget, without its caption."""
+        """Return the rectangle of an image in the widget, given its position, without its caption."""
         row, column = divmod(number, self.columns())
         (across, down), (wide, high), ratio = self._step(), self._size(), self.devicePixelRatioF()
         left = EDGE + column * across + (across - GAP - wide) / 2
@@ -170,7 +169,7 @@ class Thumbnails(Pointed):
         return QRectF(snapped(left, ratio), snapped(top, ratio), wide, high)
 
     def seen(self) -> range:
-        """Return the positions of the images that are in view."""
+        """Return the positions of the visible images."""
         down, top = self._step()[1], self.bar.value() - EDGE
         first = max(int(top // down), 0) * self.columns()
         last = (int((top + self.height()) // down) + 1) * self.columns()
@@ -184,9 +183,9 @@ class Thumbnails(Pointed):
 
     def _scrolled_range(self) -> None:
         rows = -(-len(self._items) // self.columns())
-        whole = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
+        height = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
         bar = self.bar
-        bar.setRange(0, max(whole - self.height(), 0))
+        bar.setRange(0, max(height - self.height(), 0))
         bar.setEnabled(bar.maximum() > 0)
         bar.setPageStep(self.height())
         bar.setSingleStep(round(self._step()[1] / 2))
@@ -194,7 +193,7 @@ class Thumbnails(Pointed):
     # Painting
 
     def image(self, number: int) -> QImage:
-        """Return the image at a position, made when it is first seen."""
+        """Return the image at a position, rendered when it is first visible."""
         if number not in self._drawn:
             if len(self._drawn) >= MOST_DRAWN:
                 self._drawn.clear()
@@ -265,14 +264,14 @@ class Thumbnails(Pointed):
         return self._moved(len(self._items) * (1 if last else -1))
 
     def _moved(self, step: int) -> int | None:
-        """Return the position so many images on, held at the ends; the first one seen where none is pointed at."""
+        """Return the position `step` images further, within the gallery; the first visible one without a cursor."""
         if not self._items:
             return None
         number = self.seen().start if self._current is None else self._current + step
         return min(max(number, 0), len(self._items) - 1)
 
     def _go(self, target: int) -> None:
-        """Point at an image and scroll there."""
+        """Move the cursor to an image and scroll there."""
         box, bar = self.place(target), self.bar
         if box.top() < EDGE:
             bar.setValue(round(bar.value() + box.top() - EDGE))
@@ -294,7 +293,7 @@ class Thumbnails(Pointed):
 
 
 def _bars(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return plain features as bars, shape (28, 28); of several in one column the greatest counts."""
+    """Draw features that are not pixels as bars, shape (28, 28); a shared column shows the largest value."""
     starts = np.arange(28) * values.size // 28
     heights = values[starts] if values.size <= 28 else np.maximum.reduceat(values, starts)
     rows = np.arange(28, 0, -1)[:, None] / 28

@@ -1,4 +1,4 @@
-"""What weight tiles show, frozen rows of frozen tiles: as images, and where each lies."""
+"""The contents and geometry of weight tiles: immutable rows of immutable tiles."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Tile:
     Attributes
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32
-        Never changed after it was given: a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
+        Read-only; a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
     caption : str
-        Under the tile; breaks at " · " where the tile is narrow.
+        Text below the tile, broken at " · " if the tile is narrow.
     marker : int or None
-        Pixel with a ring: the one these weights reconstruct.
+        Pixel with a ring: the one that these weights reconstruct.
     quantity : str
-        What the values are, where they are no weights.
+        Name of the values if they are not weights.
     """
 
     values: NDArray[np.float32]
@@ -50,7 +50,7 @@ class Tile:
         marker: int,
         quantity: str = "",
     ) -> Tile:
-        """Return the tile of d values: an image of a shape, or bars without one."""
+        """Return the tile of d values: an image of a shape, or bars without a shape."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity)
 
@@ -62,13 +62,13 @@ class TileRow:
     Attributes
     ----------
     title, subtitle : str
-        E.g. "14, 9" and "pinned".
+        Texts such as "14, 9" and "pinned".
     removable : bool
-        A pin, with a × button; otherwise the pixel under the mouse, drawn lighter.
+        True for a pin with a × button; False for the pixel under the mouse, drawn lighter.
     tiles : tuple of Tile or None
-        One a column; None is shown as an empty place.
+        One tile per column; None leaves an empty position.
     stale : tuple of bool
-        Which tiles are greyed because newer ones are on their way; empty for none.
+        Tiles to grey because newer ones are being computed; empty for none.
     """
 
     title: str
@@ -79,15 +79,15 @@ class TileRow:
     stale: tuple[bool, ...] = ()
 
     def is_stale(self, column: int) -> bool:
-        """Whether the tile of a column is greyed."""
+        """True if the tile of a column is greyed."""
         return column < len(self.stale) and self.stale[column]
 
     def tile(self, column: int) -> Tile | None:
-        """Return the tile of a column, None where the row has none (yet)."""
+        """Return the tile of a column, or None if the row has none (yet)."""
         return self.tiles[column] if column < len(self.tiles) else None
 
     def same_label(self, other: TileRow) -> bool:
-        """Whether the row's title looks the same as another's."""
+        """True if the row's label looks the same as another's."""
         return (self.title, self.subtitle, self.color, self.removable) == (
             other.title,
             other.subtitle,
@@ -97,16 +97,16 @@ class TileRow:
 
 
 def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
-    """Return bars along the index about a zero line in the middle.
+    """Return an image of bars along the index, from a zero line in the middle.
 
     Parameters
     ----------
     values : ndarray of shape (d,), float32
-        Where a column of the image holds several, the largest in magnitude stands for them.
+        If a column of the image holds several values, the largest in magnitude is drawn.
     scale : ColorScale
-        Gives each bar its colour, and its larger limit the height.
+        Sets the colour of each bar, and with its larger limit the height.
     size : tuple of (width, height)
-        In device pixels.
+        Size in device pixels.
     """
     width, height = size
     count = values.size
@@ -132,30 +132,30 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
 
 EDGE, LABEL, NARROW_LABEL, NAME_LABEL, HEAD, GAP, NARROW_GAP, BAND_GAP, LINE = 4, 80, 68, 128, 24, 8, 3, 28, 15
 NARROW = 420
-"""Width below which labels and gaps give way to the tiles."""
+"""Width in pixels below which labels and gaps shrink in favour of the tiles."""
 LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 448, 84, 24
 ENLARGED = 336
-"""Side of an enlarged tile where no height is given."""
+"""Side of an enlarged tile if no height is given."""
 BARS_HEIGHT, BARS_LARGEST = 72, 480
 MOST_BANDS = MOST_FOLDS = 4
 COMFORTABLE = 48
-"""Width below which the tiles of a row go on in another line."""
+"""Width of a tile below which the row continues in another line."""
 LEAST_PITCH = 40
-"""From one row to the next at least: the height of a row's label."""
+"""Least distance between rows: the height of a row's label."""
 
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """The room of equal images, and where the values of one lie in its box.
+    """Geometry of equal images and of the values in each.
 
     Parameters
     ----------
     width, ratio : float
-        Room, and device pixels a logical pixel.
+        Available width, and device pixels per logical pixel.
     shape : tuple of (rows, columns) or (d,)
-        Of one image's values; ``(d,)`` is drawn as bars.
+        Shape of one image's values; ``(d,)`` is drawn as bars.
     transposed : bool
-        Rows and columns of the images exchanged on the screen.
+        True to exchange rows and columns of the images on the screen.
     """
 
     width: float
@@ -165,46 +165,46 @@ class ImageLayout:
 
     @property
     def bars(self) -> bool:
-        """Whether values are drawn as bars along the index."""
+        """True if values are drawn as bars along the index."""
         return len(self.shape) == 1
 
     @property
     def shown(self) -> tuple[int, int]:
-        """Rows and columns of an image as they stand on the screen."""
+        """Return rows and columns of an image on the screen."""
         rows, columns = self.shape
         return (columns, rows) if self.transposed else (rows, columns)
 
     @property
     def scale(self) -> float:
-        """Side of one pixel of an image."""
+        """Return the side of one pixel of an image."""
         raise NotImplementedError
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height of an image."""
+        """Return width and height of an image."""
         raise NotImplementedError
 
     @property
     def device_size(self) -> tuple[int, int]:
-        """Width and height of an image, device pixels."""
+        """Return width and height of an image in device pixels."""
         return round(self.size[0] * self.ratio), round(self.size[1] * self.ratio)
 
     @property
     def needed(self) -> float:
-        """Width that everything of this size needs: with no more, it is laid out just so."""
+        """Return the smallest width that gives the same layout."""
         raise NotImplementedError
 
     @property
     def lowest(self) -> float:
-        """Where the lowest image ends."""
+        """Return the bottom of the lowest image."""
         raise NotImplementedError
 
     def grid(self, box: QRectF) -> PixelGrid:
-        """Return where the pixels of an image lie."""
+        """Return the positions of an image's pixels."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale, self.transposed)
 
     def index(self, box: QRectF, point: QPointF) -> int | None:
-        """Return the pixel or feature of an image under a point, None outside."""
+        """Return the pixel or feature of an image under a point, or None outside the image."""
         if not box.contains(point):
             return None
         if not self.bars:
@@ -212,14 +212,14 @@ class ImageLayout:
         return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
 
     def spot(self, box: QRectF, index: int) -> QRectF:
-        """Return where a pixel or feature lies in an image; a feature takes the full height."""
+        """Return the rectangle of a pixel or feature in an image; a feature takes the full height."""
         if not self.bars:
             return self.grid(box).rect(index)
         width = box.width() / self.shape[0]
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 
     def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
-        """Return lines through one pixel of an image that leave the pixel itself free; of bars, along one of them."""
+        """Return lines through one pixel of an image that leave the pixel free, or a line along a bar."""
         spot = self.spot(box, index)
         if not self.bars:
             return crosshair(box, spot)
@@ -229,18 +229,18 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """Geometry of `rows` × `columns` tiles; where it makes them larger, rows stand beside each other in bands.
+    """Geometry of `rows` × `columns` tiles; groups of rows are placed side by side if that gives larger tiles.
 
-    Where the tiles of a row would be too small beside each other, they take several lines, each with its headings.
+    If the tiles of a row would be too small side by side, they take several lines, each with headings.
 
     Parameters
     ----------
     caption : tuple of (float, float)
-        Widths of the widest usual caption on one line and broken in two; where neither fits there is none.
+        Widths of the widest usual caption on one and on two lines; captions that fit neither are omitted.
     height_room : float
-        Tiles are made no larger than lets all rows stand in this height, as long as they keep `LEGIBLE`; 0 for any.
+        Height in which all rows should be visible; it limits the size of tiles down to `LEGIBLE`; 0 for no limit.
     only : tuple of (row, column) or None
-        The one tile that takes all the room.
+        The one tile that takes all the space.
     """
 
     rows: int
@@ -251,14 +251,14 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def bands(self) -> int:
-        """How many groups of rows stand beside each other: as many as let tiles be largest, and all be seen."""
+        """Return the number of groups of rows side by side that gives the largest tiles with all visible."""
         if not self.height_room or self.only is not None or self.folds > 1:
             return 1
         return max(range(1, min(self._rows, MOST_BANDS) + 1), key=self._worth)
 
     @cached_property
     def folds(self) -> int:
-        """On how many lines the tiles of a row stand."""
+        """Return the number of lines for the tiles of a row."""
         if not self.height_room or self.only is not None:
             return 1
         room = self.width - 2 * EDGE - self.label_width + self.gap
@@ -268,7 +268,7 @@ class TileLayout(ImageLayout):
 
     @property
     def _across(self) -> int:
-        """Tiles on one line."""
+        """Return the number of tiles on one line."""
         return -(-self._columns // self.folds)
 
     def _worth(self, bands: int) -> tuple[float, float, int]:
@@ -289,16 +289,16 @@ class TileLayout(ImageLayout):
 
     @property
     def gap(self) -> float:
-        """Between two tiles across."""
+        """Return the horizontal gap between two tiles."""
         return GAP if self.columns <= 6 and self.width >= NARROW else NARROW_GAP
 
     @property
     def label_width(self) -> int:
-        """Room for a row's title: coordinates of a pixel, or the longer name of a feature."""
+        """Return the width of a row's label: coordinates of a pixel, or the longer name of a feature."""
         return NAME_LABEL if self.bars else LABEL if self.width >= NARROW else NARROW_LABEL
 
     def _room_in(self, bands: int) -> float:
-        """Return the width that one tile may take."""
+        """Return the width available to one tile."""
         band = (self.width - 2 * EDGE - (bands - 1) * BAND_GAP) / bands
         return max((band - self.label_width - (self._across - 1) * self.gap) / self._across, SMALLEST)
 
@@ -307,7 +307,7 @@ class TileLayout(ImageLayout):
         return next((lines for lines, width in enumerate(self.caption, 1) if width <= room), 0)
 
     def _around(self, bands: int) -> float:
-        """Return the height that is no tile's."""
+        """Return the height used by headings, captions and gaps."""
         below = self._lines_in(bands) * LINE + GAP
         if self.folds > 1:
             return 2 * EDGE + self._rows * self.folds * (HEAD + below)
@@ -333,22 +333,22 @@ class TileLayout(ImageLayout):
 
     @cached_property
     def scale(self) -> float:
-        """Side of one pixel of an image, a whole number of device pixels."""
+        """Return the side of one pixel of an image in an integer number of device pixels."""
         return self.size[0] / self.shown[1]
 
     @cached_property
     def size(self) -> tuple[float, float]:
-        """Width and height of a tile."""
+        """Return width and height of a tile."""
         return self._size_in(self.bands)
 
     @cached_property
     def lines(self) -> int:
-        """Lines of a caption: 2 where one would be wider than the room of a tile, 0 where two would be, too."""
+        """Return the lines of a caption: 2 if one line is too wide for a tile, 0 if two are too."""
         return self._lines_in(self.bands)
 
     @cached_property
     def pitch(self) -> tuple[float, float]:
-        """From one tile to the next, across and down."""
+        """Return the distance between neighbouring tiles, across and down."""
         caption = self.caption[self.lines - 1] if self.lines else 0.0
         wide = max(self.size[0], min(caption, self._room_in(self.bands)))
         high = max(self.size[1] + self.lines * LINE + GAP, LEAST_PITCH)
@@ -356,7 +356,7 @@ class TileLayout(ImageLayout):
 
     @property
     def height(self) -> int:
-        """Height of everything."""
+        """Return the total height."""
         head = HEAD if self.folds == 1 else 0
         return int(2 * EDGE + head + self._rows_in(self.bands) * self.folds * self.pitch[1] + 0.5)
 
@@ -373,15 +373,15 @@ class TileLayout(ImageLayout):
         return 2 * EDGE + self.bands * self._band_width + (self.bands - 1) * BAND_GAP
 
     def shown_rows(self) -> range:
-        """Return the rows that are seen."""
+        """Return the visible rows."""
         return range(self.rows) if self.only is None else range(self.only[0], self.only[0] + 1)
 
     def shown_columns(self) -> range:
-        """Return the columns that are seen."""
+        """Return the visible columns."""
         return range(self.columns) if self.only is None else range(self.only[1], self.only[1] + 1)
 
     def tile(self, row: int, column: int) -> QRectF:
-        """Return the box of a tile, on whole device pixels."""
+        """Return the box of a tile, aligned to device pixels."""
         return self._boxes[0][0] if self.only is not None else self._boxes[row][column]
 
     @cached_property
@@ -410,7 +410,7 @@ class TileLayout(ImageLayout):
         return QRectF(box.x(), box.bottom() + 3, self.pitch[0] - 2, self.lines * LINE)
 
     def cell(self, row: int, column: int) -> QRectF:
-        """Return tile and caption with the marks around them: what changes when the tile does."""
+        """Return the box of a tile with its caption and marks, to be repainted when the tile changes."""
         return self._cells[0][0] if self.only is not None else self._cells[row][column]
 
     @cached_property
@@ -420,16 +420,16 @@ class TileLayout(ImageLayout):
 
     @property
     def groups(self) -> int:
-        """How often the columns' titles stand: above every band, or every row that takes several lines."""
+        """Return how many times the column headings appear: once per group of rows, or per row of several lines."""
         return self.bands if self.folds == 1 else self._rows
 
     def heading(self, column: int, group: int = 0) -> QRectF:
-        """Return the box of a column's title."""
+        """Return the box of a column heading."""
         box = self.tile(group * self._rows_in(self.bands) if self.folds == 1 else group, column)
         return QRectF(box.x(), box.y() - HEAD, self.pitch[0] - 2, HEAD - 4)
 
     def label(self, row: int) -> QRectF:
-        """Return the box of a row's title, in the middle of the row's height."""
+        """Return the box of a row's label, vertically centred."""
         box = self.tile(row, 0)
         return QRectF(box.x() - self.label_width, box.center().y() - 18, self.label_width - 6, 36)
 
@@ -439,7 +439,7 @@ class TileLayout(ImageLayout):
         return QRectF(box.right() - 20, box.bottom() - 19, 18, 18)
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
-        """Return row and column of the tile under a point, None between tiles."""
+        """Return row and column of the tile under a point, or None between tiles."""
         if self.only is not None:
             return self.only if self.tile(*self.only).contains(point) else None
         rows, line = self._rows_in(self.bands), int((point.y() - EDGE) // self.pitch[1])

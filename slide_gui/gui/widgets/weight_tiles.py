@@ -1,4 +1,4 @@
-"""The paper’s weight figure, alive: one row a pixel, one column a layer, one small image each."""
+"""The paper’s weight figure as a widget: one row per pixel, one column per layer, one small image each."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequen
     top = int(Qt.AlignmentFlag.AlignTop)
     painter.setPen(QColor(theme.muted))
     for number, column, row, tile in cells:
-        if tile is not None and layout.lines and not row.is_stale(column):  # the numbers of a stale tile mislead
+        if tile is not None and layout.lines and not row.is_stale(column):  # numbers of an outdated tile would mislead
             text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
             painter.drawText(layout.captions(number, column), top, text)
 
 
 def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
-    """Ring the marked pixel; of bars, underline the marked feature."""
+    """Draw a ring at the marked pixel, or underline the marked feature of bars."""
     spots = [
         (row, layout.spot(layout.tile(i, j), tile.marker))
         for i, j, row, tile in cells
@@ -99,7 +99,7 @@ def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequenc
 
 
 def paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, QFont]) -> None:
-    """Paint a row's dot, title and subtitle, the title's font first in `fonts`."""
+    """Paint a row's dot, title and subtitle; the first of `fonts` is the title's."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
@@ -118,7 +118,7 @@ def paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, font
 
 
 def paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
-    """Paint the × of a row, with a ground while the mouse is on it."""
+    """Paint a row's ×, on a background while the mouse is on it."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     if hot:
         painter.setPen(Qt.PenStyle.NoPen)
@@ -136,15 +136,15 @@ _BACK = "‹ Back"
 
 
 class WeightTiles(Painted):
-    """Rows of weight images that share their columns, their crosshair and their place.
+    """Rows of weight images with common columns and cross-hair.
 
-    A click makes a tile as large as there is room, and small again; so do Enter, Escape and a button. Arrow keys move
-    between tiles, with Shift between the pixels of one, Ctrl+Enter clicks the pixel pointed at, Delete removes the row.
+    A click enlarges a tile, and a second click restores it; so do Enter, Escape and a button. Arrow keys move
+    between tiles, with Shift between the pixels of one. Ctrl+Enter clicks the pixel, Delete removes the row.
 
     Attributes
     ----------
     hint : str
-        What else can be done with a tile, after what a click does at the end of its tooltip; empty for nothing.
+        Further action on a tile, added to its tooltip; empty for none.
     """
 
     pixel_hovered = Signal(object)
@@ -154,9 +154,9 @@ class WeightTiles(Painted):
     row_removed = Signal(int)
     """The row whose × was pressed."""
     arranged = Signal()
-    """Tiles have other places or sizes."""
+    """Positions or sizes of tiles changed."""
     reached = Signal(object)
-    """Where the tile is that a key led to (QRectF)."""
+    """Rectangle of the tile that a key led to (QRectF)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -185,10 +185,10 @@ class WeightTiles(Painted):
         self.setSizePolicy(policy)
         self.setAccessibleName("Tiles of weights")
 
-    # What is shown
+    # Contents
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
-        """Show rows of tiles; only what differs from before is made and painted anew."""
+        """Show rows of tiles; only changed parts are rendered and painted."""
         old_columns, old_rows, old_height = self._columns, self._rows, self.sizeHint().height()
         self._columns, self._rows = columns, rows
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
@@ -232,11 +232,11 @@ class WeightTiles(Painted):
 
     @property
     def enlarged(self) -> tuple[int, int] | None:
-        """Row and column of the tile that takes all the room; None while all are shown."""
+        """Return row and column of the enlarged tile, or None."""
         return self._enlarged
 
     def enlarge(self, row: int, column: int) -> None:
-        """Let one tile take all the room."""
+        """Enlarge one tile to all the space."""
         self._enlarged = self._current = row, column
         self._relayout(self.sizeHint().height())
         self._describe_current()
@@ -252,17 +252,17 @@ class WeightTiles(Painted):
 
     @property
     def rows(self) -> tuple[TileRow, ...]:
-        """The rows shown."""
+        """Return the rows."""
         return self._rows
 
     def set_crosshair(self, index: int | None) -> None:
-        """Put thin lines on one pixel of every tile."""
+        """Draw thin lines at one pixel of every tile."""
         if index != self._crosshair:
             self._crosshair = index
             self.update()
 
     def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices stay those of the data."""
+        """Exchange rows and columns on the screen; indices remain those of the data."""
         if transposed != self._transposed:
             height = self.sizeHint().height()
             self._transposed = transposed
@@ -270,7 +270,7 @@ class WeightTiles(Painted):
             self._relayout(height)
 
     def set_room(self, height: int) -> None:
-        """Say how high the place is; tiles are no larger than lets all rows be seen, where that leaves them legible."""
+        """Set the available height, which limits the size of tiles as long as they remain legible."""
         if height != self._room:
             old = self.sizeHint().height()
             self._room = height
@@ -279,7 +279,7 @@ class WeightTiles(Painted):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the geometry for a width, by default the widget's own, and a height, by default as `set_room` said."""
+        """Return the geometry for a width (default: the widget's) and a height (default: that of `set_room`)."""
         width = self.width() if width is None else width
         ratio = self.devicePixelRatioF()
         if room is not None or self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
@@ -292,7 +292,7 @@ class WeightTiles(Painted):
                 height_room=self._room if room is None else room, only=self._enlarged,
             )  # fmt: skip
             if room is not None or width != self.width():
-                if layout != self._elsewhere:  # an equal one knows its places already
+                if layout != self._elsewhere:  # an equal layout has its positions cached
                     self._elsewhere = layout
                 return self._elsewhere
             self._layout = layout
@@ -443,13 +443,13 @@ class WeightTiles(Painted):
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
             escapes = event.key() == Qt.Key.Key_Escape and self._enlarged is not None
             pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            if escapes or (pins and self._rows):  # before it cancels what is running, or trains
+            if escapes or (pins and self._rows):  # before the shortcut cancels a job or starts training
                 event.accept()
                 return True
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
-        """Return what the tooltip at a point says."""
+        """Return the tooltip at a point."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self._rows[remove].title} (Delete)"
@@ -462,10 +462,10 @@ class WeightTiles(Painted):
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        said = f"{tile.quantity} {value} at {place}".strip()
-        click = "Click: larger" if self._enlarged is None else "Click: all tiles"
+        text = f"{tile.quantity} {value} at {place}".strip()
+        click = "Click to enlarge" if self._enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
-        return f"{self._rows[row].title} · {self._columns[column]}\n{said}\n{hint}"
+        return f"{self._rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
@@ -490,7 +490,7 @@ class WeightTiles(Painted):
             super().keyPressEvent(event)
 
     def _pointed(self) -> tuple[int, int, int] | None:
-        """Return the pixel of the tile with the cursor that is pointed at: the marked one, until keys led on."""
+        """Return the selected pixel of the tile with the cursor: the marked one until keys moved on."""
         (row, column), hovered = self._current, self._hovered
         tile = self._rows[row].tile(column)
         if tile is None:
@@ -500,7 +500,7 @@ class WeightTiles(Painted):
         return None if tile.marker is None else (row, column, tile.marker)
 
     def _point(self, step: tuple[int, int]) -> None:
-        """Point at the next pixel of the tile with the cursor."""
+        """Select the next pixel of the tile with the cursor."""
         (row, column), spot = self._current, self._pointed()
         tile = self._rows[row].tile(column)
         if tile is None:
@@ -548,18 +548,18 @@ class WeightTiles(Painted):
 
 
 def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
-    """Return as much of a column's title as is not cut: all, what is before the dot, or its last word."""
+    """Return the longest form of a heading that fits: all, the part before the dot, or the last word."""
     name = title.split(" · ")[0]
     texts = (title, name, name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
 
 
 class TileScroll(QScrollArea):
-    """Tells the tiles how high their place is, so that they are as large as fits.
+    """A scroll area that tells the tiles the available height, so that they are as large as possible.
 
-    Whether there is a scroll bar is decided here, by the whole place alone: tiles in a narrower one may be so much
-    smaller that they fit without, and Qt, which asks for the bar when it is needed, would take it away and put it back
-    within itself until the stack is full.
+    The scroll bar is decided here from the full area. Tiles next to a scroll bar can be small enough to fit
+    without it. Qt's automatic scroll bar would then be removed and added recursively until the
+    stack overflows.
     """
 
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:

@@ -110,7 +110,7 @@ def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot: ErrorPlot) 
     dark = QColor(LIGHT.text)
     assert min(far(colour(plot, ring + QPoint(d, 0)), dark) for d in (6, 7, 8)) < 60
     assert "best on validation: noise 0.50, depth 1" in plot.accessibleDescription()
-    assert "1.70\u202f% of the validation rows: chosen by it" in lines_of(next(p for p in chosen if p.chosen))
+    assert "1.70\u202f% of the validation rows: selected by it" in lines_of(next(p for p in chosen if p.chosen))
 
 
 def test_that_there_is_no_frame_and_the_grid_is_horizontal(plot: ErrorPlot) -> None:

@@ -32,7 +32,7 @@ def corner(view: ConfusionMatrix, true: int, predicted: int) -> QPoint:
 def test_that_a_cell_is_put_into_words(view: ConfusionMatrix) -> None:
     assert view.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
     assert view.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
-    assert view.accessibleDescription() == "16 of 1\u202f214 wrong (1.32\u202f%)"
+    assert view.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"
 
 
 def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view: ConfusionMatrix) -> None:

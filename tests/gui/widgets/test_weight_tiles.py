@@ -333,7 +333,7 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
 def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
     view.set_transposed(True)
     point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
-    assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick: larger"
+    assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick to enlarge"
     assert view.tip_at(view.layout_of().label(1).center()) == "6, 20\npinned"
     assert view.tip_at(view.layout_of().remove(1).center()) == "Remove 6, 20 (Delete)"
     assert view.tip_at(view.layout_of().captions(0, 0).center()) == ""

@@ -1,1 +1,1 @@
-"""What the Weights page is made of: what is pointed at, the image to point at, and one module a view."""
+"""Components of the Weights page: the selected pixel, the image, and one module per view."""

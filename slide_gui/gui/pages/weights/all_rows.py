@@ -1,4 +1,4 @@
-"""Every row of one layer's W, each at the place of its pixel."""
+"""The view of all rows of one layer's W, each drawn at the position of its pixel."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ __all__ = ["AllRows"]
 
 
 class AllRows(View):
-    """The mosaic of a layer and the choice of the layer."""
+    """The mosaic of a layer, with buttons that select the layer."""
 
     wall_requested = Signal()
-    """All layers are wanted on the whole screen."""
+    """The user asks for all layers on the full screen."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._shows: tuple[Any, ...] = ()
-        self._layer = 0  # whose rows the mosaic shows; 0: none of the data that are open
+        self._layer = 0  # layer in the mosaic; 0 until one of the open data set is drawn
         self.mosaic = Mosaic(self)
-        self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
+        self.mosaic.setToolTip("Scroll to zoom, drag to move, double-click to fit, click to pin a pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
         self.mosaic.pixel_clicked.connect(self._pin_field)
         self._choice = LayerChoice(self)
@@ -47,14 +47,16 @@ class AllRows(View):
         grid.addWidget(tools, 0, 0, Qt.AlignmentFlag.AlignLeft)
         above = flush(QHBoxLayout(tools))
         above.addWidget(self._choice)
-        wall = add_button(tools, above, "Wall", "All layers on the whole screen, morphing with the noise (F11)", "flat")
+        wall = add_button(
+            tools, above, "Wall", "Show all layers on the full screen, changing with the noise (F11)", "flat"
+        )
         wall.clicked.connect(self.wall_requested)
         self._nothing = self._in_place_of_layers()
         grid.addWidget(self._nothing, 1, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
         grid.setRowStretch(1, 1)
-        grid.setColumnStretch(0, 1000)  # as wide as the picture may be; the rest of the room is right of the bar
+        grid.setColumnStretch(0, 1000)  # the picture takes all the width it can use, and the rest follows the bar
         grid.setColumnStretch(2, 1)
         self._pixels.moved.connect(self._moved)
         self._workspace.dataset_changed.connect(self._forget)
@@ -68,7 +70,7 @@ class AllRows(View):
 
     @Slot()
     def _place_bar(self) -> None:
-        """Let the colours of the bar begin and end where the picture does."""
+        """Align the ends of the colour bar with the picture."""
         picture = self.mosaic.picture()
         top = self.mosaic.y() + picture.y()
         self._bar.set_head(max(round(top), HEAD))
@@ -81,7 +83,7 @@ class AllRows(View):
         self._choice.set_depth(state.parameters.depth)
         number, depth = self._choice.layer, state.parameters.depth
         fitted = depth > 0 and stack is not None and len(stack.layers) >= number
-        shown = fitted or (depth > 0 and self._layer == number)  # until it is fitted, its last picture, greyed
+        shown = fitted or (depth > 0 and self._layer == number)  # the previous picture stays, in grey, during a fit
         self._nothing.setText(f"Layer {number} is being fitted." if depth else NO_LAYER)
         self._nothing.setVisible(not shown)
         for part in (self.mosaic, self._bar):
@@ -96,7 +98,9 @@ class AllRows(View):
         shows = (layer, scale, stale, rms is None)
         if shows != self._shows:
             shape = dataset.image_shape or (1, stack.n_features)
-            grid = None if dataset.image_shape else (stack.n_features, 1)  # no picture: the matrix W itself
+            grid = (
+                None if dataset.image_shape else (stack.n_features, 1)
+            )  # features that are not pixels show the matrix W
             self.mosaic.set_fields(_fields(layer, shape, rms), scale, grid, stale)
             self._shows = shows
         self.mosaic.set_selected(self._pixels.feature)

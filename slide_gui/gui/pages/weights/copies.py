@@ -1,4 +1,4 @@
-"""W_m of m really corrupted copies beside its limit W, and how the error falls (eq. 5 to 8)."""
+"""The view of W_m, the solution for m corrupted copies, next to its limit W, with the falling error (eq. 5 to 8)."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ _LAST = MOST_COPIES.bit_length() - 1
 
 
 class CopiesPart(View):
-    """Starts when it is asked to, stops when it is left; gives way to all other work, and goes on after that.
+    """The computation of corrupted copies, which other jobs may interrupt.
 
-    Once asked, it follows what is fitted.
+    Once started, it restarts after each new fit. It stops while the view is hidden.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self._layer: Layer | None = None  # whose copies are counted
+        self._layer: Layer | None = None  # layer of the copies
         self._study: CopiesStudy | None = None
         self._copies: Copies | None = None
         self._job: int | None = None
@@ -60,7 +60,7 @@ class CopiesPart(View):
             "Copies m = 2ᵏ, k",
             *(0, _LAST, 1, 5),
             decimals=0,
-            tip=f"Which Wₘ is shown below, m = 1 to {MOST_COPIES}: the solution for m corrupted copies (eq. 5 to 7)",
+            tip=f"Number of corrupted copies of the solution Wₘ below, m = 1 to {MOST_COPIES} (eq. 5 to 7)",
             parent=self,
         )
         self.slider.value_changed.connect(self._show)
@@ -83,22 +83,22 @@ class CopiesPart(View):
 
     @property
     def copies(self) -> Copies | None:
-        """What is shown, as far as it goes."""
+        """Return the copies computed so far."""
         return self._copies
 
     @property
     def is_running(self) -> bool:
-        """Whether copies are being corrupted, or wait for other work."""
+        """True if the copies are being computed or wait for other jobs."""
         return self._job is not None
 
-    # What is computed ------------------------------------------------------------------------------------------
+    # Computation -----------------------------------------------------------------------------------------------
 
     @Slot()
     def refresh(self) -> None:
         state, stack = self._workspace.state, self._workspace.stack
         self._choice.set_depth(state.parameters.depth)
         self.tiles.set_transposed(state.selection.transposed)
-        if self._job is not None and not self._workspace.lane.wants(self._job):  # cancelled with everything else
+        if self._job is not None and not self._workspace.lane.wants(self._job):  # "Cancel all jobs" cancelled it
             self._job, self._stopped, self._asked = None, True, False
         number = self._choice.layer
         fitted = state.parameters.depth > 0 and all(self._workspace.layer_is_fresh(k) for k in range(1, number + 1))
@@ -107,7 +107,7 @@ class CopiesPart(View):
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Start on the layer that is fitted now; what was shown stays, greyed, until the first point."""
+        """Start with the fitted layer; the old plot stays, in grey, until the first new point."""
         dataset, stack = self._workspace.dataset, self._workspace.stack
         assert dataset is not None
         assert stack is not None
@@ -137,7 +137,7 @@ class CopiesPart(View):
 
     @Slot()
     def toggle(self) -> None:
-        """Start, or stop, or go on from where it was stopped."""
+        """Start, pause or resume the computation."""
         if self._job is not None:
             self._stop()
         elif not self._is_complete() and self._study is not None:
@@ -152,7 +152,6 @@ class CopiesPart(View):
         self._asked = False
 
     def _is_complete(self) -> bool:
-        """Whether all that was asked for is there."""
         return self._copies is not None and not self._behind and not self._stopped
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -172,7 +171,7 @@ class CopiesPart(View):
     @Slot(object)
     def _refused(self, error: Exception) -> None:
         self._job, self._study, self._copies, self._failed = None, None, None, True
-        self.plot.set_placeholder(f"No copies here: {sentence(error)}")
+        self.plot.set_placeholder(f"The copies cannot be computed: {sentence(error)}")
         self._show()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -202,22 +201,22 @@ class CopiesPart(View):
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
         heads = ("mean relative error", "least", "largest")
-        return (NumberTable("Error of m copies against the limit", ("rows", "m"), names, heads, cells),)
+        return (NumberTable("Error of m copies relative to the limit", ("rows", "m"), names, heads, cells),)
 
-    # Showing ---------------------------------------------------------------------------------------------------
+    # Display ---------------------------------------------------------------------------------------------------
 
     @Slot()
     def _show(self) -> None:
         copies, dataset = self._copies, self._workspace.dataset
         self._run.setVisible(self._study is not None and (self._job is not None or not self._is_complete()))
         begun = self._stopped and not self._behind
-        self._run.setText("Stop" if self._job is not None else "Go on" if begun else "Start")
+        self._run.setText("Stop" if self._job is not None else "Resume" if begun else "Start")
         self._run.setToolTip(
-            "Keep the points that are there (Esc)" if self._job is not None else "Corrupt copies, more and more of them"
+            "Stop and leave the points plotted (Esc)" if self._job is not None else "Corrupt more and more copies"
         )
         if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
             if not self._failed:
-                start = f"Press Start: copies are corrupted, up to {count(MOST_COPIES)}, while this view is shown."
+                start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
                 self.plot.set_placeholder(start if self._workspace.state.parameters.depth else NO_LAYER)
             self.plot.set_series((), MOST_COPIES)
             self.tiles.set_content((), ())
@@ -247,7 +246,7 @@ class CopiesPart(View):
         return " · ".join((rows, f"mean of {copies.seeds} seeds", "dashed: c/√m"))
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the point of the slider, or the last one before it."""
+        """Return the point at the slider, or else the last point before it."""
         wanted = 2 ** round(self.slider.value())
         return next((p for p in reversed(copies.points) if p.copies <= wanted), None)
 
@@ -255,7 +254,7 @@ class CopiesPart(View):
         point = self._point(copies)
         wanted = 2 ** round(self.slider.value())
         m = f"m = {count(wanted)}"
-        self.slider.set_extra(m if point is not None and point.copies == wanted else f"{m}, not there yet")
+        self.slider.set_extra(m if point is not None and point.copies == wanted else f"{m}, not computed yet")
         if point is None:
             self.tiles.set_content((), ())
             return
@@ -273,13 +272,13 @@ class CopiesPart(View):
         heads = (
             f"Wₘ · m = {count(point.copies)}",
             "W · limit" if any(stale) else f"W · limit, ±{significant(scale.high, 2)}",
-            "Wₘ − W · same levels",
+            "Wₘ − W · same limits",
         )
         self.tiles.set_content(heads, (row,))
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
-        """Drop what was computed of other data."""
+        """Drop the copies of other data."""
         self._workspace.lane.cancel(channel=_CHANNEL)
         self._layer = self._study = self._copies = self._job = None
         self._stopped = self._failed = self._asked = False

@@ -1,4 +1,4 @@
-"""Below the flow: what the trained classifier decides of the image that entered, and why."""
+"""The trained classifier's prediction for the image in the flow, with the reasons for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["DecidedPart"]
 
 
 class DecidedPart(QWidget):
-    """The decision, or one line that says what is missing for it, with a button that trains."""
+    """The prediction, or one line that names what is missing and a button that trains."""
 
     def __init__(self, workspace: Workspace, runs: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -41,7 +41,7 @@ class DecidedPart(QWidget):
             self,
             row,
             "Train",
-            "Learn widths and C with the parameters of the panel, and train on the training part",
+            "Learn the widths and C with the panel’s parameters and train on the training set",
         )
         self._train.clicked.connect(self.controller.train_as_default)
         layout = flush(QVBoxLayout(self))
@@ -53,12 +53,12 @@ class DecidedPart(QWidget):
         self._show()
 
     def follow(self, image: NDArray[Any], entered: str) -> None:
-        """Decide on what entered the stack, x or x̃."""
+        """Classify the input of the stack, named x or x̃."""
         self._entered = entered
         self.controller.follow(image)
 
     def lines(self) -> list[tuple[str, str, str | float]]:
-        """Return the decision as lines of a table: what, of which class, how much."""
+        """Return the prediction as lines of a table: quantity, class and value."""
         picture = self.view.picture
         if picture is None:
             return []
@@ -78,7 +78,7 @@ class DecidedPart(QWidget):
             picture = self._picture(dataset, controller.decision, controller.flip)
         self.view.set_picture(picture, self._workspace.state.selection.transposed)
         waits = controller.result is not None
-        self.view.set_placeholder("Making the classifier ready …" if waits else "")
+        self.view.set_placeholder("Preparing the classifier…" if waits else "")
         self.view.setVisible(waits)
         self._hint.setVisible(not waits)
         why = self._runs.why_not()
@@ -86,8 +86,8 @@ class DecidedPart(QWidget):
         self._train.setVisible(not why)
         self._train.setEnabled(not running)
         if running:
-            why = "The classifier is being trained; its decision on this sample comes here."
-        self._why.setText(why or "Train the classifier to see what it decides of this sample, and why.")
+            why = "The classifier is being trained and will predict the class of this sample."
+        self._why.setText(why or "Train the classifier to see its prediction for this sample, and why.")
 
     def _picture(self, dataset: Dataset, decision: Decision, flip: Flip | None) -> DecisionPicture:
         names = label_names(self.controller.labels, dataset.label_names)
@@ -124,13 +124,13 @@ class DecidedPart(QWidget):
             return ""
         stack = result.spec.stack
         if not result.spec.stacked:
-            return f"of {self._entered}, by {describe_spec(result.spec)}"
+            return f"input {self._entered}, {describe_spec(result.spec)}"
         features = f"noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return f"of {self._entered}, by the SVM trained at {features}"
+        return f"input {self._entered}, SVM trained at {features}"
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
-    """Return the classes, the one decided for first: with their votes, and the margins of their duels with it."""
+    """Return a bar per class, the predicted one first, with its votes and its margin against that class."""
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
     most = max(len(names) - 1, 1)
@@ -148,9 +148,9 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
 def _flip_lines(flip: Flip, are_pixels: bool, name: str) -> tuple[str, ...]:
     n = len(flip.features)
     if n == 0 and are_pixels:
-        return (f"No change of up to {MOST_CHANGES} pixels was found that does.",)
+        return (f"The search found no change of up to {MOST_CHANGES} pixels that flips the prediction.",)
     if n == 0:
-        return (f"No change of up to {MOST_CHANGES} features was found that does.",)
-    which = "the fewest" if flip.fewest else "fewer may do"
+        return (f"The search found no change of up to {MOST_CHANGES} features that flips the prediction.",)
+    which = "the fewest" if flip.fewest else "fewer may suffice"
     changed = counted(n, "pixel") if are_pixels else counted(n, "feature")
     return (f"{changed} changed: {name}", which)

@@ -1,4 +1,4 @@
-"""One weight, step by step (§3): formulas with the numbers of two pixels, and the rows they stand in."""
+"""The view that computes one weight step by step (§3), with the numbers of two pixels and their rows."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from slide_gui.text import count, fixed, layer_name, number, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
 
-_TILES = 150  # least height of the tiles
-_ROUNDING = 1e-10  # of E[Q]_aa: what is left of a sum that should be 0
+_TILES = 150  # least height of the tiles in pixels
+_ROUNDING = 1e-10  # relative to E[Q]_aa; rounding error of a sum that is exactly 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 
 
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
-    """Return the steps from S to W of one pair of features."""
+    """Return the steps from S to W for one pair of features."""
     s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
     q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
     same = e.a == e.b
@@ -39,17 +39,17 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     return (
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", over, s_ab, "§3",
-            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
+            "Scatter S = XXᵀ of the layer’s input: how often a and b are 1 together; not divided by n",
         ),
-        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", "How much a is lit"),
+        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", "How often a is 1"),
         ExplainLine(
             "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
-            ("Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the "
+            ("Probability that a feature is not set to 0, the same for a and b; 1 for the constant of the "
                 "bias"),
         ),
         ExplainLine(
             "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
-            "Expected product of the clean a with the corrupted b: only b may be blanked",
+            "Expected product of the clean a with the corrupted b: only b may be set to 0",
         ),
         ExplainLine(
             "E[Q]_{ab}",
@@ -57,36 +57,36 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
             f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
             _amount(e.q_ab),
             one_pixel if same else two_pixels,
-            "Expected product of a and b, both corrupted: both must survive",
+            "Expected product of a and b, both corrupted: neither may be set to 0",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), one_pixel,
-            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
+            "The square of one pixel is kept with probability p, not p²: the difference from ordinary least squares"
         ),
         ExplainLine(
             "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
-            "Weight with which a is reconstructed from b: the solution of all equations at once",
+            "Weight of b in the reconstruction of a, from the joint solution of all equations",
         ),
         ExplainLine(
             "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
-            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
+            "Constant in the reconstruction of a: the weight of an input 1 that is never corrupted",
         ),
         ExplainLine(
             "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(product), "eq. 8",
-            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
+            "Check: row a of W times column b of E[Q] + λI must equal E[P] at a, b",
         ),
     )  # fmt: skip
 
 
 def _amount(value: float) -> str:
-    """Return a sum over the samples: two decimals, or four digits where two decimals would be fewer."""
+    """Format a sum over the samples with two decimals, or with four digits if it is small."""
     if abs(value) >= 1e6:
         return number(value)
     return fixed(value, 2) if abs(value) >= 10.0 or not value else significant(value, 4)
 
 
 class ExplainedWeight(View):
-    """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one that a takes most from."""
+    """The view of one weight: a is the selected pixel, b the one under the cursor or else the most important for a."""
 
     shows_rows = False
 
@@ -107,7 +107,7 @@ class ExplainedWeight(View):
         self._pixels.crossed.connect(self._refresh_if_seen)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Let the tiles be as large as what the panel leaves."""
+        """Give the tiles the height that the panel leaves."""
         super().resizeEvent(event)
         self.tiles.set_room(max(self._body.height() - self.panel.sizeHint().height(), _TILES))
 
@@ -127,7 +127,7 @@ class ExplainedWeight(View):
             return
         row = self._source.row(a, layer)
         if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
-            self._say(f"Layer {layer} is being fitted", "Its numbers follow when the fit ends.")
+            self._say(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             self.numbers_changed.emit()
             return
         scatter = stack.layers[layer - 1].scatter
@@ -152,13 +152,13 @@ class ExplainedWeight(View):
     def tables(self) -> tuple[NumberTable, ...]:
         lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
         plain = [tuple(map(plain_math, cells)) for cells in lines]
-        if not plain or not plain[-1][3]:  # none, or those of a stack that is being replaced
+        if not plain or not plain[-1][3]:  # empty, or of a stack that is being replaced
             return ()
         title, heads = plain_math(self.panel.title), ("formula", "numbers", "value", "in the paper")
-        return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
+        return (NumberTable(title, ("quantity",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
-        """Return b, and why it is: of what other views show of the row, weights or contributions, the largest."""
+        """Return b, and the reason: the largest weight or contribution in the row, as other views show it."""
         source = self._pixels.source
         if source is not None:
             why = "b is the pixel under the cursor." if are_pixels else "b is the feature under the cursor."
@@ -166,15 +166,15 @@ class ExplainedWeight(View):
         shown = self._source.shown(a, self._choice.layer)
         if shown is None or not self._source.shows_contributions():
             why = (
-                "b has the strongest weight but a’s own; move over an image below for another pixel."
+                "b has the largest weight except a’s own; move over an image below for another pixel."
                 if are_pixels
-                else "b has the strongest weight but a’s own; move over an image below for another feature."
+                else "b has the largest weight except a’s own; move over an image below for another feature."
             )
             return strongest(row, a), why
         why = (
-            "b contributes most, weight × RMS, but a itself; move over an image below for another pixel."
+            "b contributes most, weight × RMS, except a itself; move over an image below for another pixel."
             if are_pixels
-            else "b contributes most, weight × RMS, but a itself; move over an image below for another feature."
+            else "b contributes most, weight × RMS, except a itself; move over an image below for another feature."
         )
         return strongest(shown, a), why
 

@@ -1,4 +1,4 @@
-"""One image on its way through the layers, drawn on while it goes (the paper's schematic, §4)."""
+"""The view of one image that passes through the layers and can be drawn on (the paper's schematic, §4)."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 __all__ = ["FlowPart", "flow_columns"]
 
-_AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
+_AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
 _BRUSHES = (1, 2, 3, 5)
 _STROKE = "stroke"
-_LOW, _LOWEST = 540, 400  # heights below which the decision takes one line, and images the room of the legend
-_IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
+_LOW, _LOWEST = 540, 400  # heights below which the prediction takes one line, and below which the legend is hidden
+_IMAGE_ROW, _ONE_LINE = 260, 860  # width of the image selection, and the least width for all tools in one line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 Shape = tuple[int, int] | None
 
 
 class FlowPart(View):
-    """The image to draw on, its corruption and all layers, with the tools for drawing.
+    """The image, its corruption and its hidden representations, with the drawing tools.
 
     Signals
     -------
     brush_chosen(int)
-        How many pixels wide a person wants strokes.
+        The user selected a brush of this width in pixels.
     """
 
     brush_chosen = Signal(int)
@@ -59,11 +59,11 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None  # of the data of this fingerprint
+        self._stack: Stack | None = None  # fitted to the data of this fingerprint
         self._fingerprint = ""
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
         self._flow: Flow | None = None
-        self._stale = False  # whether the layers are not those of the parameters that are set
+        self._stale = False  # True if the layers do not match the parameters
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
@@ -87,11 +87,11 @@ class FlowPart(View):
         self._drawing = self._build_drawing()
         corruption = QWidget(self)
         row = flush(QHBoxLayout(corruption), 4)
-        self._corrupt = add_button(self, row, "Corrupt", "Blank each pixel with probability 1 − p (Ctrl+K)", "flat")
+        self._corrupt = add_button(self, row, "Corrupt", "Set each pixel to 0 with probability 1 − p (Ctrl+K)", "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
-        again = add_button(self, row, "New corruption", "Blank other pixels (Ctrl+Shift+K)", "flat")
+        again = add_button(self, row, "New corruption", "Set other pixels to 0 (Ctrl+Shift+K)", "flat")
         again.clicked.connect(self.corrupt_again)
         self._tools.setHorizontalSpacing(12)
         self._tools.setVerticalSpacing(4)
@@ -103,7 +103,7 @@ class FlowPart(View):
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
-        """Let strokes be so many pixels wide, if there is such a brush."""
+        """Select the brush of this width in pixels if there is one."""
         if side in _BRUSHES:
             self._brushes.choose(side)
             self.view.canvas.set_brush(side)
@@ -115,59 +115,59 @@ class FlowPart(View):
         self._brushes = ChoiceButtons(self)
         for side in _BRUSHES:
             button = self._brushes.add(side, str(side), drawing)
-            button.setToolTip(f"Strokes {counted(side, 'pixel')} wide; left draws, right or Shift erases")
+            button.setToolTip(f"Draw strokes {counted(side, 'pixel')} wide; the right button or Shift erases")
             button.setAccessibleName(f"brush {side}")
             row.addWidget(button)
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
         self._brushes.idClicked.connect(self.brush_chosen)
-        self._undo = add_button(self, row, "Undo stroke", "Take the stroke that was done last back (Ctrl+Z)", "flat")
+        self._undo = add_button(self, row, "Undo stroke", "Undo the last stroke (Ctrl+Z)", "flat")
         self._undo.clicked.connect(self._workspace.undo)
         self._workspace.history.indexChanged.connect(self._follow_history)
         self._workspace.state_changed.connect(self._follow_drawing)
-        self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
+        self._reset = add_button(self, row, "Reset", "Show the image as in the data set (Ctrl+R)", "flat")
         self._reset.clicked.connect(self.reset)
         self._follow_history()
         row.addStretch(1)
         return drawing
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the tools for drawing a line of their own where one does not hold all, and the decision what is left."""
+        """Put the drawing tools in a second line if necessary, and give the prediction the remaining height."""
         super().resizeEvent(event)
         self._decided.view.set_brief(self.height() < _LOW)
         self._legend.setVisible(self.height() >= _LOWEST)
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
             self._narrow = narrow
-            # The layout moves a widget that it has already.
+            # Adding a widget again moves it within the layout.
             self._tools.addWidget(self._drawing, *((1, 0, 1, 4) if narrow else (0, 1)))
 
     # From the window -------------------------------------------------------------------------------------------
 
     @Slot()
     def toggle_corruption(self) -> None:
-        """Corrupt the input, or send it as it is."""
+        """Switch the corruption of the input on or off."""
         self._corrupt.setChecked(not self._corrupt.isChecked())
         self._compute()
 
     def show_clean(self) -> None:
-        """Send the input as it is, as a classifier judges it."""
+        """Switch the corruption off, because the classifier predicts from clean inputs."""
         self._corrupt.setChecked(False)
         self._compute()
 
     @Slot()
     def corrupt_again(self) -> None:
-        """Draw another corruption."""
+        """Draw a new random corruption."""
         self._seed += 1
         self._corrupt.setChecked(True)
         self._compute()
 
     @Slot()
     def reset(self) -> None:
-        """Show the image as it is in the data."""
+        """Show the image as in the data set."""
         self.view.canvas.reset()
 
     def flow(self) -> Flow | None:
-        """Return what is shown."""
+        """Return the flow that is shown."""
         return self._flow
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -195,7 +195,7 @@ class FlowPart(View):
         flow, names = self._flow, self._source.names()
         if flow is None or self._stale:
             return ()
-        lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
+        lines = [_line("x", None, 0.0, flow.clean), _line("input", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
@@ -206,15 +206,15 @@ class FlowPart(View):
         if not decided:
             return (shown,)
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
-        keys = ("what", "class")
-        return shown, NumberTable("Decision of the classifier", keys, what, ("value",), values)
+        keys = ("quantity", "class")
+        return shown, NumberTable("Prediction of the classifier", keys, what, ("value",), values)
 
     @Slot()
     def refresh(self) -> None:
         self.view.set_transposed(self._workspace.state.selection.transposed)
         self._compute()
 
-    # Computing -------------------------------------------------------------------------------------------------
+    # Computation -----------------------------------------------------------------------------------------------
 
     @Slot()
     def _take_image(self) -> None:
@@ -256,7 +256,7 @@ class FlowPart(View):
 
     @Slot()
     def _compute(self) -> None:
-        """Send the image through the layers: here, or in the lane where that takes too long."""
+        """Send the image through the layers, in the job queue if that takes long."""
         self._take_stack()
         image, stack = self._image, self._stack
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
@@ -280,7 +280,7 @@ class FlowPart(View):
         )
 
     def _take_stack(self) -> None:
-        """Take the fitted layers; while new ones of the same data come one by one, the last whole stack stays."""
+        """Take the fitted layers; during a new fit to the same data the last complete stack stays."""
         dataset, stack, depth = self._workspace.dataset, self._workspace.stack, self._workspace.state.parameters.depth
         if dataset is not None and dataset.fingerprint != self._fingerprint:
             self._fingerprint, self._stack, self._flow = dataset.fingerprint, None, None
@@ -288,7 +288,7 @@ class FlowPart(View):
             self._stack = replace(stack, layers=stack.layers[:depth])
 
     def _wait(self, image: NDArray[Any], surviving: NDArray[np.bool_] | None) -> None:
-        """Show the image and its corruption, and empty tiles for layers that are not fitted yet."""
+        """Show the image and its corruption, with empty tiles for layers that are not fitted yet."""
         dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
         assert dataset is not None
         flow = corrupted_input(image, surviving)
@@ -316,25 +316,25 @@ class FlowPart(View):
         self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
-        """Catch up with what changed while another view was shown."""
+        """Update the view after changes that happened while it was hidden."""
         super().showEvent(event)
         self.refresh()
 
     def hideEvent(self, event: Any) -> None:
-        """Decide nothing that nobody sees."""
+        """Stop predicting while the view is hidden."""
         super().hideEvent(event)
         self._decided.controller.rest()
 
 
 def _legend(are_pixels: bool) -> str:
-    """Return what stands below the flow."""
+    """Return the legend below the flow."""
     noun = "pixel" if are_pixels else "feature"
-    said = (
-        f"Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, "
-        "eq. 5) and from x, in squares of the input’s unit. Only x is corrupted here; the fit counts every corruption "
-        "of every layer’s input, without making one."
+    text = (
+        f"Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; x for the first layer, "
+        "eq. 5) and from x, in squared units of the input. Only x is corrupted here, whereas the fit averages over all "
+        "corruptions of each layer’s input analytically."
     )
-    return said if are_pixels else f"{said} {'Plain features cannot be drawn on.'}"
+    return text if are_pixels else f"{text} {'Only images can be drawn on.'}"
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:
@@ -344,17 +344,17 @@ def _line(stage: str, from_target: float | None, from_x: float | None, values: N
 def flow_columns(
     flow: Flow, shape: Shape, colors: str, limit: float | None, stale: bool = False
 ) -> tuple[FlowColumn, ...]:
-    """Return x over what enters, then T(hᵏ⁻¹) over hᵏ for each layer.
+    """Return the columns of tiles: x above the input of the stack, then T(hᵏ⁻¹) above hᵏ for each layer.
 
     Parameters
     ----------
     shape : tuple of (rows, columns), or None
     colors : str
-        The map of hᵏ.
+        Colour map of hᵏ.
     limit : float, optional
-        Value of its strongest colours; without it each tile has its own.
+        Value at the ends of the colour map; without it each tile has its own limits.
     stale : bool
-        Whether the layers are greyed, and their numbers left out.
+        True to grey the layers and omit their numbers.
     """
     entered = _entered(flow)
     columns = [_input(flow, entered, shape)]
@@ -366,7 +366,7 @@ def flow_columns(
 
 
 def _entered(flow: Flow) -> str:
-    """Return the name of what enters the stack."""
+    """Return the symbol of the stack's input."""
     return "x" if flow.survivors.all() else "x̃"
 
 
@@ -375,13 +375,13 @@ def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
     if entered != "x":
         blanked, size = int(np.count_nonzero(~flow.survivors)), flow.clean.size
         lines = (
-            f"{count(blanked)} of {count(size)} blanked",
+            f"{count(blanked)} of {count(size)} set to 0",
             f"{flow.corruption_error:.4f} from x",
         )
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
         _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
-        _tile(entered, seen, shape, lines=lines, tip="What enters the stack; blanked values are tinted"),
+        _tile(entered, seen, shape, lines=lines, tip="Input of the stack; values set to 0 are tinted"),
         down="" if entered == "x" else "corrupt",
         across="T",
     )
@@ -407,7 +407,6 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
 
 
 def _empty_layer(k: int, entered: str) -> FlowColumn:
-    """Return the column of a layer that is not fitted yet."""
     below = layer_name(k - 1) if k > 1 else entered
     upper, lower = FlowTile(f"T({below})", None), FlowTile(layer_name(k), None, tip="This layer is being fitted")
     return FlowColumn(upper, lower, down=power("W", k), across="T")
@@ -425,9 +424,9 @@ def _tile(
 
 
 def _lit(values: NDArray[Any]) -> str:
-    """Return how many values are one, or their range where they are not only zeros and ones."""
+    """Return the number of ones, or the range of values that are not only 0 and 1."""
     if np.isin(values, (0, 1)).all():
-        return f"{count(int(values.sum()))} lit"
+        return f"{count(int(values.sum()))} ones"
     return _reach(values)
 
 

@@ -1,4 +1,4 @@
-"""The Weights page: which pixels each layer reconstructs the chosen pixel from."""
+"""The Weights page shows from which pixels each layer reconstructs the selected pixel."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ if TYPE_CHECKING:
 __all__ = ["VIEWS", "WeightsPage"]
 
 
-_USUAL_SIDE = 252  # nine screen pixels for each of 28
+_USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
 _LEAST_SIDE, _MOST_SIDE = 140, 504
-_LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # what the numbers below the image need, one column a layer or one line
+_LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # widths that the numbers below the image need, in columns or in one line
 _BETWEEN = 12
 _READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 
 
 class SamplePanel(QWidget):
-    """The image with the pins, and below it the numbers."""
+    """The image with its pins, and the numbers of the selected weight."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,7 +93,7 @@ class SamplePanel(QWidget):
         return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
 
     def set_room(self, width: int, height: int) -> None:
-        """Be as wide as the image needs that fills so much room, 0 for any height; where it is low, without numbers."""
+        """Fit the image into a width and a height (0: any height), without numbers if the height is small."""
         below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
         self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
         below += numbers if self._readout.isVisibleTo(self) else 0
@@ -113,7 +113,7 @@ class SamplePanel(QWidget):
         self.setFixedWidth(max(wide + 2 * MARGIN, self.least_width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Show as many decimals as there is room for."""
+        """Choose the number of decimals that fits the width."""
         super().resizeEvent(event)
         self._refresh_readout()
 
@@ -121,7 +121,7 @@ class SamplePanel(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the pins and the numbers as they are now."""
+        """Show the current pins and numbers."""
         theme, selection = theme_of(self), self._workspace.state.selection
         pins = [(pin, theme.pin(number)) for number, pin in enumerate(selection.pins)]
         self.image.set_transposed(selection.transposed)
@@ -161,7 +161,7 @@ class SamplePanel(QWidget):
 def _numbers(
     row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int, decimals: int
 ) -> tuple[str, ...]:
-    """Return the weight, the contribution, rank by size and share of what tiles show, and the bias, as text."""
+    """Return weight, contribution, rank by size, per cent of the row and bias as texts."""
     weights, bias = row[:-1], row[-1]
     size = np.abs(shown[:-1])
     rank = int(np.count_nonzero(size > size[source])) + 1
@@ -209,7 +209,7 @@ VIEWS = (
     ViewSpec(
         PINNED,
         "Pinned",
-        "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure",
+        "Rows of W of the pinned pixels, one image per layer, as in the paper’s weight figure",
         "Pinned pixels",
         PinnedRows,
         needs=frozenset({"show", "levels", "colors"}),
@@ -217,7 +217,7 @@ VIEWS = (
     ViewSpec(
         ALL_ROWS,
         "All rows",
-        "Every row of one layer’s W, each at the place of its pixel",
+        "All rows of one layer’s W, each at the position of its pixel",
         "All rows of a layer",
         _all_rows,
         needs=frozenset({"show", "colors"}),
@@ -225,20 +225,20 @@ VIEWS = (
     ViewSpec(
         FLOW,
         "Flow",
-        "One sample on its way through the layers: draw on it and watch (§4)",
+        "One image on its way through the layers, which can be drawn on (§4)",
         "Flow of one image",
         _flow,
-        about="one sample on its way through the layers",
+        about="one image on its way through the layers",
         needs=frozenset({"levels", "colors"}),
         whole=True,
     ),
     ViewSpec(
         COPIES,
         "Copies",
-        "W of m really corrupted copies against its limit (eq. 5 to 8)",
+        "W of m corrupted copies in comparison with its limit (eq. 5 to 8)",
         "Corrupted copies",
         _copies,
-        about="m corrupted copies against their limit",
+        about="m corrupted copies and their limit",
     ),
     ViewSpec(
         EXPLAIN,
@@ -259,20 +259,20 @@ VIEWS = (
         whole=True,
     ),
 )
-"""The views, in the order of the switch and of the shortcuts Alt+1 …; the first is made with the page."""
+"""The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
 
 
 class WeightsPage(Page):
-    """Left: an image to point at. Right: one of the views.
+    """The page with an image on the left and one of the views on the right.
 
     Attributes
     ----------
     pixels : PixelSelection
-        What is looked at, shared by the image and every view.
+        Selected pixel, shared by the image and all views.
     """
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
-        subtitle = "which pixels each layer reconstructs the chosen pixel from"
+        subtitle = "from which pixels each layer reconstructs the selected pixel"
         views = [PageView(view.text, view.tip) for view in VIEWS]
         super().__init__("Weights", subtitle, views, right=12, parent=parent)
         self._workspace = workspace
@@ -285,7 +285,7 @@ class WeightsPage(Page):
         self._brush = 1
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
-        self._views.setMinimumSize(200, 160)  # of the view that is shown, not of all
+        self._views.setMinimumSize(200, 160)  # overrides the minimum of the largest hidden view
         self.tabs.idClicked.connect(self._tab_chosen)
         body = nested(self.column, QHBoxLayout(), 1, spacing=_BETWEEN)
         body.addWidget(self._sample, 0, Qt.AlignmentFlag.AlignTop)
@@ -335,7 +335,7 @@ class WeightsPage(Page):
         self._share_room()
 
     def _share_room(self) -> None:
-        """Give the view what it can use, and the image the rest."""
+        """Give the view the width it can use and the image the rest."""
         margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
         width = self.width() - margins.left() - margins.right()
         height = self.height() - margins.top() - margins.bottom() - head
@@ -365,30 +365,30 @@ class WeightsPage(Page):
             self.pixels.point_at(int(pixel))
 
     def show_item(self, item: object) -> None:
-        """Show an image of the test part, by its row, on its way through the layers and to the decision."""
+        """Show a test image, given its row, with the flow through the layers and the prediction."""
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.flow_part().show_clean()
 
     def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
-        """Return the image that is pointed at and the tiles beside it."""
+        """Return the image and the tiles next to it."""
         pinned = self._view(VIEWS[0])
         assert isinstance(pinned, PinnedRows)
         plain = self._workspace.dataset is not None and self._shape() is None
         return (self._sample.bars if plain else self._sample.image), pinned.tiles
 
     def mosaic(self) -> Mosaic:
-        """Show the picture of all rows and return it."""
+        """Open the view of all rows and return its mosaic."""
         self.set_view(ALL_ROWS)
         return cast("AllRows", self._view_of[ALL_ROWS]).mosaic
 
     def flow_part(self) -> FlowPart:
-        """Show the flow of one image and return it."""
+        """Open the view of the flow and return it."""
         self.set_view(FLOW)
         return cast("FlowPart", self._view_of[FLOW])
 
     def copies_part(self) -> CopiesPart:
-        """Show the corrupted copies and return them."""
+        """Open the view of the copies and return it."""
         self.set_view(COPIES)
         return cast("CopiesPart", self._view_of[COPIES])
 
@@ -399,20 +399,20 @@ class WeightsPage(Page):
 
     @Slot()
     def show_wall(self) -> None:
-        """Show all rows of all layers on the whole screen."""
+        """Show all rows of all layers on the full screen."""
         if self._wall is None:
             from slide_gui.gui.pages.weights.wall import LayerWall
 
             self._wall = LayerWall(self._context, self.window())
             self._wall.left.connect(self.refresh)
-        self.refresh()  # so that colours are those of the theme
-        self._wall.setGeometry(self.screen().geometry())  # that of this window, also where nothing manages windows
+        self.refresh()  # updates the colours to the theme
+        self._wall.setGeometry(self.screen().geometry())  # works without a window manager too
         self._wall.showFullScreen()
         self._wall.activateWindow()
 
     @property
     def wall(self) -> LayerWall | None:
-        """All layers on the whole screen, once that was shown."""
+        """Return all layers on the full screen, or None if they were never shown."""
         return self._wall
 
     # Export -----------------------------------------------------------------------------------------------------
@@ -451,10 +451,10 @@ class WeightsPage(Page):
         def option(name: str, title: str, export: Callable[[Progress], FigureExport], about: str) -> ExportOption:
             return ExportOption(f"weights-{name}", title, export, style, ANIMATION, True, about)
 
-        about = "Shown is the picture at the noise set; there is one a noise, 0 to 0.95."
+        about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
         options = [option("noise", "the animation by noise", against_noise, about)]
         if len(model.stack.layers) > 1:
-            about = "Shown is the last picture; there is one a layer."
+            about = "The preview shows the last layer; the animation has one picture per layer."
             options.append(option("layer", "the animation by layer", by_layer, about))
         return options
 
@@ -464,15 +464,15 @@ class WeightsPage(Page):
 
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
-            return "There is no layer; raise the depth."
-        return "The layers are still being fitted; try again in a moment."
+            return "There is no layer. Increase the depth."
+        return "The layers are still being fitted. Try again in a moment."
 
     def _figure_pixels(self) -> tuple[int, ...]:
-        """Return the features whose rows an export shows: the pins, or the one pointed at."""
+        """Return the features whose rows an export shows: the pins, or else the selected pixel."""
         return self._workspace.state.selection.pins or self.pixels.features()[:1]
 
     def _figure_style(self) -> Style:
-        """Return how an export looks, as the page is set now; on paper zero is white."""
+        """Return the style of an export from the page's settings, with white for zero on paper."""
         selection = self._workspace.state.selection
         colors = "blue-white-red" if selection.colors == "auto" else selection.colors
         return Style(
@@ -480,7 +480,7 @@ class WeightsPage(Page):
         )
 
     def shown_view(self) -> View:
-        """Return the view that is shown."""
+        """Return the visible view."""
         return cast(View, self._views.currentWidget())
 
     def tables(self) -> tuple[NumberTable, ...]:
@@ -494,13 +494,13 @@ class WeightsPage(Page):
         return (*tables, *rows, *filter(None, pinned), figure)
 
     def table(self) -> str:
-        # What is copied of rows of W are those of the figure.
+        # Copied rows of W are the rows of the figure.
         figure = self._figure_table() if self.shown_view().shows_rows else None
         tables = self.shown_view().tables() if figure is None else (figure,)
         return "\n\n".join(each.text() for each in tables)
 
     def _figure_table(self) -> NumberTable | None:
-        """Return the rows of W that an export shows, a line each; None while there are none."""
+        """Return the rows of W that an export shows, one per line, or None if there are none."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k in range(1, self._workspace.state.parameters.depth + 1):
@@ -525,12 +525,12 @@ class WeightsPage(Page):
 
     def _usual_subtitle(self, are_pixels: bool) -> str:
         if self._source.shows_contributions() and are_pixels:
-            return "contributions: weights × RMS of the pixel they are taken from"
+            return "contributions: weights × RMS of the input pixel"
         if self._source.shows_contributions():
-            return "contributions: weights × RMS of the feature they are taken from"
+            return "contributions: weights × RMS of the input feature"
         if are_pixels:
-            return "which pixels each layer reconstructs the chosen pixel from"
-        return "which features each layer reconstructs the chosen feature from"
+            return "from which pixels each layer reconstructs the selected pixel"
+        return "from which features each layer reconstructs the selected feature"
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
@@ -539,7 +539,7 @@ class WeightsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the workspace holds now; behind the wall nothing is."""
+        """Show the workspace's current state unless the full-screen view covers the page."""
         if self._workspace.dataset is None or (self._wall is not None and self._wall.isVisible()):
             return
         selection = self._workspace.state.selection
@@ -552,7 +552,7 @@ class WeightsPage(Page):
         self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:
-        """Follow a change of the theme."""
+        """Redraw after a change of the theme."""
         super().changeEvent(event)
         if event.type() == event.Type.PaletteChange and hasattr(self, "_view_of"):
             self.refresh()

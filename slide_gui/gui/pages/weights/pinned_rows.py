@@ -1,4 +1,4 @@
-"""The paper's weight figure, alive: pixels × layers, one image each."""
+"""The view of the paper's weight figure, interactive: one image per pixel and layer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["PinnedRows"]
 
 
 class PinnedRows(View):
-    """A row of tiles for the pixel pointed at and one for each pin."""
+    """A row of tiles for the selected pixel and for each pin."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)

@@ -1,4 +1,4 @@
-"""The image that is looked at: a training image, the mean, or one of the test part; and the row that changes it."""
+"""The image on the Weights page (a training image, the mean or a test image), and its controls."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ __all__ = ["ImageRow", "ShownImage"]
 
 
 class ShownImage(QObject):
-    """The one owner of which image the Weights page shows.
+    """The image that the Weights page shows.
 
     Signals
     -------
     changed()
-        `values` and `caption` are others.
+        `values` and `caption` changed.
     """
 
     changed = Signal()
@@ -42,7 +42,7 @@ class ShownImage(QObject):
 
     @property
     def caption(self) -> str:
-        """Which image it is."""
+        """Return the name of the image."""
         return self._said()
 
     @Slot()
@@ -52,17 +52,17 @@ class ShownImage(QObject):
 
     @Slot()
     def previous(self) -> None:
-        """Show the training image before."""
+        """Show the previous training image."""
         self._step(-1)
 
     @Slot()
     def toggle_mean(self) -> None:
-        """Show the mean image, or the sample again."""
+        """Show the mean image, or return to the training image."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # ~k keeps the sample while the mean is shown
+        self._workspace.select(sample=~sample)  # ~k stands for the mean and remembers the sample k
 
     def show_test(self, row: int) -> None:
-        """Show an image of the test part until another sample is chosen."""
+        """Show a test image until the user selects a training image."""
         dataset = self._workspace.dataset
         if dataset is not None and 0 <= row < len(dataset.test):
             self._workspace.show_test(row)
@@ -106,7 +106,7 @@ class ShownImage(QObject):
 
 
 class ImageRow(QWidget):
-    """What is shown, and the buttons ◀ ▶ and mean."""
+    """The name of the image, and the buttons ◀, ▶ and mean."""
 
     def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
         super().__init__(parent)

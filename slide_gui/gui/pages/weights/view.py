@@ -1,4 +1,4 @@
-"""What a view of the Weights page is, and what all share: the pixel looked at, tiles, the choice of a layer."""
+"""The base class of views of the Weights page, with the selected pixel, tiles and layer selection they share."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NO_LAYER", "LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
 
-NO_LAYER = "There is no layer: the depth is 0"
+NO_LAYER = "The depth is 0, so there is no layer"
 
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """What every view reads: the state of the window, the image and the pixel looked at, the rows of W as tiles.
+    """State that views read: the workspace, the image, the selected pixel and the tiles.
 
-    The runs are asked for, since what makes them is heavy and most views need none.
+    The runs are imported on request, because that is slow and most views do not need them.
     """
 
     workspace: Workspace
@@ -43,17 +43,17 @@ class ViewContext:
 
 
 class View(QWidget):
-    """A view of the page, made when it is first shown.
+    """A view of the page, built when it is first shown.
 
     Attributes
     ----------
     shows_rows : bool
-        Whether rows of W are what it shows, which are tables of the page.
+        True if it shows rows of W, whose tables the page provides.
 
     Signals
     -------
     numbers_changed()
-        What `tables` returns changed, or may have.
+        The result of `tables` may have changed.
     """
 
     numbers_changed = Signal()
@@ -66,27 +66,27 @@ class View(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the workspace holds now; called on every change of it while this is shown."""
+        """Show the workspace's current state; called after each change while the view is visible."""
         raise NotImplementedError
 
     def width_for(self, width: int, height: int) -> int:
-        """Return how much of a width it uses when it is so high; the image beside it takes what is left."""
-        return max(width - 56, min(width, 600))  # enough for an image of the usual size, where there is room
+        """Return the width that it can use at a given height; the image next to it takes the rest."""
+        return max(width - 56, min(width, 600))  # leaves room for an image of the usual size if possible
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        """Return what can be exported of this view now; `style` is as the page is set."""
+        """Return the exports of this view; `style` is the style set on the page."""
         return ()
 
     def tables(self) -> tuple[NumberTable, ...]:
-        """Return the numbers shown beside rows of W of the pixels looked at; none if there are none."""
+        """Return the numbers of the view other than rows of W, or ()."""
         return ()
 
     def _in_place_of_layers(self) -> PlainLabel:
-        """Make what stands where layers would, and is shown while the depth is 0."""
+        """Return a label that replaces the layers while the depth is 0."""
         return label(NO_LAYER, self)
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
+        """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._look_at)
@@ -95,7 +95,7 @@ class View(QWidget):
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
-        """Return whose row of W stands in a row of tiles."""
+        """Return the feature whose row of W a row of tiles shows."""
         return self._pixels.features()[0]
 
     @Slot(object)
@@ -115,24 +115,24 @@ class View(QWidget):
 
 @dataclass(frozen=True)
 class ViewSpec:
-    """An entry of the switch.
+    """A view, from which its tab and command are built.
 
     Attributes
     ----------
     name : str
-        As in `WeightsPage.set_view`.
+        Name for `WeightsPage.set_view`.
     text, tip : str
-        Of its button.
+        Text and tooltip of its tab.
     title : str
-        In menu and palette.
+        Title in the menu and the palette.
     make : callable
-        Makes it; imports its module, so that the window need not.
+        Build the view; it imports the view's module to keep the start fast.
     about : str
-        What the view shows, beside the page's title; empty for what the page says itself.
+        Description after the page's title; empty if the page describes itself.
     needs : frozenset of str
-        Which choices of the panel about tiles have an effect on it, as in `Page.needs`.
+        Settings of the panel's tiles that affect it, as in `Page.needs`.
     whole : bool
-        Takes the place of the image at the left, too.
+        True if the view covers the image on the left too.
     """
 
     name: str
@@ -146,12 +146,12 @@ class ViewSpec:
 
 
 class PixelSelection(QObject):
-    """The pixel whose rows lead the views, and the weight under the cursor.
+    """The pixel whose rows the views show, and the weight under the cursor.
 
     Signals
     -------
     moved()
-        `feature` is another one.
+        `feature` changed.
     crossed()
         `target` or `source` changed.
     """
@@ -166,21 +166,21 @@ class PixelSelection(QObject):
         self._target: int | None = None
         self.source: int | None = None
         self.watches_all = False
-        """Whether the rows of all pixels are wanted while the noise moves, not of those looked at only."""
+        """True if all rows are previewed while the noise slider moves, not only those shown."""
         workspace.dataset_changed.connect(self._forget)
 
     @property
     def target(self) -> int:
-        """The pixel whose rows the numbers are of."""
+        """Return the pixel whose numbers are shown."""
         return self.features()[0] if self._target is None else self._target
 
     def features(self) -> tuple[int, ...]:
-        """Return the pixel pointed at, or the one in the middle, and the pins."""
+        """Return the selected pixel, or the central one, followed by the pins."""
         first = _center(self._workspace.dataset) if self.feature is None else self.feature
         return (first, *self._workspace.state.selection.pins)
 
     def watch(self) -> None:
-        """Say to the workspace whose rows are wanted while the noise moves."""
+        """Tell the workspace which rows to preview while the noise slider moves."""
         dataset = self._workspace.dataset
         if self.watches_all and dataset is not None:
             self._workspace.watch(tuple(range(dataset.n_features)))
@@ -189,7 +189,7 @@ class PixelSelection(QObject):
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
-        """Let the rows of a pixel lead; None, where the mouse left, or a pixel of data before changes nothing."""
+        """Select a pixel; None (the mouse left) and pixels of earlier data change nothing."""
         if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
             return
         self.feature = feature
@@ -198,7 +198,7 @@ class PixelSelection(QObject):
         self.moved.emit()
 
     def cross(self, target: int | None, source: int | None) -> None:
-        """Look at the weight with which `target` is made from `source`, or at none."""
+        """Select the weight with which `target` is reconstructed from `source`, or none."""
         if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
             return
         if (target, source) != (self._target, self.source):
@@ -211,10 +211,10 @@ class PixelSelection(QObject):
 
 
 class LayerChoice(QWidget):
-    """Which layer a view shows."""
+    """Buttons that select the layer of a view."""
 
     chosen = Signal(int)
-    """The layer that was pressed."""
+    """The user pressed the button of this layer."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -225,7 +225,7 @@ class LayerChoice(QWidget):
         self._row.addWidget(label("layer", self))
 
     def set_depth(self, depth: int) -> None:
-        """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
+        """Show buttons for layers 1 to `depth`; if the selected layer is gone, the last one is selected."""
         self.layer = max(1, min(self.layer, depth))
         for k in range(len(self._buttons.buttons()) + 1, depth + 1):
             button = self._buttons.add(k, str(k), self)

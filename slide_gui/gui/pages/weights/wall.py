@@ -1,4 +1,4 @@
-"""The wall: all receptive fields of all layers on the whole screen, morphing with the noise."""
+"""The rows of all layers on the full screen, which change with the noise level."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from slide_gui.text import count, counted, significant
 __all__ = ["LayerWall", "WallLayer", "WallView"]
 
 _BETWEEN, _LINE, _LEAST_FIELD = 24, 20, 112
-_STRENGTH = 0.4  # limits of the colours against those of one mosaic: where fields are small, strong colours are seen
+_STRENGTH = 0.4  # colour limits relative to those of a mosaic; small fields need stronger colours
 _MORPH = 140  # milliseconds from one picture to the next
 
 
 @dataclass(frozen=True, eq=False)
 class WallLayer:
-    """One layer on the wall.
+    """A layer on the wall.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class WallLayer:
         Row i is the field of pixel i.
     biases : ndarray of shape (d,)
     stale : bool
-        Greyed, because newer fields are on their way.
+        True to grey the layer because newer fields are being computed.
     """
 
     title: str
@@ -65,7 +65,7 @@ class WallLayer:
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a layer stands: its mosaic, and below it the field of the pixel pointed at."""
+    """The boxes of a layer: its mosaic, and below it the field of the selected pixel."""
 
     mosaic: QRectF
     zoom: float
@@ -74,11 +74,11 @@ class _Place:
 
 
 class WallView(Pointed):
-    """Mosaics side by side; the pixel pointed at in one is outlined in all, and its fields are shown below them."""
+    """Mosaics side by side; the selected pixel is outlined in all, and its fields are shown below."""
 
     shape = Qt.CursorShape.CrossCursor
     pixel_hovered = Signal(object)
-    """(pixel whose field it is, pixel inside it), or None."""
+    """(pixel of the field, pixel inside it), or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -93,7 +93,7 @@ class WallView(Pointed):
         self._morph.setEndValue(1.0)
         self._morph.setDuration(_MORPH)
         self._morph.valueChanged.connect(self._morphed)
-        self._share = 1.0  # of the pictures that are new
+        self._share = 1.0  # weight of the new pictures in the transition
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("All rows of all layers: mosaics of images")
 
@@ -105,11 +105,11 @@ class WallView(Pointed):
         Parameters
         ----------
         layers : tuple of WallLayer
-            What is the same as before is not made anew.
+            Images of unchanged layers are reused.
         grid, shape : tuple of (rows, columns)
-            Of the fields in a mosaic, and of the pixels in a field.
+            Arrangement of the fields in a mosaic, and of the pixels in a field.
         transposed : bool
-            Rows and columns exchanged on the screen, of the fields and of each.
+            True to exchange rows and columns of the mosaics and of each field on the screen.
         """
         same = (self._grid, self._shape, self._transposed) == (grid, shape, transposed)
         wanted = {id(layer.fields) for layer in layers} if same else set()
@@ -121,7 +121,7 @@ class WallView(Pointed):
             self._before = ()
         self._images = {key: image for key, image in self._images.items() if key in wanted}
         self._layers, self._grid, self._shape, self._transposed = layers, grid, shape, transposed
-        if not self._points_at_something():  # what it was is of data before
+        if not self._points_at_something():  # the selected pixel belongs to earlier data
             self._current = None
         self._describe()
         self.update()
@@ -137,22 +137,22 @@ class WallView(Pointed):
 
     @property
     def layers(self) -> tuple[WallLayer, ...]:
-        """The layers shown, the first one first."""
+        """Return the layers, the first one first."""
         return self._layers
 
     @property
     def pixel(self) -> int | None:
-        """The pixel pointed at."""
+        """Return the selected pixel."""
         return None if self._current is None else int(self._current[0])
 
     def show_pixel(self, pixel: int) -> None:
         """Show the fields of a pixel."""
         self._hover((pixel, pixel))
 
-    # Places
+    # Geometry
 
     def places(self) -> tuple[_Place, ...]:
-        """Return where the layers stand: in as many columns as let mosaics be largest, with their fields below."""
+        """Return the boxes of the layers, in the number of columns that gives the largest mosaics."""
         key = (self.size(), len(self._layers), self._grid, self._shape, self._transposed, self.devicePixelRatioF())
         if key != self._placed:
             self._placed, self._places = key, self._arranged()
@@ -191,17 +191,17 @@ class WallView(Pointed):
         return tuple(places)
 
     def _one(self) -> tuple[int, int]:
-        """Return rows and columns of a field as it stands on the screen."""
+        """Return rows and columns of a field on the screen."""
         return self._shape[::-1] if self._transposed else self._shape
 
     def _mosaic_size(self) -> tuple[int, int]:
-        """Return how many weights, with the gaps, a mosaic is wide and high."""
+        """Return rows and columns of a mosaic in weights, with the gaps."""
         rows, columns = self._one()
         down, across = self._grid[::-1] if self._transposed else self._grid
         return across * (columns + GAP) - GAP, down * (rows + GAP) - GAP
 
     def field_box(self, place: _Place, pixel: int) -> QRectF:
-        """Return where the field of a pixel lies in a mosaic."""
+        """Return the box of a pixel's field in a mosaic."""
         row, column = PixelGrid(self._grid, 0.0, 0.0, 1.0, self._transposed).place(pixel)
         (rows, columns), zoom, corner = self._one(), place.zoom, place.mosaic.topLeft()
         return QRectF(
@@ -211,7 +211,7 @@ class WallView(Pointed):
             rows * zoom,
         )
 
-    # What is pointed at
+    # Selection
 
     def _at(self, point: QPointF) -> tuple[int, int] | None:
         rows, columns = self._one()
@@ -237,7 +237,7 @@ class WallView(Pointed):
         return len(self._layers[0].fields) if self._layers else 0
 
     def _points_at_something(self) -> bool:
-        """Whether the layers shown have what is pointed at; until they are of the data open they may not."""
+        """True if all layers have the selected pixel, which may belong to other data until they are replaced."""
         return self._current is not None and max(self._current) < self._features()
 
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
@@ -250,13 +250,13 @@ class WallView(Pointed):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         if key in ARROWS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._current is not None:
-            pixel, inside = self._current  # with Shift, inside the field
+            pixel, inside = self._current  # with Shift, keys move inside the field
             self._hover((pixel, PixelGrid(self._shape, 0.0, 0.0, 1.0, self._transposed).moved(inside, ARROWS[key])))
         else:
             super().keyPressEvent(event)
 
     def _hover(self, target: tuple[int, int] | None) -> None:
-        if target is not None:  # what was pointed at last stays
+        if target is not None:  # the last selection stays
             super()._hover(target)
 
     def _tell(self, target: tuple[int, int] | None) -> None:
@@ -264,7 +264,7 @@ class WallView(Pointed):
         self.pixel_hovered.emit(target)
 
     def _describe(self) -> None:
-        said = [counted(len(self._layers), "layer")]
+        texts = [counted(len(self._layers), "layer")]
         if self._points_at_something():
             pixel, inside = self._current
             places = [
@@ -276,8 +276,8 @@ class WallView(Pointed):
                 for k, x in enumerate(self._layers, 1)
                 if not x.stale
             ]
-            said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
-        self.setAccessibleDescription("; ".join(said))
+            texts = [f"row of W of {places[0]}, from {places[1]}", *weights, *texts]
+        self.setAccessibleDescription("; ".join(texts))
 
     # Painting
 
@@ -305,7 +305,7 @@ class WallView(Pointed):
         painter.end()
 
     def _paint_pixel(self, painter: QPainter, layer: WallLayer, place: _Place, pixel: int, inside: int) -> None:
-        """Outline the field of a pixel, and show it below."""
+        """Outline the field of a pixel, and draw it below the mosaic."""
         theme, box = theme_of(self), self.field_box(place, pixel)
         for grow in (0, 1):
             frame(painter, box.adjusted(-grow, -grow, grow, grow), theme.accent)
@@ -328,7 +328,7 @@ class WallView(Pointed):
             painter.drawText(between, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
 
     def _image(self, layer: WallLayer, place: _Place) -> QImage:
-        """Return a mosaic in dots of the screen, each the mean of the weights that it covers."""
+        """Return a mosaic in pixels of the screen, each the mean of the weights that it covers."""
         ratio = self.devicePixelRatioF()
         size = QSize(round(place.mosaic.width() * ratio), round(place.mosaic.height() * ratio))
         drawn = self._images.get(id(layer.fields))
@@ -349,12 +349,12 @@ class WallView(Pointed):
 
 
 class LayerWall(QWidget):
-    """A window of its own, on the whole screen; Escape leaves it.
+    """A full-screen window; Escape closes it.
 
     Signals
     -------
     left()
-        It is shown no longer.
+        The window was closed.
     """
 
     left = Signal()
@@ -368,8 +368,8 @@ class LayerWall(QWidget):
         self.view = WallView(self)
         self.view.pixel_hovered.connect(self._hover)
         self.noise = NumberSlider(
-            *("Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer follows at once, deeper ones as soon as they are fitted",
+            *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
+            "The first layer changes at once, deeper ones when they are fitted",
             self,
         )
         self.noise.setFixedWidth(420)
@@ -381,14 +381,14 @@ class LayerWall(QWidget):
         row = nested(column, QHBoxLayout(), spacing=24)
         row.addWidget(self.noise)
         row.addWidget(self._said, 1)
-        leave = add_button(self, row, "Leave", "Back to the window (Esc)")
+        leave = add_button(self, row, "Leave", "Return to the window (Esc)")
         leave.clicked.connect(self.hide)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.hide)
         self._workspace.state_changed.connect(self._show_state)
         self._workspace.stack_changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Follow all rows of the first layer while the noise moves."""
+        """Preview all rows of the first layer while the noise slider moves."""
         super().showEvent(event)
         self._pixels.watches_all = True
         self._pixels.watch()
@@ -398,7 +398,7 @@ class LayerWall(QWidget):
         self.refresh()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Lead the window to the pixel that was pointed at."""
+        """Select the wall's pixel in the window."""
         super().hideEvent(event)
         self._pixels.watches_all = False
         self._pixels.watch()
@@ -419,7 +419,7 @@ class LayerWall(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the workspace holds now."""
+        """Show the workspace's current state."""
         workspace = self._workspace
         dataset, stack = workspace.dataset, workspace.stack
         if not self.isVisible() or dataset is None:
@@ -438,18 +438,18 @@ class LayerWall(QWidget):
         self._say()
 
     def _key(self, k: int) -> tuple[Any, ...]:
-        """Return what decides the fields of a layer."""
+        """Return everything that determines the fields of a layer."""
         assert self._workspace.stack is not None
         return k, self._workspace.stack.layers[k - 1], self._previewed(k), self._source.shows_contributions()
 
     def _previewed(self, k: int) -> Preview | None:
-        """Return the preview of the first layer, where it has every row."""
+        """Return the preview of the first layer if it contains every row."""
         preview, stack = self._workspace.preview, self._workspace.stack
-        whole = k == 1 and preview is not None and stack is not None and len(preview.rows) >= stack.n_features
-        return preview if whole else None
+        is_complete = k == 1 and preview is not None and stack is not None and len(preview.rows) >= stack.n_features
+        return preview if is_complete else None
 
     def _fields_of(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the fields of a layer as they are shown, and the biases."""
+        """Return the displayed fields of a layer, and the biases."""
         assert self._workspace.stack is not None
         preview, weights = self._previewed(k), self._workspace.stack.layers[k - 1].weights
         if preview is not None:
@@ -479,9 +479,9 @@ class LayerWall(QWidget):
             return
         n = count(dataset.n_features)
         fields = (
-            f"each contribution of {n} fields a layer"
+            f"each contribution of {n} fields per layer"
             if self._source.shows_contributions()
-            else f"each weight of {n} fields a layer"
+            else f"each weight of {n} fields per layer"
         )
         pointed = "point at a field" if pixel is None else f"{workspace.feature_name(pixel)} in every layer"
         self._said.setText(f"{dataset.name} · {fields} · {pointed}")
