@@ -120,5 +120,5 @@ def test_that_blanked_pixels_say_so(view: FlowView) -> None:
     first = view.columns[0]
     view.set_columns((FlowColumn(first.upper, FlowTile("x̃", values)), *view.columns[1:]))
     view.set_cursor(3)
-    assert view.value_text(view.columns[0].lower) == "blanked"
+    assert view.value_text(view.columns[0].lower) == "set to 0"
     assert "h1: 0.01 from x" in view.accessibleDescription()
