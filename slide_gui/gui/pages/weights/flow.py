@@ -244,9 +244,11 @@ class FlowPart(View):
             self._workspace.draw(None, "reset of the drawn image")
 
     @Slot(object, object)
-    def _follow_drawing(self, state: State, _old: State) -> None:
-        canvas = self.view.canvas
-        if canvas.image is not state.drawing and (state.drawing is not None or canvas.is_drawn_on):
+    def _follow_drawing(self, state: State, old: State) -> None:
+        canvas, dataset = self.view.canvas, self._workspace.dataset
+        is_shown = canvas.image is state.drawing or (state.drawing is None and not canvas.is_drawn_on)
+        has_canvas = dataset is not None and dataset.image_shape is not None
+        if has_canvas and state.drawing is not old.drawing and not is_shown:
             canvas.show_drawn(state.drawing)
         self._follow_history()
 
