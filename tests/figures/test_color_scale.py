@@ -104,7 +104,7 @@ def test_that_an_all_zero_row_is_neutral() -> None:
     ("arguments", "reason"),
     [
         (("rainbow", -1.0, 1.0), "unknown colour map"),
-        (("jet", 1.0, 1.0), "rising"),
+        (("jet", 1.0, 1.0), "ascending"),
         (("jet", 0.0, np.nan), "finite"),
         (("blue-white-red", -1.0, 2.0), "symmetric"),
     ],

@@ -100,7 +100,7 @@ def test_that_each_depth_has_its_line_its_band_and_its_label() -> None:
     assert {"raw input", "1 layer", "2 layers", "3 layers", "4 layers"} <= set(texts)
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [float(line.get_ydata()[0]) for line in hollow] == pytest.approx([100 * mark.error for mark in MARKS])
-    assert any("not published" in text for text in texts)
+    assert any("unpublished" in text for text in texts)
 
 
 def test_that_a_line_of_one_point_shows_its_interval_too() -> None:

@@ -73,7 +73,7 @@ def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_d
     assert as_shown([even, drowned], "auto")[1]
     assert not as_shown([drowned, saved], "auto")[1]
     assert not as_shown([drowned], "weights")[1]
-    with pytest.raises(ValueError, match="a saved model does not hold"):
+    with pytest.raises(ValueError, match="a saved model does not contain"):
         as_shown([even, saved], "contribution")
 
 
