@@ -45,7 +45,10 @@ def _draw(figure):
             lambda: MultiWidthSVC(2).fit(_rows(), np.arange(2000) % 2),
             "training on 2000 rows of 200 columns needs about",
         ),
-        (lambda: median_width_search(_rows(), np.arange(2000) % 2, None), "a grid search on 2000 rows needs about 0.016 GB"),
+        (
+            lambda: median_width_search(_rows(), np.arange(2000) % 2, None),
+            "a grid search on 2000 rows needs about 0.016 GB",
+        ),
         (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))), "pre-training on 2000 rows of 200 features"),
         (lambda: figure_bytes(_draw, ".png", Style(dpi=600)), "this picture needs about .*; give fewer dots per inch"),
     ],
