@@ -30,8 +30,9 @@ lint: .venv/ready-tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-bench: .venv/ready
-	$(BIN)/slide-gui bench
+# Speed and memory; NAMES="fit drag" runs some alone.
+bench: .venv/ready-tests
+	$(BIN)/python -m tests.bench $(NAMES)
 
 setup: .venv/ready-tests
 

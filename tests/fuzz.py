@@ -1,25 +1,19 @@
-"""Damaged inputs by the million: whatever is read, only one sentence comes out, within a second and bounded memory.
+"""Damaged inputs: whatever is read, only one sentence comes out, within a second and bounded memory.
 
-``python -m tests.fuzz --inputs 1000000 --seed 14 --summary fuzz.json`` goes through all targets of `tests.fuzz_targets`
-in turn, in processes of its own, and writes what was counted after each round; started again with the same summary it
-goes on where it stood. Inputs that fail are kept in a folder beside the summary. An input is told by its target, the
-seed and its number: ``python -m tests.fuzz --again "csv" --seed 14 --number 123`` reads it again.
+`tests.long_run` goes through all targets of `tests.fuzz_targets` in turn, in processes of their own. An input is given
+by its target, the seed and its number.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import mmap
 import os
-import platform
 import random
 import resource
 import shutil
 import signal
 import struct
-import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -30,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.forked import forked
 from tests.fuzz_targets import TARGETS, Target, target
+from tests.long_run import forked
 
 SECONDS = 1.0  # that an input may take
 BYTES = 128 << 20  # that it may take beside what the process has
@@ -250,95 +244,32 @@ def _room() -> Iterator[Path]:
 # The long run --------------------------------------------------------------------------------------------------------
 
 
-def rounds(targets: tuple[Target, ...], inputs: int, done: dict[str, int]) -> Iterator[tuple[Target, int, int]]:
-    """Yield target, first number and count of slices, of the target that is most behind, until so many were tried.
-
-    Parameters
-    ----------
-    inputs : int
-        Of all targets together, those that are done among them.
-    done : dict
-        The number of the next input of each target; read anew for each slice.
-    """
-    while (left := inputs - sum(done.values())) > 0:
-        each = min(targets, key=lambda each: done[each.name] / slice_size(each, _SLICE))
-        yield each, done[each.name], min(left, slice_size(each, _SLICE))
-
-
-def commit() -> str:
-    """Return the commit of the sources, with a mark where they differ from it."""
-    here = Path(__file__).parent
-    said = subprocess.run(["git", "rev-parse", "HEAD"], cwd=here, capture_output=True, text=True).stdout.strip()
-    changed = subprocess.run(["git", "status", "--porcelain", "-uno"], cwd=here, capture_output=True, text=True).stdout
-    return said + ("-changed" if changed else "")
-
-
-def machine() -> dict[str, object]:
-    """Return what the figures were measured on."""
-    return {
-        "system": platform.platform(),
-        "processors": os.cpu_count(),
-        "python": platform.python_version(),
-        "nice": os.nice(0),
-    }
-
-
 def run(
-    inputs: int,
+    _kind: str,
+    inputs: float,
     seed: int,
-    summary: Path,
-    processes: int,
-    names: list[str],
-    say: Callable[[str], object] = print,
+    counts: dict[str, Any],
+    say: Callable[[dict[str, Any], int, str], object],
+    saved: Path,
 ) -> int:
-    """Fuzz until so many inputs were tried, and return how many failed."""
-    targets = tuple(target(name) for name in names) or TARGETS
-    document: dict[str, Any] = {
-        "command": f"python -m tests.fuzz --inputs {inputs} --seed {seed}", "commit": commit(), "seed": seed,
-        "machine": machine(), "limits": {"seconds": SECONDS, "bytes": BYTES}, "seconds": 0.0, "inputs": 0, "failed": 0,
-        "targets": {each.name: {**vars(Counts()), "failures": []} for each in targets},
-    }  # fmt: skip
-    if summary.exists():
-        before = json.loads(summary.read_text())
-        same = all(before[key] == document[key] for key in ("commit", "seed")) and set(before["targets"]) == set(
-            document["targets"]
-        )
-        if not same:
-            raise SystemExit(f"{summary} is of another commit, seed or choice of targets; name another file")
-        document = before | {"command": document["command"]}
-    saved = summary.with_suffix("")
-    done = {name: counts["inputs"] for name, counts in document["targets"].items()}
-    start, before_seconds = time.monotonic(), document["seconds"]
-    work = rounds(targets, inputs, done)
-    for batch in _batches(work, processes, done):
-        # All in one thread: a process begun meanwhile would hold the other ends of pipes open.
-        for slice_ in [start_slice(each, seed, start, count) for each, start, count in batch]:
-            each = slice_.target
-            _add(document["targets"][each.name], each, finish_slice(slice_), seed, saved)
-            done[each.name] = document["targets"][each.name]["inputs"]
-        document["inputs"] = sum(counts["inputs"] for counts in document["targets"].values())
-        document["failed"] = sum(counts["failed"] for counts in document["targets"].values())
-        document["seconds"] = round(before_seconds + time.monotonic() - start, 1)
-        part = summary.with_suffix(".part")
-        part.write_text(json.dumps(document, indent=1) + "\n")
-        os.replace(part, summary)
-        say(f"{document['inputs']} inputs, {document['failed']} failed, {document['seconds']:.0f} s")
-    return int(document["failed"])
+    """Fuzz until there were that many inputs, always the target that is most behind; return how many failed."""
+    counts = counts or {each.name: {**vars(Counts()), "failures": []} for each in TARGETS}
+    while True:
+        done, failed = (sum(each[name] for each in counts.values()) for name in ("inputs", "failed"))
+        say(counts, failed, f"{done} inputs, {failed} failed")
+        if done >= inputs:
+            return int(failed)
+        each = min(TARGETS, key=lambda each: counts[each.name]["inputs"] / slice_size(each, _SLICE))
+        start, count = counts[each.name]["inputs"], min(int(inputs) - done, slice_size(each, _SLICE))
+        _add(counts[each.name], each, finish_slice(start_slice(each, seed, start, count)), seed, saved)
 
 
-def _batches(
-    work: Iterator[tuple[Target, int, int]], processes: int, done: dict[str, int]
-) -> Iterator[list[tuple[Target, int, int]]]:
-    """Yield slices that run at the same time, of different targets."""
-    batch: list[tuple[Target, int, int]] = []
-    for item in work:
-        batch.append(item)
-        done[item[0].name] += item[2]  # as `rounds` counts what is left; set to what was done afterwards
-        if len(batch) == processes:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def again(name: str, seed: int, number: int) -> None:
+    """Read one input of a target once more."""
+    each = target(name)
+    with _room() as folder:
+        each.whole(folder)
+        each.read(each.damage(folder, chance_of(each, seed, number)))
 
 
 def _add(total: dict[str, Any], each: Target, counts: Counts, seed: int, saved: Path) -> None:
@@ -361,29 +292,3 @@ def _save_input(each: Target, seed: int, number: int, saved: Path) -> None:
         place.mkdir(parents=True)
         copy = shutil.copytree if path.is_dir() else shutil.copy
         copy(path, place / path.name)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.splitlines()[0])
-    parser.add_argument("--inputs", type=int, default=1_000_000, help="of all targets together")
-    parser.add_argument("--seed", type=int, default=14)
-    parser.add_argument("--summary", type=Path, help="the JSON file of counts; goes on where it stands")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--targets", nargs="+", default=[], metavar="NAME", help="these alone")
-    parser.add_argument("--again", metavar="NAME", help="read one input of a target again, and let it fail")
-    parser.add_argument("--number", type=int, default=0, help="of that input")
-    asked = parser.parse_args(arguments)
-    if asked.again:
-        each = target(asked.again)
-        with _room() as folder:
-            each.whole(folder)
-            each.read(each.damage(folder, chance_of(each, asked.seed, asked.number)))
-        return 0
-    if asked.summary is None:
-        parser.error("--summary is needed")
-    return 1 if run(asked.inputs, asked.seed, asked.summary, asked.processes, asked.targets) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,22 +1,19 @@
-"""SIGKILL at random moments of all that is kept: nothing acknowledged is lost, nothing corrupt, nothing left over.
+"""SIGKILL at random moments of all that is stored: nothing acknowledged is lost, nothing is corrupt or left over.
 
-``python -m tests.kills --kills 1000 --summary kills.json`` kills processes that sweep, train, save, download and keep
-the session of a window's parts, in turn. A process tells through a pipe what it has kept; after its end that is looked
-for, what is there is read whole, and the work goes on where it stood, until it is done: then every result has the same
-bits as one that nobody disturbed. A third of the kills come just before a file gets to the disk, or its name.
-Started again with the same summary it goes on.
+`tests.long_run` kills processes that sweep, train, save, download and store the session of a window's parts, in turn. A
+process acknowledges through a pipe what it has stored; after its end all that is looked for and read completely. The
+work then resumes until it is done, and every result has the same bits as an undisturbed one. A third of the kills come
+just before a file, or its name, reaches the disk.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import os
 import random
 import shutil
 import signal
-import sys
 import tempfile
 import time
 from abc import ABC, abstractmethod
@@ -38,7 +35,8 @@ from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.model_file import FittedModel, fit_model, load_model, save_model
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.run import Reuse
+from slide_gui.experiments.run import run as run_spec
 from slide_gui.experiments.session import SUFFIX, read_session
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
@@ -46,8 +44,7 @@ from slide_gui.experiments.sweep import run_sweep, stored_or_run
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, same_numbers, spec
-from tests.forked import forked
-from tests.fuzz import commit, machine
+from tests.long_run import forked
 
 Tell = Callable[[str], None]
 
@@ -77,8 +74,22 @@ class Work(ABC):
         """Go on to the end, and tell what is kept once it is."""
 
     @abstractmethod
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
+        """Read all that is there; return how much of what was told is lost, and how much is corrupt."""
+
     def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        """Begin anew as the program does, and count what was told and is lost, what is corrupt, and temporary files."""
+        """Start again as the program does, and count what is lost, what is corrupt, and temporary files."""
+        before = left_over(folder)
+        lost, corrupt = self.stored(folder, told)
+        if before:
+            save_text(self.home(folder) / "other.md", "the next file that is saved there")
+        remaining = left_over(folder)
+        self.swept += before - remaining
+        return {"lost": lost, "corrupt": corrupt, "left over": remaining}
+
+    def home(self, folder: Path) -> Path:
+        """Return the folder in which it saves."""
+        return folder
 
     def different(self, folder: Path) -> int:
         """Return how many results of work that is done are not those of work that nobody disturbed, to the bit."""
@@ -113,13 +124,10 @@ class InStore(Work):
         with _TellingStore(folder / "runs.sqlite") as store:
             self.fill(store)
 
-    def look(self, folder: Path, told: set[str]) -> dict[str, int]:
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
         with RunStore(folder / "runs.sqlite") as store:
-            self.swept += store.swept
-            stored = {line.hash for line in store.runs()}
             report = store.check()
-            corrupt = len(report.faults) + len(report.damage)
-            return {"lost": len(told - stored), "corrupt": corrupt, "left over": left_over(store.folder)}
+            return len(told - {line.hash for line in store.runs()}), len(report.faults) + len(report.damage)
 
     @cached_property
     def undisturbed(self) -> dict[str, RunResult]:
@@ -230,22 +238,13 @@ class Saves(Work):
                 self.save(folder, kind, version)
                 tell(f"{kind} {version}")
 
-    def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        counts = {"lost": 0, "corrupt": 0, "left over": 0}
-        before = left_over(folder)
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
         versions = {}
         for kind in self.kinds:
-            try:
+            with suppress(ValueError):
                 versions[kind] = self.version(folder, kind)
-            except ValueError:
-                counts["corrupt"] += 1
-        for each in told:
-            kind, version = each.split()
-            counts["lost"] += versions.get(kind, 0) < int(version)
-        save_text(folder / "other.md", "the next that is saved there")
-        counts["left over"] = left_over(folder)
-        self.swept += before - counts["left over"]
-        return counts
+        lost = sum(versions.get(kind, 0) < int(version) for kind, version in map(str.split, told))
+        return lost, len(self.kinds) - len(versions)
 
     def different(self, folder: Path) -> int:
         return sum(self.version(folder, kind) != self.n_versions for kind in self.kinds)
@@ -290,14 +289,10 @@ class Downloads(Work):
                 fetch(file, [self.address], folder)
                 tell(file.name)
 
-    def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        before = left_over(folder)
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
         there = {path.name for path in folder.glob("*.bin")}
         corrupt = sum((folder / name).read_bytes() != self.content(int(Path(name).stem)) for name in there)
-        save_text(folder / "other.md", "the next that is put there")
-        remaining = left_over(folder)
-        self.swept += before - remaining
-        return {"lost": len(told - there), "corrupt": corrupt, "left over": remaining}
+        return len(told - there), corrupt
 
     def different(self, folder: Path) -> int:
         return len({file.name for file in self.files} ^ {path.name for path in folder.glob("*.bin")})
@@ -390,18 +385,15 @@ class Sessions(Work):
                 numbers.append(round(100 * (record.parameters.noise - _UNUSUAL)))
         return max(numbers)
 
-    def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        before = left_over(folder)
+    def home(self, folder: Path) -> Path:
+        return folder / "session"
+
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
         try:
             number, corrupt = self.number(folder), 0
         except DataError:
             number, corrupt = 0, 1
-        lost = sum(int(each) > number for each in told)
-        if before:
-            save_text(folder / "session" / "other.md", "the next that is saved there")
-        remaining = left_over(folder)
-        self.swept += before - remaining
-        return {"lost": lost, "corrupt": corrupt, "left over": remaining}
+        return sum(int(each) > number for each in told), corrupt
 
     def different(self, folder: Path) -> int:
         return self.number(folder) != self.n_changes
@@ -512,34 +504,35 @@ def _write(writer: int, said: str) -> None:
     os.write(writer, f"{said}\n".encode())
 
 
-def run_kills(
-    kills: int, seed: int, say: Callable[[dict[str, Any]], object], before: dict[str, Any] | None = None
-) -> dict[str, Any]:
-    """Kill in turn until there were so many kills, and return the counts of each kind of work.
+def run(
+    _kind: str,
+    kills: float,
+    seed: int,
+    counts: dict[str, Any],
+    say: Callable[[dict[str, Any], int, str], object],
+    _: Path,
+) -> int:
+    """Kill in turn until there were that many kills, and return how many of them went wrong."""
 
-    Parameters
-    ----------
-    say : callable
-        Gets the counts after every ten kills.
-    before : dict, optional
-        The counts of kills that were made already.
-    """
-    counts: dict[str, Any] = {}
+    def tell() -> int:
+        totals = {name: sum(killer.counts[name] for killer in killers) for name in (*_COUNTS, "swept")}
+        failed = sum(totals[name] for name in ("lost", "corrupt", "left over", "different", "failed"))
+        say({killer.work.name: killer.counts for killer in killers}, failed, json.dumps(totals))
+        return failed
+
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         works = [each() for each in WORKS]
-        killers = [Killer(work, Path(folder), seed, (before or {}).get(work.name, {})) for work in works]
+        killers = [Killer(work, Path(folder), seed, counts.get(work.name, {})) for work in works]
         (downloads,) = (work for work in works if isinstance(work, Downloads))
         _import_late()
         with downloads.served():
-            while sum(killer.counts["kills"] for killer in killers) < kills:
+            while (done := sum(killer.counts["kills"] for killer in killers)) < kills:
                 min(killers, key=lambda killer: killer.counts["kills"]).kill()
-                counts = {killer.work.name: killer.counts for killer in killers}
-                if sum(each["kills"] for each in counts.values()) % 10 == 0:
-                    say(counts)
+                if done % 10 == 0:
+                    tell()
             for killer in killers:
                 killer.finish()
-    say(counts)
-    return counts
+    return tell()
 
 
 def _import_late() -> None:
@@ -552,45 +545,4 @@ def _import_late() -> None:
     import slide_gui.gui.state.workspace  # noqa: F401
 
     data = Training.data
-    run(data, next(Training().specs()))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run from the command line."""
-    assert __doc__ is not None
-    parser = argparse.ArgumentParser(prog="python -m tests.kills", description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=1000, help="of all kinds of work together")
-    parser.add_argument("--seed", type=int, default=14)
-    parser.add_argument("--summary", type=Path, required=True, help="the JSON file of counts")
-    asked = parser.parse_args(arguments)
-    start = time.monotonic()
-    document: dict[str, Any] = {
-        "command": f"python -m tests.kills --kills {asked.kills} --seed {asked.seed}",
-        "commit": commit(),
-        "seed": asked.seed,
-        "machine": machine(),
-    }
-
-    before: dict[str, Any] = {}
-    if asked.summary.exists():
-        known = json.loads(asked.summary.read_text())
-        if (known["commit"], known["seed"]) != (document["commit"], asked.seed):
-            parser.error(f"{asked.summary} is of another commit or seed; name another file")
-        before, start = known["works"], start - known["seconds"]
-
-    def say(counts: dict[str, Any]) -> None:
-        totals = {name: sum(each[name] for each in counts.values()) for name in (*_COUNTS, "swept")}
-        whole = {**document, "seconds": round(time.monotonic() - start, 1), **totals, "works": counts}
-        part = asked.summary.with_suffix(".part")
-        part.write_text(json.dumps(whole, indent=1) + "\n")
-        os.replace(part, asked.summary)
-        print(json.dumps(totals), flush=True)
-
-    counts = run_kills(asked.kills, asked.seed, say, before)
-    return int(
-        any(each[name] for each in counts.values() for name in ("lost", "corrupt", "left over", "different", "failed"))
-    )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    run_spec(data, next(Training().specs()))

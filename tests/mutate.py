@@ -6,7 +6,7 @@ A fault is one small change of one line of `slide_gui/core`, `slide_gui/experime
 an arithmetic or boolean operator exchanged, a condition turned round, a number one off or ten times too large, a bound
 of a slice dropped, a function taken for its opposite, nothing returned, a statement left out. The lines are drawn with
 a seed, evenly over all files. Texts, annotations, assertions, imports and `__repr__` are left alone, and so is
-`report(0.0)`: how soon a job can be cancelled is a matter of time, which `slide-gui bench` measures.
+`report(0.0)`: how soon a job can be cancelled is a matter of time, which `make bench` measures.
 
 The first run measures, test by test, which lines each covers and how long it takes (some minutes; kept until a file
 changes). A fault then meets only the tests that cover its line, fastest first, at most `--seconds` of them. It is
@@ -482,10 +482,6 @@ class Tree:
                 shutil.copytree(source / name, tree.root / name, symlinks=True)
             elif (source / name).exists():
                 shutil.copy2(source / name, tree.root / name)
-        # Runs carry a version derived from the sources: a fault is to be found by what it does, not as a change.
-        record = tree.root / "resources" / "numerics.toml"
-        head, _, _ = record.read_text(encoding="utf-8").partition("[modules]")
-        record.write_text(f"{head}[modules]\n", encoding="utf-8")
         return tree
 
     def pytest(self, job: dict[str, object], most: float, keep_bytecode: bool = False) -> tuple[int | None, Any]:

@@ -1,28 +1,17 @@
-"""Long proofs of the window: `python -m tests.soak user|cycles|openings|interleavings`, each a count of what was seen.
+"""Long use of the window: what the kinds of `tests.long_run` other than fuzz and kills do.
 
-- user: a person without a plan, who clicks, drags, types, opens, cancels and closes for as long as asked.
-- cycles: fits, trainings, sweeps, trials and copies begun and cancelled at random moments.
-- openings: every window and dialog opened and closed again and again.
-- interleavings: changes at random moments between the results of earlier ones; what is shown at rest must be, pixel by
-  pixel, what a second window shows that took the last state in one step, and no layer may ever be called fresh that is
-  not that of the parameters set.
-
-It runs offscreen, or where DISPLAY says with QT_QPA_PLATFORM=xcb, in folders of
-its own, without a network and without any program beside it. What went wrong is told and written to the summary; the
-exit code is 1 then.
+At rest of an interleaving, what is shown must be, pixel by pixel, what a second window shows that took the last state
+in one step; and no layer may ever be called fresh that is not that of the parameters set. All runs offscreen, or where
+DISPLAY says with QT_QPA_PLATFORM=xcb, in folders of its own, without a network and without other programs.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import faulthandler
 import gc
-import json
 import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -213,17 +202,7 @@ class _Person:
         window = self.window
         window.workspace.open(Given(labelled()), State())
         window.actions_by_name["page_weights"].trigger()
-        try:
-            _until(lambda: window.workspace.model() is not None and not window.session.busy)
-        except TimeoutError:
-            seen = Path(tempfile.gettempdir()) / "soak.png"
-            window.grab().save(str(seen))
-            shown = [type(each).__name__ for each in QApplication.topLevelWidgets() if each.isVisible()]
-            self._account.note(
-                f"no rest: fitted {window.workspace.model() is not None}, session busy {window.session.busy}, "
-                f"lane busy {window.lane.busy}, {window.workspace.state}, {shown}, see {seen}"
-            )
-            raise
+        _until(lambda: window.workspace.model() is not None and not window.session.busy)
 
     def end(self) -> None:
         """Close the window."""
@@ -467,8 +446,8 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
         "ridge": lambda: first.workspace.set_parameters(ridge=10.0 ** -chance.randrange(1, 6)),
         "threshold": lambda: first.workspace.set_parameters(threshold=chance.randrange(3, 8) / 10),
         "pin": lambda: first.workspace.toggle_pin(chance.randrange(first.workspace.dataset.n_features)),
-        "undo": lambda: first.workspace.history.undo() if first.workspace.history.last else None,
-        "redo": lambda: first.workspace.history.redo() if first.workspace.history.next else None,
+        "undo": lambda: first.workspace.undo(),
+        "redo": lambda: first.workspace.redo(),
         "data": lambda: first.workspace.open(Given(chance.choice(sets))),
         "cancel": first.stop,
         "view": turn,
@@ -485,8 +464,7 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
             fresh = [k for k in range(1, workspace.state.parameters.depth + 1) if workspace.layer_is_fresh(k)]
             if fresh:
                 called_fresh.append((workspace.stack, fresh, workspace.dataset, workspace.state.parameters))
-        first.workspace.history.end_gesture()
-        turn()  # undo may have turned to another view
+        first.workspace.end_gesture()
         if first.workspace.model() is None:
             first.workspace.fit_again()
         _until(lambda: first.workspace.model() is not None and not first.session.busy)
@@ -530,18 +508,9 @@ def _compare(account: Account, stack: Stack, expected: Stack, where: str, layers
     account.done["layers compared"] += len(layers or expected.layers)
 
 
-KINDS: dict[str, tuple[Callable[[Account, Path, random.Random, Any], None], str, float]] = {
-    "user": (user, "minutes", 120),
-    "cycles": (cycles, "times", 10_000),
-    "openings": (openings, "times", 500),
-    "interleavings": (interleavings, "times", 10_000),
-}
-"""What is done, what its amount is, and how much is asked for where nothing is said."""
-
-
 def soak(kind: str, amount: float, seed: int, folder: Path) -> Account:
     """Do one kind of thing in an empty folder, and return the account of it."""
-    account = Account()
+    account, chance = Account(), random.Random(seed)
     prepare_interpreter()
     make_application()
     collector = QTimer()
@@ -549,8 +518,11 @@ def soak(kind: str, amount: float, seed: int, folder: Path) -> Account:
     collector.start(2000)
     try:
         with _watched(account):
-            work, unit, _ = KINDS[kind]
-            work(account, folder, random.Random(seed), amount if unit == "minutes" else int(amount))
+            if kind == "user":
+                user(account, folder, chance, amount)
+            else:
+                work = {"cycles": cycles, "openings": openings, "interleavings": interleavings}[kind]
+                work(account, folder, chance, int(amount))
     except Exception:
         account.note(traceback.format_exc())
     finally:
@@ -559,43 +531,27 @@ def soak(kind: str, amount: float, seed: int, folder: Path) -> Account:
     return account
 
 
-def main() -> int:
-    """Run what the command line asks for."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__.split("\n", 1)[0])
-    parser.add_argument("kind", choices=sorted(KINDS))
-    parser.add_argument("--amount", type=float, help="minutes of the user, times of the others")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--summary", type=Path, help="write what was counted to this JSON file")
-    asked = parser.parse_args()
-    _, unit, usual = KINDS[asked.kind]
-    amount = usual if asked.amount is None else asked.amount
+def run(
+    kind: str,
+    amount: float,
+    seed: int,
+    _counts: dict[str, Any],
+    say: Callable[[dict[str, Any], int, str], object],
+    _: Path,
+) -> int:
+    """Use the window for that amount, and return how many things went wrong."""
     with tempfile.TemporaryDirectory() as name, mock.patch.dict(os.environ, {"HOME": name, "XDG_DATA_HOME": name}):
-        account = soak(asked.kind, amount, asked.seed, Path(name) / "program")
-    told = {
-        "command": f"python -m tests.soak {asked.kind} --amount {amount:g} --seed {asked.seed}",
-        "commit": _commit(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "unit": unit,
-        "seconds": round(time.monotonic() - account.began, 1),
+        account = soak(kind, amount, seed, Path(name) / "program")
+    counts = {
         "done": dict(sorted(account.done.items())),
         "total": sum(account.done.values()),
         "wrong": account.wrong[:100],
-        "n_wrong": len(account.wrong),
         "growth_second_half_MiB": round(account.growth, 2),
         "samples": account.samples,
     }
-    if asked.summary is not None:
-        asked.summary.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    print(*(json.dumps(each) for each in account.samples), sep="\n")
-    print(*account.wrong[:10], sep="\n")
-    print(f"{told['total']} in all {told['done']}, {told['n_wrong']} wrong, {told['growth_second_half_MiB']} MiB more")
-    return 1 if account.wrong else 0
-
-
-def _commit() -> str:
-    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    say(
+        counts,
+        len(account.wrong),
+        f"{counts['total']} in all, {len(account.wrong)} wrong, {account.growth:.2f} MiB more",
+    )
+    return len(account.wrong)

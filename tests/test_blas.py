@@ -98,7 +98,6 @@ app.exec()
 
 
 COMPUTING = {
-    "bench": ["no-such-figure"],
     "benchmark": ["--store", "r.sqlite", "--methods", "none"],
     "copies": ["absent.npz"],
     "decide": ["absent.npz", "--store", "absent.sqlite", "--run", "0"],

@@ -38,7 +38,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, spec
 from tests.faults import KINDS, faults
-from tests.forked import forked
+from tests.long_run import forked
 
 DATA = rectangles(60, 60)
 FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))

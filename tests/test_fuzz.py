@@ -1,4 +1,4 @@
-"""Hostile input: a sample of what `python -m tests.fuzz` tries by the million, and that it would notice."""
+"""Hostile input: a sample of what `python -m tests.long_run fuzz` tries by the million, and that it would notice."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,8 +23,9 @@ from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.session import SUFFIX, read_session
 from slide_gui.experiments.setting import Setting
 from tests import fuzz
-from tests.fuzz import Counts, finish_slice, run, start_slice, try_one
+from tests.fuzz import Counts, finish_slice, start_slice, try_one
 from tests.fuzz_targets import TARGETS, Target, target
+from tests.long_run import main
 from tests.mutants import how_many
 
 SAMPLE, OF_SLOW, SEED = 40, 2, 2026
@@ -133,53 +134,48 @@ def test_that_the_fuzzer_notices_what_is_slow_each_time(tmp_path: Path, monkeypa
 
 
 @LINUX
-def test_that_a_process_that_dies_counts_as_one_failure_and_the_run_goes_on(tmp_path: Path) -> None:
-    seen = []
-
-    def die_later(path: Path) -> None:
-        seen.append(path)
-        if len(seen) == 4:  # the first is the whole one
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    counts = finish_slice(start_slice(planted(die_later, tmp_path), 0, 10, 20))
-    assert (counts.inputs, counts.failed) == (3, 1)
-    assert [(failure.number, failure.kind) for failure in counts.failures] == [(12, "crash")]
-
-
-@LINUX
-def test_that_a_process_that_sticks_is_ended_and_counts_as_a_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("end", "what"),
+    [
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "the process ended by signal 9"),
+        (lambda: time.sleep(100), "nothing came for 0.2 s"),
+    ],
+)
+def test_that_a_process_that_dies_or_hangs_counts_as_one_failure_and_the_run_goes_on(
+    end: Callable[[], None], what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fuzz, "_STUCK", 0.2)
     seen = []
 
-    def stick_later(path: Path) -> None:
+    def end_later(path: Path) -> None:
         seen.append(path)
-        if len(seen) == 3:
-            time.sleep(100)
+        if len(seen) == 4:  # the first is the whole one
+            end()
 
-    counts = finish_slice(start_slice(planted(stick_later, tmp_path), 0, 0, 9))
-    assert (counts.inputs, counts.failed) == (2, 1)
-    assert counts.failures[0].what == "nothing came for 0.2 s"
+    counts = finish_slice(start_slice(planted(end_later, tmp_path), 0, 10, 20))
+    assert (counts.inputs, counts.failed) == (3, 1)
+    assert [(failure.number, failure.kind, failure.what) for failure in counts.failures] == [(12, "crash", what)]
 
 
 @LINUX
-def test_that_a_run_counts_what_it_did_and_goes_on_where_it_stood(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_that_a_run_counts_what_it_did_and_resumes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(fuzz, "_SLICE", 10)
-    names, summary = ["idx", "csv"], tmp_path / "fuzz.json"
+    monkeypatch.setattr(fuzz, "TARGETS", (target("idx"), target("csv")))
+    summary = tmp_path / "fuzz.json"
     for inputs in (25, 40):
-        assert run(inputs, 3, summary, 1, names, lambda _: None) == 0
-        document = json.loads(summary.read_text())
-        assert document["inputs"] == inputs == sum(each["inputs"] for each in document["targets"].values())
-    assert {name: each["inputs"] for name, each in document["targets"].items()} == {"idx": 20, "csv": 20}
+        assert main(["fuzz", "--amount", str(inputs), "--seed", "3", "--summary", str(summary)]) == 0
+        counts = json.loads(summary.read_text())["counts"]
+        assert inputs == sum(each["inputs"] for each in counts.values())
+    assert {name: each["inputs"] for name, each in counts.items()} == {"idx": 20, "csv": 20}
     again = Counts()
     for number in range(20):
         try_one(target("idx"), tmp_path, 3, number, again)
-    assert document["targets"]["idx"]["refused"] == again.refused
-    with pytest.raises(SystemExit, match="another commit, seed or choice of targets"):
-        run(50, 4, summary, 1, names, lambda _: None)
+    assert counts["idx"]["refused"] == again.refused
+    with pytest.raises(SystemExit):
+        main(["fuzz", "--seed", "4", "--summary", str(summary)])
+    assert "another kind, commit or seed" in capsys.readouterr().err
 
 
 # What hypothesis makes ----------------------------------------------------------------------------------------------
@@ -234,21 +230,19 @@ def test_that_any_setting_is_read_or_passed_over(text: str) -> None:
 
 
 @EXAMPLES
-@given(table=TABLES)
-def test_that_any_table_is_read_or_refused(tmp_path: Path, table: tuple[str, list[list[str]]]) -> None:
-    path = tmp_path / "x.csv"
+@given(table=TABLES, content=st.binary(max_size=200), start=STARTS)
+def test_that_any_table_and_any_bytes_are_read_or_refused(
+    tmp_path: Path, table: tuple[str, list[list[str]]], content: bytes, start: bytes
+) -> None:
     mark, rows = table
-    path.write_bytes("\n".join(mark.join(row) for row in rows).encode(errors="replace"))
-    for read in (lambda: open_data([path]), lambda: read_csv(path)):
+    text = "\n".join(mark.join(row) for row in rows).encode(errors="replace")
+    for name, read, inside in (
+        ("x.csv", read_csv, text),
+        ("x.csv", lambda path: open_data([path]), text),
+        ("x", lambda path: open_data([path]), start + content),
+        ("x", load_model, start + content),
+    ):
+        path = tmp_path / name
+        path.write_bytes(inside)
         with only_refusals_of(path):
-            read()
-
-
-@EXAMPLES
-@given(content=st.binary(max_size=200), start=STARTS)
-def test_that_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, start: bytes) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(start + content)
-    for read in (lambda: open_data([path]), lambda: load_model(path)):
-        with only_refusals_of(path):
-            read()
+            read(path)

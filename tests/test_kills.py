@@ -1,4 +1,4 @@
-"""Kills: a sample of what `python -m tests.kills` does, and that it would notice what is lost, corrupt or left over."""
+"""A sample of `python -m tests.long_run kills`, and that it would notice what is lost, corrupt or left over."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kills import Killer, Saves, Tell, Work
+from tests.kills import Killer, Saves, Sweep, Tell, Work
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are forked")
 
@@ -25,9 +25,8 @@ class Careless(Work):
             if number >= 3:
                 (folder / f"{number - 3}.part").write_text("x")
 
-    def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        there = {path.stem for path in folder.glob("*.part")}
-        return {"lost": len(told - there), "corrupt": 0, "left over": len(there)}
+    def stored(self, folder: Path, told: set[str]) -> tuple[int, int]:
+        return len(told - {path.stem for path in folder.glob("*.part")}), 0
 
 
 class Done(Careless):
@@ -64,8 +63,9 @@ def test_that_work_that_is_done_is_compared_and_counts_as_no_kill(tmp_path: Path
     assert not any(tmp_path.iterdir())
 
 
-def test_that_killed_saves_lose_and_damage_nothing_and_leave_nothing(tmp_path: Path) -> None:
-    killer = Killer(Saves(), tmp_path, 1, {})
+@pytest.mark.parametrize("work", [Saves, Sweep])
+def test_that_killed_work_loses_and_damages_nothing_and_leaves_nothing(tmp_path: Path, work: type[Work]) -> None:
+    killer = Killer(work(), tmp_path, 1, {})
     while killer.counts["kills"] < 4:
         killer.kill()
     killer.finish()

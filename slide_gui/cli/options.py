@@ -503,6 +503,7 @@ def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    from slide_gui.core.baselines import ESTIMATORS
     from slide_gui.core.sda.model import SdaParameters
     from slide_gui.experiments.spec import FIT_ROWS
 
@@ -526,11 +527,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
         ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
     ):
+        classes = ", ".join(ESTIMATORS[name])
         group.add_argument(
             f"--{name}",
             nargs="+",
             metavar=("CLASS", "NAME=VALUE"),
-            help=f"a {name} of scikit-learn in place of {place}, by its path within sklearn, such as: {example}",
+            help=f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {classes}",
         )
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")

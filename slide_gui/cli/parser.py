@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli import bench, data, decision, doctor, evaluation, figures, licences, runs, trial
+from slide_gui.cli import data, decision, doctor, evaluation, figures, licences, runs, trial
 from slide_gui.cli.console import DONE, Command, UsageError, add_json, interruptible
 from slide_gui.cli.options import add_data_options, files_source
 
@@ -20,7 +20,7 @@ __all__ = ["build_parser", "run"]
 
 _COMMANDS: dict[str, Command] = {
     command.name: command
-    for module in (data, trial, figures, runs, decision, evaluation, bench, doctor, licences)
+    for module in (data, trial, figures, runs, decision, evaluation, doctor, licences)
     for command in module.COMMANDS
 }
 

@@ -33,8 +33,8 @@ from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
-from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
+from slide_gui.results_version import RESULTS_VERSION
 
 __all__ = [
     "Estimate",
@@ -542,7 +542,7 @@ def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    versions = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
+    versions = {"slide-gui": __version__, "numerics": str(RESULTS_VERSION), "python": platform.python_version()}
     versions |= {name: _installed(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
     versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}

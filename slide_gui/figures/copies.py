@@ -24,7 +24,7 @@ from slide_gui.figures.canvas import (
     marked_line,
 )
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, script_of, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, dataset_title, fixed, pixel_name
@@ -230,16 +230,15 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
 def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
     copies = result.copies
     most = copies.points[-1].copies
-    return model_script(
+    return script_of(
         "copies",
-        result.model,
-        source,
         style,
         imports="from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy\n"
         "from slide_gui.figures.copies import copies_export",
-        body=f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
+        body=f"dataset, model = {fitted_call(result.model, source)}\n"
+        f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
         f"most_rows={copies.n_rows})\n"
-        f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), SOURCE)",
+        f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})",
     )
 
 

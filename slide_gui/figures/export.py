@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import folder_files, write_whole
-from slide_gui.data.reading import AS_GUESSED
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import SUFFIX, file_content
@@ -37,12 +36,12 @@ __all__ = [
     "export_of",
     "figure_bytes",
     "fit_words",
-    "model_script",
+    "fitted_call",
     "picture_bytes",
     "save_bundle",
     "save_export",
     "save_figure",
-    "source_names",
+    "script_of",
     "style_words",
     "weights_csv",
 ]
@@ -308,13 +307,6 @@ def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     return [str(word) for word in (*words, "--batch-size", p.batch_size)]
 
 
-def source_names(sources: Sequence[DataSource]) -> str:
-    """Return what a script imports to say where its data come from, with commas between."""
-    names = ["DataSource"]
-    names += ["HeldOut"] * any(source.held_out is not None for source in sources)
-    return ", ".join(names + ["ParseOptions"] * any(source.reading != AS_GUESSED for source in sources))
-
-
 def style_words(style: Style) -> list[str]:
     """Return the options of a command line that give the looks, but for the bias."""
     words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
@@ -323,52 +315,52 @@ def style_words(style: Style) -> list[str]:
 
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
-{beside}Start it in the folder from which the data's paths start. The files are written next to this script.
+Run it in the folder from which the data's paths start. It reads and writes files next to this script.
 """
 
 from pathlib import Path
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import {names}
+from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
 from slide_gui.figures.export import save_export
-from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 {imports}
 
+HERE = Path(__file__).parent
 STYLE = {style!r}
-SOURCE = {source!r}
 
-dataset = SOURCE.load()
-model = fit_model(dataset, {parameters!r})
-if model.fingerprint != {fingerprint!r}:
-    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
+
+def fitted(source, parameters, fingerprint):
+    dataset = source.load()
+    if dataset.fingerprint != fingerprint:
+        raise SystemExit(f"{{source.argument}} is no longer the data of the figure")
+    return dataset, fit_model(dataset, parameters)
+
+
 {body}
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path(__file__).with_name("{name}" + suffix), export, STYLE)
+    save_export(HERE / ("{name}" + suffix), export, STYLE)
 '''
 
 
-def model_script(
-    name: str, model: FittedModel, source: DataSource, style: Style, *, imports: str, body: str, beside: str = ""
-) -> str:
-    """Return the Python script that makes a figure of one model again.
+def script_of(name: str, style: Style, imports: str, body: str) -> str:
+    """Return the Python script that makes a figure again.
 
     Parameters
     ----------
     name : str
         Of the figure's files.
     imports, body : str
-        Lines: what the body needs beside what every such script has, and what makes ``export`` of ``dataset`` and
-        ``model``.
-    beside : str
-        What else stands beside the script, in a sentence.
+        Lines that the figure adds: further imports, and the code that makes ``export``, with ``HERE``, the folder of
+        the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and the model.
     """
-    return _SCRIPT.format(
-        name=name, version=__version__, beside=beside, imports=imports, style=style, source=source,
-        names=source_names([source]),
-        parameters=model.stack.parameters, fingerprint=model.fingerprint, body=body,
-    )  # fmt: skip
+    return _SCRIPT.format(name=name, version=__version__, style=style, imports=imports, body=body)
+
+
+def fitted_call(model: FittedModel, source: DataSource) -> str:
+    """Return the call of ``fitted`` in a script that fits this model again."""
+    return f"fitted({source!r}, {model.stack.parameters!r}, {model.fingerprint!r})"
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.experiments.source import DataSource, image_text
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, script_of, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import dataset_title, layer_name, power
@@ -229,17 +229,15 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
 
 
 def _script(result: FlowResult, source: DataSource, style: Style) -> str:
-    return model_script(
+    return script_of(
         "flow",
-        result.model,
-        source,
         style,
         imports="from slide_gui.experiments.inspection.flow import flow_result\n"
         "from slide_gui.experiments.source import read_image\n"
         "from slide_gui.figures.flow import flow_export",
-        body=f"image = read_image(Path(__file__).with_name({_IMAGE!r}))\n"
-        f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), SOURCE)",
-        beside=f"{_IMAGE} beside this script holds the image. ",
+        body=f"_, model = {fitted_call(result.model, source)}\n"
+        f"image = read_image(HERE / {_IMAGE!r})\n"
+        f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})",
     )
 
 

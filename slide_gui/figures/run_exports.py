@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from slide_gui import __version__
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import error_curves
@@ -17,7 +16,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.trial import Trial
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.export import FigureExport, all_forms, export_of
+from slide_gui.figures.export import FigureExport, all_forms, export_of, script_of
 from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
@@ -35,28 +34,11 @@ __all__ = [
 
 CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
-_SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
-
-{name}.json next to this script holds the runs, and the files are written there, too.
-Start it in the folder from which the data's paths start.
-"""
-
-from pathlib import Path
-
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.figures.run_exports import run_export
-from slide_gui.figures.export import save_export
-from slide_gui.figures.style import Style
-
-STYLE = {style!r}
-
-provenance = FigureProvenance.read(Path(__file__).with_name("{name}.json"))
+_IMPORTS = """from slide_gui.experiments.provenance import FigureProvenance
+from slide_gui.figures.run_exports import run_export"""
+_BODY = """provenance = FigureProvenance.read(HERE / "{name}.json")
 dataset = provenance.source.load()
-results = provenance.answers(dataset)
-export = run_export(provenance, dataset, results)
-for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path(__file__).with_name("{name}" + suffix), export, STYLE)
-'''
+export = run_export(provenance, dataset, provenance.answers(dataset))"""
 
 
 def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> FigureExport:
@@ -82,7 +64,7 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     return replace(
         export,
         commands=lambda style: all_forms(name, ["draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi]),
-        script=lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
+        script=lambda style: script_of(name, style, _IMPORTS, _BODY.format(name=name)),
         extra={f"{name}.json": provenance.text()},
     )
 
@@ -115,7 +97,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
             f"slide-gui try {words} --out {name}\n"
             + all_forms(name, [*remade, "--width", style.width, "--dpi", style.dpi])
         ),
-        script=lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
+        script=lambda style: script_of(name, style, _IMPORTS, _BODY.format(name=name)),
         extra={f"{name}.json": provenance.text(), f"{name}.txt": said},
     )
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui import __version__
 from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.canvas import fitted, width_mm
@@ -20,7 +19,7 @@ from slide_gui.figures.export import (
     all_forms,
     export_of,
     fit_words,
-    source_names,
+    script_of,
     style_words,
     weights_csv,
 )
@@ -551,40 +550,6 @@ def limit_text(limit: float) -> str:
     return f"±{limit:.2f}" if 0.01 <= limit < 100 else f"±{limit:.0e}".replace("e-0", "e−").replace("e+0", "e")
 
 
-_SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}.
-
-Run it in the folder from which the data's paths start. The files are written next to this script.
-"""
-
-from pathlib import Path
-
-from slide_gui.core.slide.stack import StackParameters
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import {names}
-from slide_gui.experiments.inspection.rows import weight_rows
-from slide_gui.figures.export import save_figure, weights_csv
-from slide_gui.figures.style import Style
-from slide_gui.figures.weights import draw_weights
-
-STYLE = {style!r}
-# Data, SHA-256 of the data, parameters, pixels (features in row-major order).
-SETS = [
-{sets}]
-
-weights = []
-for source, fingerprint, parameters, pixels in SETS:
-    model = fit_model(source.load(), parameters)
-    if model.fingerprint != fingerprint:
-        raise SystemExit(f"{{source.argument}} is no longer the data of the figure")
-    weights.append(weight_rows(model, pixels))
-
-here = Path(__file__)
-for suffix in (".pdf", ".svg", ".png"):
-    save_figure(lambda figure: draw_weights(figure, weights, STYLE), here.with_name("weights" + suffix), STYLE)
-weights_csv(here.with_name("weights.csv"), weights)
-'''
-
-
 def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> FigureExport:
     """Return the weight figure as what can be exported.
 
@@ -606,11 +571,16 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return a Python script that fits the same stacks and writes the same bytes."""
     sets = "".join(
-        f"    (\n        {source!r},\n        {rows.fingerprint!r},\n        {rows.parameters!r},\n"
-        f"        {rows.pixels!r},\n    ),\n"
+        f"    weight_rows(fitted({source!r}, {rows.parameters!r}, {rows.fingerprint!r})[1], {rows.pixels!r}),\n"
         for rows, source in zip(weights, sources, strict=True)
     )
-    return _SCRIPT.format(version=__version__, style=style, sets=sets, names=source_names(sources))
+    return script_of(
+        "weights",
+        style,
+        imports="from slide_gui.experiments.inspection.rows import weight_rows\n"
+        "from slide_gui.figures.weights import weights_export",
+        body=f"weights = [\n{sets}]\nexport = weights_export(weights, {list(sources)!r})",
+    )
 
 
 def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:

@@ -18,7 +18,6 @@ from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.session_keeper import SessionKeeper
-from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
@@ -222,14 +221,6 @@ def _show_log(_shell: Shell) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
 
 
-def _undo(step: Step | None) -> str:
-    return "Undo" if step is None else f"Undo {step.text}"
-
-
-def _redo(step: Step | None) -> str:
-    return "Redo" if step is None else f"Redo {step.text}"
-
-
 def _not_here(shell: Shell, needs_image: bool = False) -> str:
     """Return why a command about the image that the Weights page shows cannot be run."""
     if shell.pages.name != "weights":
@@ -309,18 +300,18 @@ COMMANDS = (
         "Undo",
         "Edit",
         "Ctrl+Z",
-        lambda w: w.workspace.history.undo(),
-        why_not=lambda w: "" if w.workspace.history.last else "Nothing was changed yet",
-        says=lambda w: _undo(w.workspace.history.last),
+        lambda w: w.workspace.undo(),
+        why_not=lambda w: "" if w.workspace.undo_text else "Nothing was changed yet",
+        says=lambda w: f"Undo {w.workspace.undo_text}".strip(),
     ),
     Command(
         "redo",
         "Redo",
         "Edit",
         "Ctrl+Shift+Z",
-        lambda w: w.workspace.history.redo(),
-        why_not=lambda w: "" if w.workspace.history.next else "Nothing was taken back",
-        says=lambda w: _redo(w.workspace.history.next),
+        lambda w: w.workspace.redo(),
+        why_not=lambda w: "" if w.workspace.history.canRedo() else "Nothing was undone",
+        says=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
     ),
     Command(
         "release_pins",

@@ -287,7 +287,7 @@ class MainWindow(QMainWindow):
         self.exports.waits.connect(self._show_waiting)
         self.workspace.stack_changed.connect(self.exports.go_on)
         self.pages.turned.connect(self.exports.give_up)
-        self.workspace.history.changed.connect(self._follow_history)
+        self.workspace.history.indexChanged.connect(self._follow_history)
         self.workspace.state_changed.connect(self._follow_state)
         self.workspace.stack_changed.connect(self._follow_history)
         self.session.busy_changed.connect(self._follow_history)
@@ -576,6 +576,7 @@ class MainWindow(QMainWindow):
         self.settings.setValue(_PLACE, self.saveGeometry())
         self.keeper.close()
         self.session.close()
+        self.workspace.history.clear()  # its destructor would emit signals, and slots would use it
         self.faults.close()
         super().closeEvent(event)
 

@@ -64,7 +64,7 @@ class _ParameterSlider(NumberSlider):
         super().__init__(label, low, high, step, default, 0 if self._whole else 2, tip, parent, values=values)
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
-        self.value_settled.connect(workspace.history.end_gesture)
+        self.value_settled.connect(workspace.end_gesture)
 
     @Slot(float)
     def _change(self, value: float) -> None:

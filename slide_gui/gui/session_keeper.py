@@ -81,8 +81,8 @@ class SessionKeeper(QObject):
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._keep)
         workspace.dataset_changed.connect(self._opened)
-        workspace.history.changed.connect(self._changed)
-        pages.turned.connect(self._changed)
+        workspace.state_changed.connect(self._changed)
+        pages.changed.connect(self._changed)
 
     # What is shown -------------------------------------------------------------------------------------------------
 
@@ -222,8 +222,8 @@ class SessionKeeper(QObject):
         return self._folder / f"last{SUFFIX}"
 
     @Slot()
-    @Slot(object)
-    def _changed(self, _page: object = None) -> None:
+    @Slot(object, object)
+    def _changed(self, _state: object = None, _old: object = None) -> None:
         if self._lock is not None:
             self._rest.start()
 

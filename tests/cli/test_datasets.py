@@ -111,6 +111,16 @@ def test_that_a_guess_to_be_checked_is_one_line_on_stderr_and_others_are_in_the_
     assert [guess.partition(":")[0] for guess in guesses] == ["text read as Windows-1252", "1 comment line skipped"]
 
 
+def test_that_a_table_of_two_text_columns_is_read_with_a_guess_to_be_checked(capsys: Capture) -> None:
+    rows = [f"n{k},{'pq'[k % 2]},{k / 8},{k % 3 / 4}\n" for k in range(8)]
+    Path("x.csv").write_text("name,kind,a,b\n" + "".join(rows))
+    assert main(["datasets", "info", "x.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["feature_names"] == ["a", "b"]
+    assert "please check: labels in column “kind” (it has the fewest different texts of all text columns)" in err
+    assert "please check: column “name” left out (text cannot be a feature)" in err
+
+
 def test_that_a_test_table_with_other_column_order_is_classified_as_the_training_table(capsys: Capture) -> None:
     rows = np.random.default_rng(0).random((30, 2)).round(3).tolist()
     for name, order in (("train", "a,b,class"), ("test", "b,class,a")):

@@ -49,7 +49,7 @@ def test_that_the_version_is_said_without_any_heavy_import() -> None:
 def test_that_help_names_every_subcommand(capsys: Capture) -> None:
     assert main(["--help"]) == 0
     said = capsys.readouterr().out
-    for name in ("datasets", "fit", "weights", "demo", "bench", "doctor"):
+    for name in ("datasets", "fit", "weights", "demo", "doctor"):
         assert name in said
         assert main([name, "--help"]) == 0
 

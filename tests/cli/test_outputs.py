@@ -83,23 +83,26 @@ def by_hard_link(name: str) -> str:
 SVM = ["--depth", "1", "-C", "1", "--widths", "median"]
 
 
-@pytest.mark.parametrize("alias", [by_name, by_detour, by_symbolic_link, by_hard_link])
 @pytest.mark.parametrize(
-    ("target", "words"),
+    ("target", "words", "alias"),
     [
-        ("confusion.csv", ["train", "confusion.csv", *SVM, "--figure", "OUT"]),
-        ("confusion.csv", ["train", "confusion.csv", *SVM, "--figure", "confusion.pdf", "OUT"]),
-        ("d.csv", ["sweep", "d.csv", *SVM, "--store", "new.sqlite", "--figure", "OUT"]),
-        ("d.csv", ["sweep", "d.csv", *SVM, "--labels", "8", "--store", "new.sqlite", "--figure", "OUT"]),
-        ("weights.csv", ["weights", "weights.csv", "-o", "OUT"]),
-        ("weights.csv", ["weights", "d.csv", "weights.csv", "-o", "OUT"]),
-        ("flow.csv", ["flow", "flow.csv", "-o", "OUT"]),
-        ("image.csv", ["flow", "flow.csv", "--image", "image.csv", "-o", "OUT"]),
-        ("copies.csv", ["copies", "copies.csv", "-o", "OUT"]),
-        ("d.csv", ["draw", "curves.json", "-o", "OUT"]),
-        ("tiny.npz", ["fit", "tiny.npz", "-o", "OUT"]),
-        ("d.csv", ["benchmark", "convex=d.csv", "--store", "new.sqlite", "--tables", "OUT"]),
-        ("runs.sqlite", ["runs", "export", "runs.sqlite", "-o", "OUT"]),
+        *(
+            ("d.csv", ["draw", "curves.json", "-o", "OUT"], alias)
+            for alias in (by_detour, by_symbolic_link, by_hard_link)
+        ),
+        ("confusion.csv", ["train", "confusion.csv", *SVM, "--figure", "OUT"], by_name),
+        ("confusion.csv", ["train", "confusion.csv", *SVM, "--figure", "confusion.pdf", "OUT"], by_name),
+        ("d.csv", ["sweep", "d.csv", *SVM, "--store", "new.sqlite", "--figure", "OUT"], by_name),
+        ("d.csv", ["sweep", "d.csv", *SVM, "--labels", "8", "--store", "new.sqlite", "--figure", "OUT"], by_name),
+        ("weights.csv", ["weights", "weights.csv", "-o", "OUT"], by_name),
+        ("weights.csv", ["weights", "d.csv", "weights.csv", "-o", "OUT"], by_name),
+        ("flow.csv", ["flow", "flow.csv", "-o", "OUT"], by_name),
+        ("image.csv", ["flow", "flow.csv", "--image", "image.csv", "-o", "OUT"], by_name),
+        ("copies.csv", ["copies", "copies.csv", "-o", "OUT"], by_name),
+        ("d.csv", ["draw", "curves.json", "-o", "OUT"], by_name),
+        ("tiny.npz", ["fit", "tiny.npz", "-o", "OUT"], by_name),
+        ("d.csv", ["benchmark", "convex=d.csv", "--store", "new.sqlite", "--tables", "OUT"], by_name),
+        ("runs.sqlite", ["runs", "export", "runs.sqlite", "-o", "OUT"], by_name),
     ],
 )
 def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(
@@ -176,12 +179,12 @@ def test_that_a_bundle_replaces_itself_but_nothing_of_the_user(folder: Path, cap
     Path("bundle/weights.py").write_text("mine")
     capsys.readouterr()
     assert main(words) == 1
-    assert "bundle/weights.py: is there already and was changed since slide-gui wrote it" in capsys.readouterr().err
+    assert "bundle/weights.py: exists and was changed since slide-gui wrote it" in capsys.readouterr().err
     assert Path("bundle/weights.py").read_text() == "mine"
     words[0] = "copies"
     Path("bundle/copies.csv").write_text("mine")
     assert main([*words, "--most", "1"]) == 1
-    assert "bundle/copies.csv: is there already and was not written by slide-gui" in capsys.readouterr().err
+    assert "bundle/copies.csv: exists and was not written by slide-gui" in capsys.readouterr().err
     assert Path("bundle/copies.csv").read_text() == "mine"
 
 

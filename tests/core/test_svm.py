@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils import validation
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SDA, SLIDE
+from slide_gui import SLIDE
 from slide_gui.core.estimators import layer_sizes
 from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm.decomposition import least_memory
@@ -381,15 +381,14 @@ def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
             attempt()
 
 
-@pytest.mark.parametrize("make", [lambda: SLIDE(depth=2), lambda: SDA(n_units=(5, 4))])
-def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of(make):
+def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of():
     rng = np.random.default_rng(0)
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
     with pytest.warns(UserWarning, match=r"3 layers without column names.*groups=.*SLIDEClassifier"):
-        make_pipeline(make(), svm).fit(X, y)
-    Z = make().fit(X).transform(X)
+        make_pipeline(SLIDE(depth=2), svm).fit(X, y)
+    Z = SLIDE(depth=2).fit(X).transform(X)
     with pytest.warns(UserWarning, match="3 layers without column names"):
         svm.fit(Z, y)
     svm.fit(Z.copy(), y)  # no warning for arrays without layers or with given groups

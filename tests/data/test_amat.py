@@ -285,5 +285,5 @@ def test_that_comments_stand_only_before_the_rows_and_are_counted_with_blank_lin
     assert [guess.what for guess in part.opened.guesses] == ["2 comment lines and 2 blank lines skipped"]
     for late in ("# c", "#1 0.2 0"):
         path.write_text(f"0.1 0.2 1\n{late}\n0.3 0.4 0\n")
-        with pytest.raises(DataError, match="line 2 begins with #, but comments may stand only before the first row"):
+        with pytest.raises(DataError, match="line 2 begins with #, but comments are allowed only before the first row"):
             read_amat(path)

@@ -63,7 +63,7 @@ def test_that_plain_features_within_one_and_truth_values_stay_as_they_are() -> N
 
 
 def test_that_test_values_no_single_precision_number_holds_once_scaled_are_refused() -> None:
-    with pytest.raises(DataError, match="times as far from those of the training part"):
+    with pytest.raises(DataError, match="beyond the range of float32 after scaling to the training set"):
         of(part([[2.0, 1e-34], [0.0, 0.0]], shape=None), part([[1.0, 37587.0]], "test", shape=None))
 
 
@@ -144,9 +144,9 @@ def test_that_a_person_may_say_whether_features_are_scaled() -> None:
     data = of(part(shares, shape=None), reading=ParseOptions(scaled=True))
     np.testing.assert_array_equal(data.train, [[0, 0], [1, 0]])
     assert data.opened.guesses == ()
-    with pytest.raises(DataError, match="holds images, whose pixels are on one scale"):
+    with pytest.raises(DataError, match="holds images, whose pixels share one scale"):
         of(part([[0, 1] * 3]), reading=ParseOptions(scaled=True))
-    with pytest.raises(ValueError, match="pixels are on one scale already"):
+    with pytest.raises(ValueError, match="pixels cannot be scaled one by one"):
         ParseOptions(shape=(2, 3), scaled=True).checked()
 
 
@@ -195,9 +195,9 @@ def test_that_a_test_part_alone_is_for_training() -> None:
 
 def test_that_two_of_one_role_and_parts_that_do_not_agree_are_refused() -> None:
     for role, word in (("train", "training"), ("test", "test")):
-        with pytest.raises(DataError, match=f"are both a {word} part; open one of them"):
+        with pytest.raises(DataError, match=f"are both {word} sets; open only one of them"):
             of(part([[0.5] * 6], role), part([[0.5] * 6], role))
-    with pytest.raises(DataError, match="has images of 3 × 2, expected images of 2 × 3 as in the training part"):
+    with pytest.raises(DataError, match="has images of 3 × 2, expected images of 2 × 3 as in the training set"):
         of(part([[0.5] * 6]), part([[0.5] * 6], "test", (3, 2)))
     with pytest.raises(DataError, match="has 5 features, expected 6 features"):
         of(part([[0.5] * 6], shape=None), part([[0.5] * 5], "test", None))

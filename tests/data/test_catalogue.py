@@ -161,7 +161,7 @@ def test_that_a_download_leaves_another_file_of_the_same_name_alone(
     path = tmp_path / "mine" / "file.bin"
     path.parent.mkdir()
     path.write_bytes(b"mine")
-    with pytest.raises(DataError, match="is there, but is not the file of the catalogue; move it away"):
+    with pytest.raises(DataError, match="exists but differs from the file in the catalogue; move it elsewhere"):
         catalogue.download("mine", mirrors=[server[0] + "good/"])
     assert path.read_bytes() == b"mine"
 

@@ -86,7 +86,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_beside_x_is_a_coordinate(
 def test_that_numbers_from_2_to_the_31_on_are_no_labels(tmp_path: Path, label: int) -> None:
     part = read_csv(write(tmp_path / "x.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
     assert part.labels is None
-    with pytest.raises(DataError, match=r"label of row 2 is .*, expected a whole number within ±2147483648"):
+    with pytest.raises(DataError, match=r"label of row 2 is .*, expected an integer within ±2147483648"):
         open_data([write(tmp_path / "y.csv", f"a,b,c,d,label\n.1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n")])
     small = read_csv(write(tmp_path / "z.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{2**31 - 1}\n"))
     assert small.labels is not None
@@ -133,7 +133,7 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
     [
         ("", "no rows"),
         ("a,b,c,d,label\n", "no rows"),
-        ("# one number a line\n\n5\n6\n", "line 3 has one column; expected numbers with commas"),
+        ("# one number a line\n\n5\n6\n", "line 3 has one column; separate the numbers with commas"),
         ("1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
         ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: the value is missing .found ''.; fill it in, or leave out"),
@@ -172,7 +172,7 @@ def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
     assert data.label_names == ("setosa", "versicolor", "virginica")
     assert data.train_labels.tolist() == [2, 0, 0, 1]
     np.testing.assert_array_equal(data.train[:, 1], np.float32([0, 1 / 3, 2 / 3, 1]))
-    guessed = ["labels in column “species”", "each feature is brought to 0 … 1"]
+    guessed = ["labels in column “species”", "each feature is scaled to 0 … 1"]
     assert [guess.what for guess in data.opened.guesses] == guessed
     assert data.opened.sure
 
@@ -249,8 +249,8 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "reading", "said"),
     [
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions(), "columns “n”, “k” hold text, expected numbers"),
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions("k"), "column “n” holds text beside the labels"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions(), "columns “n”, “k” have text, expected numbers"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions("k"), "column “n” has text besides the labels"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", ParseOptions(), "line 3, column 5: the class is missing"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", ParseOptions(), "line 3 has 4 numbers, expected 5"),
         (
@@ -272,16 +272,16 @@ def test_that_columns_that_cannot_be_read_are_named(
 def test_that_a_table_of_one_class_says_so(tmp_path: Path) -> None:
     rows = "".join(f".{k},.2,.3,.4,1\n" for k in range(5))
     data = open_data([write(tmp_path / "x.csv", rows)])
-    assert "last column holds only the value 1" in data.why_no_classes
+    assert "last column has only the value 1" in data.why_no_classes
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + rows.replace(",1\n", ",cat\n"))])
-    assert "of the class cat; a classifier needs two" in named.why_no_classes
+    assert "of the class cat; add rows of another class" in named.why_no_classes
 
 
 def test_that_a_table_of_one_row_opens_and_says_that_it_has_no_classes(tmp_path: Path) -> None:
     data = open_data([write(tmp_path / "x.csv", ".1,.2,.3,.4,1\n")])
     assert data.train.shape == (1, 5)
     assert data.train_labels is None
-    assert "last column holds only the value 1" in data.why_no_classes
+    assert "last column has only the value 1" in data.why_no_classes
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -307,8 +307,8 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
     path = write(tmp_path / "x.csv", PEOPLE)
     with pytest.raises(UndecidedColumnsError) as refused:
         read_csv(path)
-    assert "columns “name”, “town” hold text" in str(refused.value)
-    assert str(refused.value).endswith("take the others out, or say so: --label-column town --leave-out name")
+    assert "columns “name”, “town” have text" in str(refused.value)
+    assert str(refused.value).endswith("remove the others, or add --label-column town --leave-out name")
     assert refused.value.reading == ParseOptions("town", left_out=("name",))
     assert [guess.what for guess in refused.value.guesses] == ["labels in column “town”", "column “name” left out"]
     part = read_csv(path, refused.value.reading)
@@ -316,6 +316,16 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
     assert part.feature_names == ("a", "b", "c", "d", "e")
     assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
     assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
+
+
+def test_that_such_a_table_is_opened_with_the_guess_to_be_checked(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", PEOPLE)])
+    assert data.label_names == ("Bonn", "Ulm")
+    assert data.feature_names == ("a", "b", "c", "d", "e")
+    assert [(guess.what, guess.sure) for guess in data.opened.guesses[:2]] == [
+        ("labels in column “town”", False),
+        ("column “name” left out", False),
+    ]
 
 
 def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -> None:
@@ -342,11 +352,11 @@ def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tm
     ("reading", "said"),
     [
         (ParseOptions("town", left_out=("street",)), "no column 'street'"),
-        (ParseOptions("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
-        (ParseOptions("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
+        (ParseOptions("town", left_out=("2",)), "column “town” is the label column; choose another to leave out"),
+        (ParseOptions("none", left_out=("name",)), "column “town” has text, .* add --leave-out town"),
         (
             ParseOptions("town", left_out=("name", *"abcde")),
-            "has no feature beside the labels and the columns",
+            "has only labels and columns left out",
         ),
     ],
 )
@@ -397,7 +407,7 @@ def test_that_a_column_of_more_than_ten_thousand_different_texts_holds_no_classe
     rows = [f"{k},c{k}\n" for k in range(10_001)]
     part = read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows[:-1]])))
     assert len(part.label_names) == 10_000
-    with pytest.raises(DataError, match="column “label” holds more than 10000 different texts, which are no classes"):
+    with pytest.raises(DataError, match="column “label” has more than 10000 different texts, too many for classes"):
         read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows])))
 
 
@@ -428,7 +438,7 @@ def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path: Path) -> No
     "rows", [".1,.2,0\n# late\n.3,.4,1\n", ".1,.2,0\n#.5,.2,0\n.3,.4,1\n", ".1,.2,p\n# q\n.3,.4,q\n"]
 )
 def test_that_comments_after_the_first_row_are_refused(tmp_path: Path, rows: str) -> None:
-    with pytest.raises(DataError, match="line 3 begins with #, but comments may stand only before the first row"):
+    with pytest.raises(DataError, match="line 3 begins with #, but comments are allowed only before the first row"):
         read_csv(write(tmp_path / "x.csv", "a,b,label\n" + rows))
 
 
@@ -437,7 +447,7 @@ def test_that_names_in_the_last_comment_as_savetxt_writes_them_are_names_of_colu
     part = read_csv(tmp_path / "x.csv")
     assert part.feature_names == ("b", "a")
     assert part.labels.tolist() == [1, 0]
-    assert [guess.what for guess in part.opened.guesses] == ["names of columns in the last comment line"]
+    assert [guess.what for guess in part.opened.guesses] == ["column names in the last comment line"]
     assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
@@ -453,7 +463,7 @@ def test_that_decimal_commas_are_read_and_shown(tmp_path: Path, mark: str, kinds
     assert part.rows.tolist() == [[0.5, -0.125, 3.0], [1234.75, 0.5, -1000000.5], [7.0, 0.125, 2.0]]
     assert part.labels.tolist() == [0, 1, 0]
     (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
-    assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells hold numbers like 0,5", True)
+    assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
 
 
 def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked(tmp_path: Path) -> None:
@@ -466,9 +476,9 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked(tmp_p
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a;b;label\n0,5;1.5;0\n0,25;2.5;1\n", "column “a” holds numbers like '0,5'; write them with a decimal point"),
-        ("a;b;label\n1,234.5;1;0\n2,345.5;2;1\n", "column “a” holds numbers like '1,234.5'; write them"),
-        ("a;b\n1,234.5;1\n2,345.5;2\n", "column “a” holds numbers like '1,234.5'; write them"),
+        ("a;b;label\n0,5;1.5;0\n0,25;2.5;1\n", "column “a” has numbers like '0,5'; write them with a decimal point"),
+        ("a;b;label\n1,234.5;1;0\n2,345.5;2;1\n", "column “a” has numbers like '1,234.5'; write them"),
+        ("a;b\n1,234.5;1\n2,345.5;2\n", "column “a” has numbers like '1,234.5'; write them"),
         (
             "a;b;label\n" + "0,5;1;0\n1,5;2;1\n" * 150 + "2.5;1;0\n",
             "line 302, column 1: found '2.5' in a table with decimal commas; write all numbers with decimal commas",
@@ -546,13 +556,13 @@ def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", "id,a,kind\nP1,1,x\n,3,y\n")
     for group, said in (
         ("id", r"line 3, column 1: the group is missing \(found ''\)"),
-        ("KIND", "column “kind” holds the labels; it cannot be left out or hold groups"),
+        ("KIND", "column “kind” is the label column; choose another to leave out or for groups"),
         ("who", "has no column 'who'; it has columns id, a, kind"),
     ):
         with pytest.raises(DataError, match=said):
             open_data([path], ParseOptions("kind", group=group))
     np.savez(tmp_path / "x.npz", X=np.eye(3))
-    with pytest.raises(DataError, match="is not a table of text, so it has no column of groups"):
+    with pytest.raises(DataError, match="is not a text table, so it has no group column"):
         open_data([tmp_path / "x.npz"], ParseOptions(group="id"))
     with pytest.raises(ValueError, match="column 'a' cannot hold the groups"):
         ParseOptions("a", group="a").checked()

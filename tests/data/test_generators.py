@@ -16,7 +16,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators.convexity import intersections, is_convex, pixels
 from slide_gui.data.generators.digits import _stratified
-from slide_gui.data.generators.rectangles_images import _layers, _pairs
+from slide_gui.data.generators.rectangles_images import _draw_pairs, _grey_layers
 from slide_gui.data.open import open_data
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter
@@ -246,16 +246,16 @@ def test_that_rectangles_are_cut_from_one_patch_and_laid_on_another() -> None:
     assert 0 <= data.train.min() < data.train.max() <= 1
     assert 0.3 < data.train_labels.mean() < 0.7
     assert "CC BY 2.0" in data.licence
-    layers, _ = _layers(None)
+    layers, _ = _grey_layers(None)
     assert len(layers) == 6
-    pairs = _pairs(500, layers, np.random.default_rng(0))
+    pairs = _draw_pairs(500, layers, np.random.default_rng(0))
     assert pairs.std(axis=(2, 3)).min() >= 0.05
 
 
 def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
     """In a picture that counts its pixels, the least value of a patch tells its corner."""
     layer = np.arange(600 * 500, dtype=np.float32).reshape(600, 500)
-    row, column = np.divmod(_pairs(4000, [layer], np.random.default_rng(0)).min(axis=(2, 3)), 500)
+    row, column = np.divmod(_draw_pairs(4000, [layer], np.random.default_rng(0)).min(axis=(2, 3)), 500)
     for corner, places in ((row, 573), (column, 473)):
         away = corner[1] - corner[0]
         assert (away.min(), away.max()) == (-140, 140)
@@ -267,7 +267,7 @@ def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
 def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     module = sys.modules["slide_gui.data.generators.rectangles_images"]
     shades = np.array([1.0, 0.0], np.float32)[:, None, None, None]
-    monkeypatch.setattr(module, "_pairs", lambda n, *_: np.broadcast_to(shades, (2, n, 28, 28)))
+    monkeypatch.setattr(module, "_draw_pairs", lambda n, *_: np.broadcast_to(shades, (2, n, 28, 28)))
     data = generators.rectangles_images(4000, 0, seed=0)
     height, width, *_ = sides(data.train)
     assert np.array_equal(data.train.sum(1), height * width)
@@ -285,7 +285,7 @@ def test_that_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
 
 def test_that_plain_photographs_are_refused(tmp_path: Path) -> None:
     Image.new("L", (64, 64), 90).save(tmp_path / "plain.png")
-    with pytest.raises(DataError, match="too plain"):
+    with pytest.raises(DataError, match="hardly any patches with contrast"):
         generators.rectangles_images(3, 3, photographs=tmp_path)
 
 

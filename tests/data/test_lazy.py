@@ -111,19 +111,19 @@ def test_that_a_missing_number_of_a_table_is_no_number(stored):
 @pytest.mark.parametrize(
     ("name", "reading", "words"),
     [
-        ("zarr://absent.zarr", {}, "there is no such file or folder"),
-        ("zarr://", {}, "there is no such file"),
-        ("zarr://group.zarr", {}, r"is a group of arrays \(rows\); name one of them by its path, .*/NAME"),
+        ("zarr://absent.zarr", {}, "does not exist; check the path"),
+        ("zarr://", {}, "does not exist"),
+        ("zarr://group.zarr", {}, r"is a group of arrays \(rows\); give the path of one array, .*/NAME"),
         ("zarr://line.zarr", {}, r"is a 1-D array \(300,\) of float32, expected rows"),
         ("zarr://empty.zarr", {}, r"is a 3-D array \(0, 4, 5\)"),
-        ("zarr://bad.zarr", {}, "cannot be read .*check what it is"),
+        ("zarr://bad.zarr", {}, "cannot be read .*check its format"),
         ("zarr://one.parquet", {}, "cannot be read"),
-        ("zarr://flat.zarr", {"label_column": "a"}, "is no table with named columns"),
-        ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, which make no images of 3 × 3"),
-        ("zarr://flat.zarr", {"scaled": True}, "without scaling; leave that option out"),
+        ("zarr://flat.zarr", {"label_column": "a"}, "is not a table with named columns"),
+        ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, not 3 × 3 pixels"),
+        ("zarr://flat.zarr", {"scaled": True}, "without scaling; remove that option"),
         ("zarr://flat.zarr", {"shape": (4, 5), "transposed": True}, "store the images row by row"),
-        ("parquet://text.parquet", {}, "cannot be read .*check what it is"),
-        ("parquet://words.parquet", {}, "has no column of numbers beside the labels; it has columns word"),
+        ("parquet://text.parquet", {}, "cannot be read .*check its format"),
+        ("parquet://words.parquet", {}, "has no column of numbers except the labels; it has columns word"),
         ("parquet://one.parquet", {"label_column": "z"}, "has no column 'z'; it has x0, x1, x2, x3, word, class, …"),
         ("parquet://one.parquet", {"header": True}, "without a line of column names"),
     ],
@@ -150,7 +150,7 @@ def test_that_a_codec_that_could_run_what_a_file_holds_is_refused_before_anythin
     metadata = json.loads((name / ".zarray").read_text())
     codec = {"id": "pickle", "protocol": 5}
     (name / ".zarray").write_text(json.dumps(metadata | {place: [codec] if place == "filters" else codec}))
-    with pytest.raises(DataError, match=r"is packed by pickle, which is not read|cannot be read"):
+    with pytest.raises(DataError, match=r"uses the codec pickle, which is not accepted|cannot be read"):
         open_lazy(f"zarr://{name}")
 
 

@@ -74,7 +74,7 @@ def test_that_data_without_two_classes_are_refused() -> None:
     data = rectangles(6, 4)
     with pytest.raises(DataError, match="no labels"):
         Classes.of(replace(data, train_labels=None))
-    with pytest.raises(DataError, match="class 3; a classifier needs two, so add"):
+    with pytest.raises(DataError, match="class 3; add rows of another class"):
         Classes.of(replace(data, train_labels=np.full(6, 3)))
 
 

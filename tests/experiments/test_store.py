@@ -17,15 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
-from slide_gui.bench import killing
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.database import Database
 from slide_gui.experiments.result import RunResult, pack_arrays
 from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import SweepPoint, SweepSpec
+from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import FORMAT, DamagedRun, RunStore
 from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
@@ -438,25 +436,6 @@ def test_that_a_row_whose_error_is_none_is_damaged(path: Path, value: str) -> No
 def test_that_only_numbers_are_read(path: Path) -> None:
     with np.load(array_file(path), allow_pickle=False) as arrays:
         assert all(arrays[name].dtype.kind in "if" for name in arrays.files)
-
-
-def test_that_a_killed_sweep_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def here(_m: str, module: str, folder: str, kills: str, environment: dict[str, str]) -> dict[str, int]:
-        """Do what the process of its own does; BLAS has the one thread that it is told to have there."""
-        assert (module, environment) == ("slide_gui.bench.killing", {"OPENBLAS_NUM_THREADS": "1"})
-        with threadpool_limits(1, user_api="blas"):
-            return killing.main(Path(folder), int(kills))
-
-    def sweeps(fingerprint: str) -> tuple[SweepSpec, ...]:
-        return tuple(replace(each, noises=each.noises[:4], depths=(0, 1)) for each in usual(fingerprint))
-
-    usual = killing._sweeps
-    monkeypatch.setattr(killing, "_sweeps", sweeps)
-    monkeypatch.setattr(killing, "in_child", here)
-    counts = killing.kill_sweep(15)
-    assert (counts["lost"], counts["corrupt"], counts["left_over"], counts["faults"]) == (0, 0, 0, 0)
-    assert counts["kills"] == 15
-    assert counts["swept"] >= 1  # the first kill comes before the rename of a file
 
 
 def as_written_before(path: Path) -> None:

@@ -80,7 +80,7 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
 def test_that_undo_brings_the_slider_back(window):
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(55)
-    window.workspace.history.end_gesture()
+    window.workspace.end_gesture()
     window.actions_by_name["undo"].trigger()
     assert slider.value() == 30
     assert not window.actions_by_name["undo"].isEnabled()
@@ -92,12 +92,12 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     before = slider.value()
     for step in (3, 12, 21):
         slider.setValue(before + step)
-    window.workspace.history.end_gesture()
+    window.workspace.end_gesture()
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     assert window.workspace.model().stack.parameters.ridge == 100.0
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
-    assert window.workspace.history.last is None
+    assert window.workspace.undo_text == ""
     wait(lambda: not window.lane.busy)
 
 

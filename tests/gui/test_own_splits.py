@@ -71,20 +71,6 @@ def test_that_a_quarter_is_held_out_and_said(window, flowers):
     assert not window.reading_preview.isVisible()
 
 
-def test_that_a_division_taken_back_is_remembered_no_longer(window, flowers):
-    opened(window, flowers)
-    split, history = window.panel.split, window.workspace.history
-    for percent in (50, 10):
-        split.share.setValue(percent)
-        quiet(window)
-    assert history.last.text == "division of the rows"
-    history.undo()
-    assert counts(window) == (20, 20)
-    quiet(window)
-    opened(window, flowers)
-    assert counts(window) == (20, 20)
-
-
 def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     opened(window, flowers)
     split = window.panel.split
@@ -237,7 +223,7 @@ def test_that_what_cannot_be_read_so_leaves_what_is_open(window, pixels):
     before = window.workspace.dataset
     window.workspace.read_as(ParseOptions(shape=(5, 5)))
     wait(lambda: window.notice.isVisible() and not window.lane.busy)
-    assert "72 features, which make no images of 5 × 5" in window.notice.accessibleName()
+    assert "72 features, not 5 × 5 pixels" in window.notice.accessibleName()
     assert window.workspace.dataset is before
 
 
@@ -245,7 +231,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     path = tmp_path / "one.csv"
     path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
     opened(window, path)
-    assert window.session.runs.why_not().startswith("Its last column holds only the value 1")
+    assert window.session.runs.why_not().startswith("Its last column has only the value 1")
     before = window.workspace.dataset
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])

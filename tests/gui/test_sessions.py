@@ -24,7 +24,7 @@ from tests.gui.test_own_data import drop
 class NoPages(QObject):
     """What a keeper needs of pages."""
 
-    turned = Signal(object)
+    changed = Signal()
 
 
 @pytest.fixture
@@ -243,7 +243,7 @@ REFUSED = (
     ("selection", {"show": "all"}, "show is 'all'; it must be one of"),
     ("selection", {"colors": "grey"}, "colors is 'grey'; it must be one of auto"),
     ("parameters", {"depth": 99}, "depth is 99"),
-    ("source", {"held_out": {"share": 7.0}}, "the share held out is 7.0"),
+    ("source", {"held_out": {"share": 7.0}}, "the fraction held out is 7.0"),
     ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),
 )
 
@@ -318,30 +318,20 @@ def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_ma
     quiet(again, "table")
 
 
-def test_that_what_is_asked_of_the_benchmark_and_the_brush_are_taken_back_and_come_back(windows, table):
+def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, table):
     window = windows(table)
     quiet(window, "table")
     page = window.pages.page("evaluation")
     window.pages.turn_to("evaluation")
     quiet(window, "table")
-    first = page.choices()
     page.controls.methods.boxes["pca-svm"].setChecked(False)
     page.controls.findChild(QSpinBox).setValue(5)
     assert "pca-svm" not in page.choices()["methods"].split(",")
-    window.workspace.history.undo()
-    assert page.choices()["splits"] == "0"
-    window.workspace.history.undo()
-    assert page.choices() == first
-    assert page.controls.methods.boxes["pca-svm"].isChecked()
-    window.workspace.history.redo()
     window.weights_page.set_view("flow")
     window.pages.turn_to("weights")
     flow = window.weights_page.flow_part()
     brushes = {side: next(each for each in flow.findChildren(QPushButton) if each.text() == side) for side in "13"}
     brushes["3"].click()
-    window.workspace.history.undo()
-    assert brushes["1"].isChecked()
-    window.workspace.history.redo()
     assert brushes["3"].isChecked()
     quiet(window, "table")
     tear_down(window)

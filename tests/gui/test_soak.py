@@ -1,4 +1,4 @@
-"""A little of what `python -m tests.soak` does for hours."""
+"""A little of what `python -m tests.long_run` does to the window for hours."""
 
 from __future__ import annotations
 
@@ -12,31 +12,11 @@ import pytest
 
 @pytest.mark.parametrize(("kind", "amount"), [("user", 0.015), ("cycles", 5), ("openings", 1), ("interleavings", 2)])
 def test_that_a_little_of_every_long_proof_goes_well(kind: str, amount: float, tmp_path: Path) -> None:
-    words = [
-        "-m",
-        "tests.soak",
-        kind,
-        "--amount",
-        str(amount),
-        "--seed",
-        "2",
-        "--summary",
-        str(tmp_path / "summary.json"),
-    ]
-    root = Path(__file__).parents[2]
-    settings = {
-        "PYTHONPATH": str(root),
-        "QT_QPA_PLATFORM": "offscreen",
-        "SLIDE_GUI_DATA": str(tmp_path),
-    }
+    root, summary = Path(__file__).parents[2], tmp_path / "summary.json"
+    words = ["-m", "tests.long_run", kind, "--amount", str(amount), "--seed", "2", "--summary", str(summary)]
+    settings = {"PYTHONPATH": str(root), "QT_QPA_PLATFORM": "offscreen", "SLIDE_GUI_DATA": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, *words],
-        cwd=root,
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
+        [sys.executable, *words], cwd=root, env={**os.environ, **settings}, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "summary.json").stat().st_size > 300
+    assert summary.stat().st_size > 300

@@ -330,7 +330,7 @@ def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
     def reason(name):
         return "" if actions[name].isEnabled() else actions[name].toolTip().split(" (")[0]
 
-    assert reason("redo") == "Nothing was taken back"
+    assert reason("redo") == "Nothing was undone"
     assert reason("cancel") == "Nothing is running"
     assert reason("fit_again") == "The layers are those of the parameters set"
     assert reason("next_sample") == reason("corrupt") == reason("release_pins") == ""

@@ -85,5 +85,5 @@ def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_th
     assert tiles.bar()[1] == "contribution"
     workspace.select(show="weights")
     assert not tiles.shows_contributions()
-    workspace.history.undo()
+    workspace.undo()
     assert tiles.shows_contributions()

@@ -57,13 +57,13 @@ def test_that_a_drag_ends_at_the_last_noise_and_undoes_in_one_step(opened):
     for noise in (0.31, 0.35, 0.4, 0.55):
         opened.set_parameters(gesture="noise", noise=noise)
         settle(0.01)
-    opened.history.end_gesture()
+    opened.end_gesture()
     wait(lambda: opened.model() is not None)
     assert opened.model().stack.parameters.noise == 0.55
-    opened.history.undo()
+    opened.undo()
     assert opened.state.parameters.noise == 0.3
-    assert opened.history.last is None
-    opened.history.redo()
+    assert opened.undo_text == ""
+    opened.redo()
     assert opened.state.parameters.noise == 0.55
     wait(lambda: opened.model() is not None)
 
@@ -123,7 +123,7 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     assert "release one first" in problems[0].sentence
     opened.toggle_pin(3)
     assert 3 not in opened.state.selection.pins
-    opened.history.undo()
+    opened.undo()
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
 
 
@@ -131,7 +131,7 @@ def test_that_a_preview_goes_with_the_parameters_that_it_was_of(opened, every_pa
     opened.watch((5,))
     opened.set_parameters(noise=0.6)
     wait(lambda: opened.preview is not None or opened.model() is not None)
-    opened.history.undo()
+    opened.undo()
     assert opened.model() is not None
     assert opened.preview is None
 
@@ -155,7 +155,6 @@ def test_that_opening_other_data_replaces_everything_at_once(opened):
     opened.open(Given(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     assert changes == [("other", None)]
-    assert opened.history.last.text == "opening other"
 
 
 def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened):
@@ -175,11 +174,12 @@ def test_that_one_row_is_refused_with_a_sentence(workspace):
     assert workspace.dataset is None
 
 
-def test_that_what_a_window_holds_needs_qtcore_alone():
+def test_that_what_a_window_holds_needs_qtcore_and_of_qtgui_undo_alone():
     modules = sorted(Path(state.__file__).parent.glob("*.py"))
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert {name for name in imported if name.startswith("PySide6")} == {"PySide6.QtCore"}
+    imported = {(node.module, each.name) for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
+    others = {each for each in imported if each[0].startswith("PySide6") and each[0] != "PySide6.QtCore"}
+    assert others == {("PySide6.QtGui", "QUndoCommand"), ("PySide6.QtGui", "QUndoStack")}
     assert not [node for node in nodes if isinstance(node, ast.Import) and "PySide6" in ast.dump(node)]
 
 

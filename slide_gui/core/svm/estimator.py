@@ -54,11 +54,11 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     groups : "auto", int, sequence of int, or None, default="auto"
-        Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``, which `SLIDE` and
-        `SDA` give their data frames (``set_output(transform="pandas")``). Columns without such names form one block,
-        as with None. An integer is a number of blocks of equal size, a sequence their sizes. Blocks that do not fit
-        the columns or contradict their names raise an error. Arrays have no column names. To follow the depth of SLIDE
-        in a pipeline of arrays, use `SLIDEClassifier`.
+        Blocks of columns, one per layer. "auto" reads them from column names ``h0_…``, ``h1_…``, which `SLIDE` gives
+        its data frames (``set_output(transform="pandas")``). Columns without such names form one block, as with None.
+        An integer is a number of blocks of equal size, a sequence their sizes. Blocks that do not fit the columns or
+        contradict their names raise an error. Arrays have no column names. To follow the depth of SLIDE in a pipeline
+        of arrays, use `SLIDEClassifier`.
     widths : {…} or sequence of float, default="learn"
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². σ² is
         the number of blocks if C is given, otherwise it is selected together with C on held-out rows.

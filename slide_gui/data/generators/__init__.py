@@ -1,4 +1,4 @@
-"""Seeded generators of the benchmark's data sets: the same seed gives the same bytes."""
+"""Seeded generators of the benchmark data sets; equal seeds give equal bytes."""
 
 from __future__ import annotations as annotations
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.gui.pages.page import Page, PageView
-from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.session import Session
 
 __all__ = ["PAGES", "PageSpec", "PageStack"]
@@ -131,25 +130,6 @@ PAGES = (
 )
 """In the order of the navigation and of the shortcuts Ctrl+1 …"""
 
-_CHOICES = {
-    "view": "view",
-    "brush": "brush",
-    "shown": "shown",
-    "method": "method",
-    "criterion": "criterion",
-    "loss": "loss",
-    "protocol": "protocol",
-    "splits": "splits",
-    "data sets": "data sets",
-    "methods": "methods",
-    "filter": "filter",
-}
-"""What is chosen on pages, in words."""
-
-_FLEETING = ("pixel",)  # follows the mouse: no step by itself
-_TYPED = ("filter",)  # changes with every letter
-_Choices = tuple[str, tuple[tuple[str, str, str], ...]]  # the page shown, and page, name and value of what is chosen
-
 
 class PageStack(QStackedWidget):
     """Shows one page; a page is made when it is first shown.
@@ -179,8 +159,6 @@ class PageStack(QStackedWidget):
         self._pages: dict[str, Page] = {}
         self._wanted: dict[str, dict[str, str]] = {}
         self._first: dict[str, dict[str, str]] = {}  # what is chosen on a page when it is made
-        self._last: dict[tuple[str, str], str] = {}  # what is chosen on the pages that are made: page, name → value
-        self._choosing = False
         self.name = ""
         """Of the page shown."""
 
@@ -193,59 +171,16 @@ class PageStack(QStackedWidget):
         """Show a page, and choose on each what `choices` returned; on one that is not made yet, when it is made.
 
         What is not said is as it is at first.
-
-        It is a part of what was done last, which undo takes back with it.
         """
-        before = self._shown_choices()
-        self._bring_back((shown if shown in self._specs else PAGES[0].name, tuple(choices)))
-        self._session.workspace.history.join(Step("", self._bring_back, before, self._shown_choices()))
-
-    def _shown_choices(self) -> _Choices:
-        return self.name, self.choices()
-
-    @Slot(object)
-    def _bring_back(self, choices: _Choices) -> None:
-        shown, chosen = choices
         self._wanted = {name: dict(first) for name, first in self._first.items()}
-        for page, name, value in chosen:
+        for page, name, value in choices:
             self._wanted.setdefault(page, {})[name] = value
         for name in list(self._pages):
             self._choose(name)
-        self.turn_to(shown)
+        self.turn_to(shown if shown in self._specs else PAGES[0].name)
 
     def _choose(self, name: str) -> None:
-        self._choosing = True
         self._pages[name].choose(self._wanted.pop(name, {}))
-        self._choosing = False
-        self._last |= self._chosen_on(name)
-
-    def _chosen_on(self, name: str) -> dict[tuple[str, str], str]:
-        choices = self._pages[name].choices().items()
-        return {(name, choice): value for choice, value in choices if choice not in _FLEETING}
-
-    @Slot()
-    def _note(self) -> None:
-        """Take what a person chose into the history."""
-        if self._choosing:
-            return
-        for name in self._pages:
-            for key, value in self._chosen_on(name).items():
-                before = self._last.get(key, value)
-                if value != before:
-                    self._last[key] = value
-                    choice, page = _CHOICES.get(key[1], key[1]), self._specs[name].title
-                    text = f"change of {choice} on {page}"
-                    gesture = text if key[1] in _TYPED else ""
-                    step = Step(text, self._choose_one, (*key, before), (*key, value), gesture)
-                    self._session.workspace.history.push(step)
-
-    @Slot(object)
-    def _choose_one(self, choice: tuple[str, str, str]) -> None:
-        """Choose something on a page again, and show that."""
-        page, name, value = choice
-        self.turn_to(page)
-        self._wanted[page] = {name: value}
-        self._choose(page)
 
     def page(self, name: str) -> Page:
         """Return a page, made now if it was not shown before."""
@@ -253,7 +188,6 @@ class PageStack(QStackedWidget):
             page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
             page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
-            page.chosen.connect(self._note)
             page.chosen.connect(self.changed)
             page.numbers_changed.connect(self.numbers_changed)
             self._first[name] = page.choices()

@@ -14,7 +14,6 @@ from slide_gui.experiments.comparison import Comparison, compare_rows
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun, tags_of
-from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
@@ -81,19 +80,14 @@ class RunLibrary(QObject):
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the table; undo or `undelete` brings them back."""
         text = f"delete {counted(len(keys), 'run')}"
-        self._change(Step(text, self._hide, (tuple(keys), False), (tuple(keys), True)))
+        self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
 
     @Slot()
     def undelete(self) -> None:
-        """Bring the runs that were deleted last back: what undo does, unless something else was done since."""
-        if not self._deleted:
-            return
-        keys, last = self._deleted[-1], self._workspace.history.last
-        if last is not None and last.apply == self._hide and last.after == (keys, True):
-            self._workspace.history.undo()
-        else:
-            text = f"bring {counted(len(keys), 'run')} back"
-            self._change(Step(text, self._hide, (keys, True), (keys, False)))
+        """Restore the runs that were deleted last."""
+        if self._deleted:
+            keys = self._deleted[-1]
+            self._change(f"restore {counted(len(keys), 'run')}", self._hide, (keys, True), (keys, False))
 
     @Slot(object)
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
@@ -121,16 +115,16 @@ class RunLibrary(QObject):
         """Give a run other tags, separated by commas."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
         tags = tags_of(text)
-        self._change(Step("change of tags", self._set_tags, (key, tags, before), (key, before, tags)))
+        self._change("change of tags", self._set_tags, (key, tags, before), (key, before, tags))
 
     @Slot(object)
     def _set_tags(self, change: tuple[str, tuple[str, ...], tuple[str, ...]]) -> None:
         key, seen, tags = change
         self._change_and_read(lambda store: store.tag(key, tags, seen))
 
-    def _change(self, step: Step) -> None:
-        self._workspace.history.push(step)
-        step.apply(step.after)
+    def _change(self, text: str, apply: Callable[[Any], None], before: object, after: object) -> None:
+        apply(after)
+        self._workspace.push(text, apply, before, after)
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and hand it over."""

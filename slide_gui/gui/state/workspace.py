@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoStack
 
 from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
@@ -16,31 +18,41 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import ParseOptions, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import Selection
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import divide
 from slide_gui.gui.state.choices import FileChoices
-from slide_gui.gui.state.history import History, Step
 from slide_gui.gui.state.jobs import Lane, Problem
+from slide_gui.gui.state.undo import Change
 from slide_gui.progress import Progress
-from slide_gui.text import counted, pixel_name
+from slide_gui.text import count, counted, pixel_name
 
 __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
+_MOST_STEPS = 200
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
-_MOST_PREVIOUS, _MOST_BYTES = 2, 1 << 30  # data sets kept beside the one that is open, so that undo need not load them
 
 
 @dataclass(frozen=True)
 class State:
-    """What is set of the data that are open."""
+    """The settings for the open data.
+
+    Attributes
+    ----------
+    test_row : int or None
+        The test image that is shown instead of the selected training image.
+    drawing : ndarray of shape (rows, columns), or None
+        The shown image with the strokes drawn on it.
+    """
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
     selection: Selection = field(default_factory=Selection)
+    test_row: int | None = None
+    drawing: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,21 +72,6 @@ class _Opening:
     explorer: Explorer
     confirmed: bool = False
     state: State | None = None
-
-    @property
-    def n_bytes(self) -> int:
-        """What it takes in memory."""
-        return self.dataset.train.nbytes + self.dataset.test.nbytes + self.explorer.n_bytes
-
-
-@dataclass(frozen=True)
-class _Place:
-    """What brings data back that were open, as they were shown."""
-
-    source: DataSource
-    fingerprint: str
-    confirmed: bool
-    state: State
 
 
 class Workspace(QObject):
@@ -103,8 +100,11 @@ class Workspace(QObject):
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = lane
-        self.history = History(self)
-        """What was changed here and on the pages."""
+        self.history = QUndoStack(self)
+        """Finished changes of parameters, pins, image, strokes, deleted runs and tags; `undo` includes a gesture."""
+        self.history.setUndoLimit(_MOST_STEPS)
+        self._gesture = ""
+        self._before_gesture = State()
         self.choices: FileChoices | None = None
         """Where it is remembered how files were read; None: nowhere."""
         self.confirmed = True
@@ -120,7 +120,6 @@ class Workspace(QObject):
         self.fit_problem = ""
         """A warning that hardly any feature differs between rows after the threshold."""
         self._explorer: Explorer | None = None
-        self._previous: tuple[_Opening, ...] = ()  # what was open before, the last one last
         self._watched: tuple[int, ...] = ()
         self._blas_checked = False
         self._opening = 0
@@ -166,8 +165,9 @@ class Workspace(QObject):
             prepare(progress.part(0.0, prepared))
             self._check_blas()
             known = None if choices is None else choices.recall(source)
-            read, dataset = _read(known or source, progress.part(prepared, 0.95))
-            return _ready(read, dataset, confirmed=known is not None or state is not None, state=state)
+            opened = known or source
+            dataset = opened.load(progress=progress.part(prepared, 0.95))
+            return _ready(opened, dataset, confirmed=known is not None or state is not None, state=state)
 
         self._submit_opening(title, work, failure)
 
@@ -181,14 +181,12 @@ class Workspace(QObject):
         title: str,
         work: Callable[[Progress], _Opening],
         failure: str,
-        deliver: Callable[[_Opening], None] | None = None,
     ) -> None:
-        self.history.fail()
         self._opening = self.lane.submit(
             title,
             work,
             channel="open",
-            on_result=deliver or self._opened,
+            on_result=self._opened,
             on_failure=self._not_opened,
             on_stop=self.fall_back,
             failure=failure,
@@ -200,7 +198,6 @@ class Workspace(QObject):
 
     def fall_back(self) -> None:
         """Open something where nothing is open."""
-        self.history.fail()
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
@@ -285,82 +282,74 @@ class Workspace(QObject):
         selection = state.selection
         if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
-        state = replace(state, selection=_fitting(selection, dataset))
-        was = self._place()
-        if was is not None:
-            now = _Place(opened.source, dataset.fingerprint, confirmed, state)
-            self.history.push(Step(_opening_text(opened, was.source), self._go_to, was, now))
-        self._show(replace(opened, confirmed=confirmed, state=state))
-
-    def _show(self, opened: _Opening) -> None:
-        """Let data take the place of what is open, which is kept for a while."""
-        assert opened.state is not None
-        previous = [each for each in self._previous if each.dataset not in (self.dataset, opened.dataset)]
-        if self.dataset is not None and self.source is not None and self._explorer is not None:
-            previous.append(_Opening(self.source, self.dataset, self._explorer))
-        while len(previous) > _MOST_PREVIOUS or sum(each.n_bytes for each in previous) > _MOST_BYTES:
-            del previous[0]
-        self._previous = tuple(previous)
-        old, self.state = self.state, opened.state
-        self.dataset, self.source, self._explorer = opened.dataset, opened.source, opened.explorer
-        self.confirmed = opened.confirmed
+        state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
+        self.state, old = state, self.state
+        self.dataset, self.source, self._explorer = dataset, opened.source, opened.explorer
+        self.confirmed = confirmed
         self.stack = self.preview = None
         self._watched = ()
+        self._gesture = ""
+        self.history.clear()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
         self._fit(settle=0.0)
 
-    def _place(self) -> _Place | None:
-        """Return where what is open now is found again."""
-        if self.source is None or self.dataset is None:
-            return None
-        return _Place(self.source, self.dataset.fingerprint, self.confirmed, self.state)
-
-    @Slot(object)
-    def _go_to(self, place: _Place) -> None:
-        """Show data that were open before: at once where they are kept, else when they are loaded."""
-        self._remember(place)
-        for each in self._previous:
-            if (each.source, each.dataset.fingerprint) == (place.source, place.fingerprint):
-                self._show(replace(each, confirmed=place.confirmed, state=place.state))
-                return
-
-        def work(progress: Progress) -> _Opening:
-            dataset = place.source.load(progress=progress.part(0.0, 0.95))
-            return _ready(place.source, dataset, confirmed=place.confirmed, state=place.state)
-
-        failure = "The data could not be opened again"
-        self._submit_opening("Opening the data again", work, failure, self._returned)
-        self.history.wait()
-
-    def _remember(self, place: _Place) -> None:
-        """Where files are read or divided in the way of before again, remember that."""
-        choices, source = self.choices, self.source
-        if choices is None or source is None or source == place.source or source.paths != place.source.paths:
-            return
-        if place.confirmed:
-            self.lane.submit(
-                "Remembering how the files are read",
-                lambda _progress: choices.remember(place.source),
-                channel="remember",
-                failure="How the files are read could not be remembered",
-            )
-
-    @Slot(object)
-    def _returned(self, opened: _Opening) -> None:
-        assert opened.state is not None
-        state = replace(opened.state, selection=_fitting(opened.state.selection, opened.dataset))
-        self.history.arrive(lambda: self._show(replace(opened, state=state)))
-
-    # State and history -----------------------------------------------------------------------------------------
+    # State and undo --------------------------------------------------------------------------------------------
 
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
-        """Change fit parameters; the layers follow. Changes of the same gesture undo together."""
+        """Change fit parameters; the layers follow.
+
+        Consecutive changes of the same gesture are one step of undo, which `end_gesture` completes.
+        """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
-        """Change what is looked at."""
-        self._change(replace(self.state, selection=replace(self.state.selection, **changes)), gesture)
+        """Change the selection; another image replaces a test image and a drawing."""
+        state = replace(self.state, selection=replace(self.state.selection, **changes))
+        if "sample" in changes:
+            state = replace(state, test_row=None, drawing=None)
+        self._change(state, gesture)
+
+    def show_test(self, row: int) -> None:
+        """Show a test image instead of the selected training image."""
+        text = f"showing test image {count(row + 1)}"
+        self._change(replace(self.state, test_row=row, drawing=None), text=text)
+
+    def draw(self, image: NDArray[np.float32] | None, text: str) -> None:
+        """Set the drawing, or remove it; `text` names the change in the Edit menu."""
+        self._change(replace(self.state, drawing=image), text=text)
+
+    def push(self, text: str, apply: Callable[[Any], object], before: Any, after: Any) -> None:
+        """Record a change that has been made, so that it can be undone."""
+        self.end_gesture()
+        self.history.push(Change(text, apply, before, after))
+
+    @Slot()
+    def end_gesture(self) -> None:
+        """Complete the changes of a gesture as one step of undo."""
+        if self._gesture:
+            self._gesture, before = "", self._before_gesture
+            if not _same(before, self.state):
+                self.history.push(Change(_changed(self.state, before), self._replace, before, self.state))
+
+    @property
+    def undo_text(self) -> str:
+        """The change that `undo` would revert; empty if there is none."""
+        if self._gesture and not _same(self._before_gesture, self.state):
+            return _changed(self.state, self._before_gesture)
+        return self.history.undoText()
+
+    @Slot()
+    def undo(self) -> None:
+        """Revert the last change."""
+        self.end_gesture()
+        self.history.undo()
+
+    @Slot()
+    def redo(self) -> None:
+        """Make the change again that was undone last."""
+        self.end_gesture()
+        self.history.redo()
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
@@ -376,14 +365,20 @@ class Workspace(QObject):
             said = f"{MAX_PINS} pixels are pinned already; release one first."
             self.problem.emit(Problem("No more pins", said))
 
-    def _change(self, state: State, gesture: str) -> None:
-        if state != self.state:
-            self.history.push(Step(_changed(state, self.state), self._replace, self.state, state, gesture))
-            self._replace(state)
+    def _change(self, state: State, gesture: str = "", text: str = "") -> None:
+        before = self.state
+        if _same(state, before):
+            return
+        if not gesture or gesture != self._gesture:
+            self.end_gesture()
+            self._gesture, self._before_gesture = gesture, before
+        self._replace(state)
+        if not gesture:
+            self.history.push(Change(text or _changed(state, before), self._replace, before, self.state))
 
     @Slot(object)
     def _replace(self, state: State) -> None:
-        if self.dataset is not None:  # a step may be of data that are not open any longer
+        if self.dataset is not None:
             state = replace(state, selection=_fitting(state.selection, self.dataset))
         old, self.state = self.state, state
         self.state_changed.emit(state, old)
@@ -490,15 +485,8 @@ _CHANGES = {
 """What a person changes of parameters and selection, as it follows "Undo"."""
 
 
-def _opening_text(opened: _Opening, before: DataSource) -> str:
-    """Return what was done when these data took the place of others, or of the same that were read otherwise."""
-    source = opened.source
-    if (source.key, source.paths) == (before.key, before.paths):
-        if source.held_out != before.held_out:
-            return "division of the rows"
-        if source.reading != before.reading:
-            return "reading of the files"
-    return f"opening {opened.dataset.name}"
+def _same(state: State, other: State) -> bool:
+    return state == other and state.drawing is other.drawing
 
 
 def _changed(state: State, old: State) -> str:
@@ -525,23 +513,6 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
         raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
     _ = dataset.fingerprint, dataset.checks  # hashed and compared here, off the GUI thread
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
-
-
-def _read(source: DataSource, progress: Progress) -> tuple[DataSource, Dataset]:
-    """Read data; of a table that leaves it undecided what its columns are, take a guess, which the data tell.
-
-    Returns
-    -------
-    DataSource, Dataset
-        The source as it was read, and the data.
-    """
-    try:
-        return source, source.load(progress=progress)
-    except UndecidedColumnsError as error:
-        guessed, guesses = replace(source, reading=error.reading), error.guesses
-    dataset = guessed.load(progress=progress)
-    opened = replace(dataset.opened, guesses=(*guesses, *dataset.opened.guesses))
-    return guessed, replace(dataset, opened=opened)
 
 
 def _whole(dataset: Dataset) -> str:

@@ -22,7 +22,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.state.history import Step
+from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
@@ -121,8 +121,9 @@ class FlowPart(View):
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
         self._brushes.idClicked.connect(self.brush_chosen)
         self._undo = add_button(self, row, "Undo stroke", "Take the stroke that was done last back (Ctrl+Z)", "flat")
-        self._undo.clicked.connect(self._workspace.history.undo)
-        self._workspace.history.changed.connect(self._follow_history)
+        self._undo.clicked.connect(self._workspace.undo)
+        self._workspace.history.indexChanged.connect(self._follow_history)
+        self._workspace.state_changed.connect(self._follow_drawing)
         self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
         self._reset.clicked.connect(self.reset)
         self._follow_history()
@@ -220,15 +221,15 @@ class FlowPart(View):
         dataset, values = self._workspace.dataset, self._shown.values
         if dataset is None or values is None:
             return
-        canvas, history = self.view.canvas, self._workspace.history
-        if canvas.is_drawn_on:
-            history.join(Step("", self._bring_drawing, canvas.image, None))
         self._image = values
         self._drawing.setVisible(dataset.image_shape is not None)
         self._legend.setText(_legend(dataset.image_shape is not None))
         if dataset.image_shape is not None:
-            canvas.set_image(values.reshape(dataset.image_shape))
-        self._compute()
+            self.view.canvas.set_image(values.reshape(dataset.image_shape))
+        if self._workspace.state.drawing is None:
+            self._compute()
+        else:
+            self.view.canvas.show_drawn(self._workspace.state.drawing)
 
     @Slot(object)
     def _drawn(self, image: NDArray[np.float32]) -> None:
@@ -236,18 +237,22 @@ class FlowPart(View):
         self._compute()
 
     @Slot(object, object)
-    def _stroked(self, before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
-        text = _STROKE if self.view.canvas.is_drawn_on else "reset of the drawn image"
-        self._workspace.history.push(Step(text, self._bring_drawing, before, after))
+    def _stroked(self, _before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
+        if self.view.canvas.is_drawn_on:
+            self._workspace.draw(after, _STROKE)
+        else:
+            self._workspace.draw(None, "reset of the drawn image")
 
-    @Slot(object)
-    def _bring_drawing(self, image: NDArray[np.float32] | None) -> None:
-        self.view.canvas.show_drawn(image)
+    @Slot(object, object)
+    def _follow_drawing(self, state: State, _old: State) -> None:
+        canvas = self.view.canvas
+        if canvas.image is not state.drawing and (state.drawing is not None or canvas.is_drawn_on):
+            canvas.show_drawn(state.drawing)
+        self._follow_history()
 
     @Slot()
     def _follow_history(self) -> None:
-        last = self._workspace.history.last
-        self._undo.setEnabled(last is not None and last.text == _STROKE)
+        self._undo.setEnabled(self._workspace.undo_text == _STROKE)
 
     @Slot()
     def _compute(self) -> None:

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.layouts import flush
-from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
 from slide_gui.text import count, label_names
@@ -35,7 +34,6 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
-        self._test_row: int | None = None  # shown in place of the sample
         self.values: NDArray[np.float32] | None = None
         self._said: Callable[[], str] = str
         self.is_mean = False
@@ -66,24 +64,8 @@ class ShownImage(QObject):
     def show_test(self, row: int) -> None:
         """Show an image of the test part until another sample is chosen."""
         dataset = self._workspace.dataset
-        if dataset is not None and 0 <= row < len(dataset.test) and row != self._test_row:
-            text = f"showing test image {count(row + 1)}"
-            self._workspace.history.push(Step(text, self._show_test, self._test_row, row))
-            self._show_test(row)
-
-    @Slot(object)
-    def _show_test(self, row: int | None) -> None:
-        dataset, self._test_row = self._workspace.dataset, row
-        if row is None:
-            self._show_sample()
-        elif dataset is not None:
-            self._show(dataset.test[row], partial(_test_caption, dataset, row))
-
-    def _show_sample_again(self) -> None:
-        """Let the sample take the place of an image of the test part, where one is shown."""
-        if self._test_row is not None:
-            self._workspace.history.join(Step("", self._show_test, self._test_row, None))
-        self._show_test(None)
+        if dataset is not None and 0 <= row < len(dataset.test):
+            self._workspace.show_test(row)
 
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
@@ -96,9 +78,13 @@ class ShownImage(QObject):
         self.values, self._said, self.is_mean = values, said, is_mean
         self.changed.emit()
 
-    def _show_sample(self) -> None:
-        dataset, sample = self._workspace.dataset, self._workspace.state.selection.sample
+    def _show_selected(self) -> None:
+        dataset, row = self._workspace.dataset, self._workspace.state.test_row
+        sample = self._workspace.state.selection.sample
         if dataset is None:
+            return
+        if row is not None:
+            self._show(dataset.test[row], partial(_test_caption, dataset, row))
             return
         if sample >= 0:
             self._show(dataset.train[sample], partial(_sample_caption, dataset, sample))
@@ -111,12 +97,12 @@ class ShownImage(QObject):
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
         self._mean = None
-        self._show_sample_again()
+        self._show_selected()
 
     @Slot(object, object)
     def _follow(self, state: State, old: State) -> None:
-        if state.selection.sample != old.selection.sample:
-            self._show_sample_again()
+        if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
+            self._show_selected()
 
 
 class ImageRow(QWidget):

@@ -374,7 +374,7 @@ class LayerWall(QWidget):
         )
         self.noise.setFixedWidth(420)
         self.noise.value_changed.connect(self._change)
-        self.noise.value_settled.connect(self._workspace.history.end_gesture)
+        self.noise.value_settled.connect(self._workspace.end_gesture)
         self._said = ElidedLabel("", self)
         column = flush(QVBoxLayout(self), 12, (24, 16, 24, 16))
         column.addWidget(self.view, 1)

@@ -18,14 +18,12 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun
 
-__all__ = ["fill"]
-
 
 def fill(path: Path, n_runs: int) -> int:
     """Write a store with every run of the full protocol and others, `n_runs` in all; return its number of cells.
 
-    What the table of results is made from, the runs on test rows, are whole and of the paper's errors; of the others
-    only the lines are there, for nothing else of them is read.
+    The runs on test rows, from which the table of results is made, are complete and have the paper's errors. The
+    others have only their rows in the database, because nothing else of them is read.
     """
     random = np.random.default_rng(0)
     finals, candidates = [], []
@@ -88,7 +86,7 @@ def _result(spec: RunSpec, title: str, n: int, error: float, random: np.random.G
 
 
 def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
-    """Write the lines of some runs, and more like them until there are so many."""
+    """Write the rows of some runs, and more like them until there are `count`."""
 
     def lines() -> Iterator[tuple[object, ...]]:
         known = [StoredRun.of(result, float(number)) for number, result in enumerate(results)]

@@ -1,0 +1,231 @@
+"""Reading data, cancelling work, and sweeps and fits by two workers against one."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
+from slide_gui.core.svm.criteria import CRITERIA
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.selection import median_width_search
+from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.widths import WidthOptions, learn_widths
+from slide_gui.data.catalogue import find
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.open import open_data
+from slide_gui.experiments.cluster import Cluster, ClusterChoice
+from slide_gui.experiments.run import SvmPredictor, judge
+from slide_gui.experiments.spec import SweepSpec
+from slide_gui.experiments.splits import Classes
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import run_sweep
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from tests.bench.measurement import (
+    SMALL,
+    Figure,
+    PeakMemory,
+    digits,
+    in_child,
+    interleaved,
+    layers,
+    percentile,
+    rectangles,
+    scaled,
+)
+
+_CANCEL_MS = 200.0
+_CHUNK = 16_384  # rows of the Zarr array
+
+
+def reading() -> Iterator[Figure]:
+    """Opening MNIST and the 643 MB of text of Rectangles, against unpacking their files alone."""
+    for name in ("mnist", "rectangles"):
+        paths = find(name)
+        if not paths:
+            print(f"open-{name}: the files were not found (set SLIDE_GUI_DATA)")
+            continue
+        unpacked, opened, peak, arrays = in_child(_read, [str(path) for path in paths])
+        yield Figure(f"open-{name}", opened, "s", unpacked, "against unpacking alone", 2.5)
+        yield Figure(f"open-{name}-memory", peak, "MiB", arrays, "peak above the start against the arrays", 2.0)
+
+
+def _read(names: list[str]) -> tuple[float, float, float, float]:
+    paths = [Path(name) for name in names]
+
+    def unpack() -> None:
+        for path in paths:
+            if path.suffix == ".gz":
+                with gzip.open(path) as member:
+                    _exhaust(member)
+            else:
+                with zipfile.ZipFile(path) as archive:
+                    for info in archive.infolist():
+                        with archive.open(info) as member:
+                            _exhaust(member)
+
+    # The first run of both touches fresh memory, which on some machines costs more than the work.
+    unpacking, opening = interleaved([unpack, lambda: open_data(paths)], rounds=4)
+    with PeakMemory() as memory:
+        data = open_data(paths)
+    return unpacking, opening, memory.above, (data.train.nbytes + data.test.nbytes) / 2**20
+
+
+def _exhaust(stream: Any) -> None:
+    while stream.read(1 << 20):
+        pass
+
+
+# Cancelling ----------------------------------------------------------------------------------------------------------
+
+
+def cancel() -> Iterator[Figure]:
+    """Fits, trainings, widths by each criterion, grids, a sweep and 50 000 predictions, cancelled at random moments."""
+    rows, data = digits()
+    wide = (np.random.default_rng(0).random((scaled(2000, 200), scaled(3000, 300))) > 0.7).astype(np.float32)
+    some = rows[: scaled(8000, 600)]
+    Z = layers(some, 2)
+    bright = some[:, :392].sum(axis=1)
+    codes = (bright > np.median(bright)).astype(np.intp)
+    sizes, depth4 = (784,) * 3, StackParameters(depth=4)
+
+    def svm(loss: str, C: float | None) -> Callable[[Progress], Any]:
+        return lambda p: fit_svm(Z, codes, SvmParameters(groups=3, widths="median", loss=loss, C=C), progress=p)
+
+    sweep, predictions = _sweep_and_predictions()
+    works: dict[str, tuple[Callable[[Progress], Any], float]] = {
+        "fit": (lambda p: fit_stack(rows, depth4, progress=p), 1.5),
+        "fit-wide": (lambda p: fit_stack(wide, depth4, progress=p), 2.5),
+        "svm": (svm("squared_hinge", 10.0), 1.5),
+        "svm-hinge": (svm("hinge", 10.0), 1.5),
+        **{
+            f"widths-{name}": (lambda p, name=name: learn_widths(Z, codes, sizes, WidthOptions(name), progress=p), 4.0)
+            for name in CRITERIA
+        },
+        "tuning": (svm("squared_hinge", None), 4.0),
+        "grid": (lambda p: median_width_search(Z, codes, 3, progress=p), 4.0),
+        "sweep": (sweep, 6.0),
+        "predictions": (predictions, 2.0),
+    }
+    floor = percentile(_waits(_bare, 0.1), 0.99)
+    for name, (work, longest) in works.items():
+        waits = _waits(work, longest)
+        note = f"p99 of {len(waits)}, max {max(waits):.0f} ms, against a loop that checks every millisecond; {data}"
+        yield Figure(f"cancel-{name}", percentile(waits, 0.99), "ms", floor, note, most=_CANCEL_MS)
+
+
+def _bare(progress: Progress) -> None:
+    while True:
+        time.sleep(0.001)
+        progress.report(0.0)
+
+
+def _sweep_and_predictions() -> tuple[Callable[[Progress], Any], Callable[[Progress], Any]]:
+    dataset, _ = rectangles()
+    classes = Classes.of(dataset)
+    stack = fit_stack(dataset.train, StackParameters(noise=0.5, depth=2))
+    svm = SvmParameters(groups=3, widths="median", C=10.0)
+    predictor = SvmPredictor(stack, fit_svm(stack.transform(dataset.train), classes.train, svm))
+    order = np.random.default_rng(0).permutation(len(dataset.test))
+    spec = SweepSpec(dataset.fingerprint, noises=(0.3, 0.5, 0.7), depths=(0, 1, 2, 3, 4))
+    return (
+        lambda p: _swept(dataset, spec, progress=p),
+        lambda p: judge(predictor, dataset.test, classes.test, order, progress=p),
+    )
+
+
+class _Switch(Progress):
+    def __init__(self) -> None:
+        self.off = threading.Event()
+        self.cancelled = False
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if self.off.is_set():
+            raise Cancelled
+
+    def run(self, work: Callable[[Progress], Any]) -> None:
+        try:
+            work(self)
+        except Cancelled:
+            self.cancelled = True
+
+
+def _waits(work: Callable[[Progress], Any], longest: float) -> list[float]:
+    """Return, in ms, how long the work continued after it was cancelled within its first `longest` seconds."""
+    random, waits = np.random.default_rng(1), list[float]()
+    while len(waits) < scaled(30, 2):
+        switch, started = _Switch(), time.perf_counter()
+        worker = threading.Thread(target=switch.run, args=(work,))
+        worker.start()
+        worker.join(float(random.uniform(0.0, longest)))
+        start = time.perf_counter()
+        switch.off.set()
+        worker.join()
+        if switch.cancelled:
+            waits.append(1000 * (time.perf_counter() - start))
+        else:  # it had ended before: cancel the next ones earlier
+            longest = min(longest, start - started)
+    return waits
+
+
+# Workers -------------------------------------------------------------------------------------------------------------
+
+
+def workers() -> Iterator[Figure]:
+    """A sweep and a fit of 1 000 000 rows from Zarr, by two workers of one thread each against one."""
+    dataset, name = rectangles()
+    n_test = scaled(5000, 500)
+    noises, depths = tuple(i / 10 for i in range(scaled(10, 2))), tuple(range(scaled(5, 2)))
+    svm = SvmParameters(widths="median", C=10.0) if SMALL else SvmParameters()
+    spec = SweepSpec(dataset.fingerprint, noises=noises, depths=depths, test_rows=n_test, svm=svm)
+    two, one = (_by_workers(dataset, spec, n) for n in (2, 1))
+    (here,) = interleaved([lambda: _swept(dataset, spec)], rounds=1)
+    note = f"sweep of {len(noises)} noise levels × {len(depths)} depths, {name}, widths learned, {n_test} test rows"
+    yield Figure("sweep-workers", two, "s", one, f"against one worker; {note}", 1 / 1.8)
+    yield Figure("sweep-process", two, "s", here, f"against this process with all threads; {note}", 1 / 1.4)
+    n = scaled(1_000_000, 50_000)
+    with tempfile.TemporaryDirectory() as folder:
+        _write_zarr(folder, n)
+        one, two = (min(in_child(_fit_zarr, folder, k) for _ in range(scaled(2, 1))) for k in (1, 2))
+    yield Figure("fit-workers", two, "s", one, f"against one worker; {n} × 784 from Zarr, three layers", 1 / 1.8)
+
+
+def _by_workers(dataset: Dataset, spec: SweepSpec, n: int) -> float:
+    with Cluster(ClusterChoice(n)) as cluster:
+        return interleaved([lambda: _swept(dataset, spec, cluster=cluster)], rounds=1)[0]
+
+
+def _swept(dataset: Dataset, spec: SweepSpec, cluster: Cluster | None = None, progress: Progress = NO_PROGRESS) -> None:
+    with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
+        run_sweep(dataset, spec, store, progress=progress, cluster=cluster)
+
+
+def _write_zarr(folder: str, n: int) -> None:
+    import zarr
+
+    rows, _ = digits()
+    grey = np.round(rows * 255).astype(np.uint8)
+    stored = zarr.create_array(f"{folder}/rows.zarr", shape=(n, 784), chunks=(_CHUNK, 784), dtype="uint8")
+    for start in range(0, n, _CHUNK):
+        stored[start : start + _CHUNK] = grey[np.arange(start, min(start + _CHUNK, n)) % len(grey)]
+
+
+def _fit_zarr(folder: str, n_workers: int) -> float:
+    from slide_gui.data.lazy import open_lazy
+
+    with Cluster(ClusterChoice(workers=n_workers)) as cluster, cluster.client.as_current():
+        rows = open_lazy(f"zarr://{folder}/rows.zarr").train
+        fit_stack(rows[: 2 * _CHUNK].rechunk((_CHUNK, -1)), StackParameters(depth=1))  # late imports are not counted
+        return interleaved([lambda: fit_stack(rows, StackParameters())], rounds=1)[0]
+
+
+BENCHMARKS = {"open": reading, "cancel": cancel, "workers": workers}
