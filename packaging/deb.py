@@ -39,7 +39,6 @@ Architecture: {architecture}
 Installed-Size: {size}
 Depends: {depends}
 Recommends: {recommends}, xdg-utils, shared-mime-info, desktop-file-utils
-Suggests: ffmpeg
 Maintainer: The slide-gui maintainers <maintainers@slide-gui.invalid>
 Description: see and use stacked linear denoisers
  A linear map that reconstructs an image from randomly blanked pixels has a

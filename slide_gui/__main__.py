@@ -1,4 +1,4 @@
-"""``python -m slide_gui`` is ``slide-gui``."""
+"""Run ``slide-gui`` as ``python -m slide_gui``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The BLAS that multiplies the matrices: its threads, set once at the start, and what is recorded of it.
+"""Set and record the threads of the BLAS library that multiplies matrices.
 
-A product is split among threads and each kernel sums in its own order, so that library, kernel and number of threads
-decide the last bits of a result.
+A product is split among threads, and each kernel sums in its own order. Library, kernel and number of threads
+therefore decide the last bits of a result.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from pathlib import Path
 
 from slide_gui.text import counted
 
-__all__ = ["PRODUCTS", "Blas", "cores", "limit_threads", "loaded_blas", "set_threads"]
-
 _VARIABLES = (
     "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "FLEXIBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
@@ -23,21 +21,21 @@ _VARIABLES = (
 _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 PRODUCTS = threading.Lock()
-"""Held by each of several threads that multiply matrices: two products at once can be wrong in OpenBLAS < 0.3.33."""
+"""A lock for threads that multiply matrices: two products at once can be wrong in OpenBLAS < 0.3.33."""
 
 
 @dataclass(frozen=True)
 class Blas:
-    """One loaded library.
+    """A loaded BLAS library.
 
     Attributes
     ----------
     library : str
         Name and version.
     kernel : str
-        The processor that its code is made for, as it calls it; empty if it does not say.
+        The processor that its code is optimised for, as the library names it; empty if unknown.
     threads : int or None
-        That it uses at most; None if it does not say.
+        The largest number of threads; None if unknown.
     """
 
     library: str
@@ -53,18 +51,16 @@ class Blas:
 def cores() -> int:
     """Return the number of physical cores that this process may run on.
 
-    Where the system does not tell which processors share a core, each counts as one.
+    If the system does not report which processors share a core, each counts as one.
     """
     try:
-        mine = os.sched_getaffinity(0)
+        processors = os.sched_getaffinity(0)
     except AttributeError:  # macOS and Windows
         return os.cpu_count() or 1
-    shared = {_siblings(processor) for processor in mine}
-    return len(shared)
+    return len({_processors_of_core(processor) for processor in processors})
 
 
-def _siblings(processor: int) -> str:
-    """Return the processors of the same core, as the system lists them."""
+def _processors_of_core(processor: int) -> str:
     try:
         return (_TOPOLOGY / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:
@@ -72,10 +68,10 @@ def _siblings(processor: int) -> str:
 
 
 def set_threads() -> None:
-    """Let BLAS use one thread a physical core, and no more than it would take by itself.
+    """Let BLAS use one thread per physical core, but no more than its default.
 
-    Called once, before anything is computed, in the thread that computes. Where a variable such as
-    ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS`` is set, that stands.
+    Call this once, before any computation, in the thread that computes. Variables such as ``OPENBLAS_NUM_THREADS``
+    or ``OMP_NUM_THREADS`` take precedence.
     """
     if any(os.environ.get(name) for name in _VARIABLES):
         return
@@ -89,7 +85,7 @@ def set_threads() -> None:
 
 @lru_cache(maxsize=1)
 def limit_threads(count: int) -> None:
-    """Let BLAS use so many threads in this process from now on; at no cost where it was told so before."""
+    """Limit BLAS to `count` threads in this process from now on; a repeated call costs nothing."""
     import numpy  # noqa: F401  # loads the library
     from threadpoolctl import threadpool_limits
 
@@ -97,9 +93,9 @@ def limit_threads(count: int) -> None:
 
 
 def loaded_blas() -> tuple[Blas, ...]:
-    """Return the libraries that are loaded, NumPy's first.
+    """Return the loaded libraries, NumPy's first.
 
-    A library that cannot be asked, such as macOS's Accelerate, stands there as NumPy was built with it.
+    A library that cannot be inspected, such as macOS's Accelerate, is described as NumPy was built with it.
     """
     import numpy
     from threadpoolctl import threadpool_info

@@ -1,4 +1,4 @@
-"""An error rate with its 95 % interval, and how the two are put into words."""
+"""An error rate with its 95 % confidence interval, and how both are written."""
 
 from __future__ import annotations
 
@@ -7,28 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import stdev
 
-__all__ = ["LEVEL", "ErrorRate"]
-
 LEVEL = 0.05
-"""What an interval leaves outside, and below which a p-value counts as significant."""
+"""The probability that an interval misses, and the p-value below which a difference is significant."""
 
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2
 
 
 @dataclass(frozen=True)
 class ErrorRate:
-    """An error rate, of one run or the mean of several, with its 95 % interval; all are shares of 1.
+    """The error rate of one run, or the mean of several, with its 95 % confidence interval; all between 0 and 1.
 
     Attributes
     ----------
     low, high : float
-        Ends of the interval, within 0 and 1.
+        Ends of the interval, between 0 and 1.
     n : int
-        Rows judged, in each run.
+        Rows evaluated in each run.
     n_splits : int
-        Runs averaged.
+        Number of runs averaged.
     spread : float
-        Standard deviation between the runs (k − 1); 0 for one.
+        Standard deviation between the runs (k − 1 degrees of freedom); 0 for one run.
     covers : {"rows", "rows and splits", "splits"}
         The variation that the interval includes. "rows": Wilson's interval for one run. "rows and splits": all runs
         share their test rows. "splits": the test rows differ between the runs, and the interval treats these as
@@ -58,7 +56,7 @@ class ErrorRate:
         0.00 % (0.00–3.70)
         """
         if n < 1:
-            raise ValueError(f"an error rate needs rows; there are {n}")
+            raise ValueError(f"cannot compute an error rate of {n} rows; give at least one")
         shrink = 1.0 + _Z**2 / n
         middle = (error + _Z**2 / (2 * n)) / shrink
         half = _Z / shrink * math.sqrt(error * (1.0 - error) / n + (_Z / (2 * n)) ** 2)
@@ -66,7 +64,7 @@ class ErrorRate:
 
     @classmethod
     def of_folds(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
-        """Return the error on the rows of several folds together, each judged once, with Wilson's interval.
+        """Return the error on the rows of all folds together, each evaluated once, with Wilson's interval.
 
         Raises
         ------
@@ -83,7 +81,7 @@ class ErrorRate:
 
     @classmethod
     def of_splits(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
-        """Return the mean error of runs whose test rows differ, or are unknown.
+        """Return the mean error of runs whose test rows differ or are unknown.
 
         The interval is Student's with k − 1 degrees of freedom for k runs, and is never narrower than Wilson's interval
         for the rows of the smallest run. Runs that share their test rows need `statistics.splits_rate` instead.
@@ -99,11 +97,11 @@ class ErrorRate:
         1.20 % (0.70–1.70)
         """
         if not rates:
-            raise ValueError("there are no errors to average")
+            raise ValueError("cannot average the errors of 0 runs; give at least one")
         k, errors = len(rates), [rate.error for rate in rates]
         if k == 1:
             return rates[0]
-        from scipy.special import stdtrit  # late: scipy takes a while to import
+        from scipy.special import stdtrit  # imported late because scipy imports slowly
 
         spread = float(stdev(errors))
         error = sum(round(rate.error * rate.n) for rate in rates) / sum(rate.n for rate in rates)
@@ -112,14 +110,14 @@ class ErrorRate:
 
     @classmethod
     def of_mean(cls, error: float, half: float, n: int, n_splits: int, spread: float, covers: str) -> ErrorRate:
-        """Return a mean with an interval of ± `half`, widened where Wilson's interval for n rows reaches further."""
+        """Return a mean with the interval ± `half`, widened if Wilson's interval for n rows is wider."""
         least = cls.of_run(error, n)
         low, high = max(0.0, min(error - half, least.low)), min(1.0, max(error + half, least.high))
         return cls(error, low, high, n, n_splits, spread, covers)
 
     @property
     def value(self) -> str:
-        """The error in per cent, without the sign: ``1.20``."""
+        """The error in per cent, without the per cent sign: ``1.20``."""
         return f"{100 * self.error:.2f}"
 
     @property
@@ -129,7 +127,7 @@ class ErrorRate:
 
     @property
     def cell(self) -> str:
-        """Both, for a table whose head says that it is in per cent: ``1.20 (0.70–1.70)``."""
+        """Error and interval for a table whose header states per cent: ``1.20 (0.70–1.70)``."""
         return f"{self.value} ({self.interval})"
 
     def __str__(self) -> str:

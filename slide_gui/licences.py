@@ -1,4 +1,4 @@
-"""What the program is made of, and under which licences: as the bill of a bundle says, else as it is installed."""
+"""The components of the program and their licences, from the bundle's bill of materials or the installed packages."""
 
 from __future__ import annotations
 
@@ -11,28 +11,26 @@ from pathlib import Path
 
 from slide_gui.resources import is_bundle, resource
 
-__all__ = ["BILL", "Part", "as_markdown", "licence_of", "parts"]
-
 BILL = "bill.cdx.json"
-"""The bill of materials of a bundle, in the folder `licences` of its resources."""
+"""The bill of materials in a bundle's resource folder `licences`."""
 
 TEXTS = "slide-gui:licences"
-"""The property of a component of the bill that names the folder of its licences beside it."""
+"""The property of a component that names the folder of its licence texts, next to the bill."""
 
-_LONGEST = 60  # of a licence's name; some distributions give its whole text
+_LONGEST = 60  # characters of a licence name; some distributions give the full text
 
 
 @dataclass(frozen=True)
-class Part:
-    """Something that others made.
+class Component:
+    """A third-party component.
 
     Attributes
     ----------
     name, version : str
     licence : str
-        An SPDX expression where its makers say one, else a name.
+        An SPDX expression if the component declares one, else a name.
     texts : Path or None
-        The folder that holds the text; None where it lies with the installed package.
+        The folder of the licence texts; None if the installed package contains them.
     """
 
     name: str
@@ -41,44 +39,46 @@ class Part:
     texts: Path | None = None
 
 
-def parts() -> tuple[Part, ...]:
-    """Return all parts by name: of a bundle what is inside, else what slide-gui needs, with what that needs."""
-    known = _listed(resource("licences")) if is_bundle() else _installed("slide-gui", set())
-    return tuple(sorted(known, key=lambda part: part.name.lower()))
+def components() -> tuple[Component, ...]:
+    """Return all components sorted by name: those in the bundle, else all direct and indirect dependencies."""
+    known = _bundled(resource("licences")) if is_bundle() else _installed("slide-gui", set())
+    return tuple(sorted(known, key=lambda component: component.name.lower()))
 
 
-def _listed(folder: Path) -> Iterator[Part]:
+def _bundled(folder: Path) -> Iterator[Component]:
     for each in json.loads((folder / BILL).read_text(encoding="utf-8"))["components"]:
         (licence,) = each["licenses"]
-        said = licence.get("expression") or licence["license"]["name"]
+        name = licence.get("expression") or licence["license"]["name"]
         (place,) = (item["value"] for item in each["properties"] if item["name"] == TEXTS)
-        yield Part(each["name"], each["version"], said, folder / place)
+        yield Component(each["name"], each["version"], name, folder / place)
 
 
-def _installed(name: str, seen: set[str]) -> Iterator[Part]:
+def _installed(name: str, seen: set[str]) -> Iterator[Component]:
     for requirement in metadata.requires(name) or ():
         needed = re.split(r"[\s<>=!~;\[(]", requirement)[0]
         if needed.lower() in seen or "extra ==" in requirement:
             continue
         seen.add(needed.lower())
         try:
-            said = metadata.metadata(needed)
-        except metadata.PackageNotFoundError:  # needed on other systems
+            described = metadata.metadata(needed)
+        except metadata.PackageNotFoundError:  # required on other systems
             continue
-        yield Part(said["Name"], said["Version"], licence_of(said))
+        yield Component(described["Name"], described["Version"], licence_of(described))
         yield from _installed(needed, seen)
 
 
-def licence_of(said: metadata.PackageMetadata) -> str:
-    """Return the licence that the metadata of a distribution name: an expression, a name, or those of its kind."""
-    name: str = [*said.get_all("License-Expression", []), *said.get_all("License", []), ""][0]
+def licence_of(described: metadata.PackageMetadata) -> str:
+    """Return the licence in a distribution's metadata: an expression, a name, or its classifiers."""
+    name: str = [*described.get_all("License-Expression", []), *described.get_all("License", []), ""][0]
     if name and len(name) <= _LONGEST:
         return name
-    kinds = [each.rpartition(" :: ")[2] for each in said.get_all("Classifier", []) if each.startswith("License ::")]
+    kinds = [
+        each.rpartition(" :: ")[2] for each in described.get_all("Classifier", []) if each.startswith("License ::")
+    ]
     return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or "see its files"
 
 
 def as_markdown() -> str:
-    """Return a table of all parts."""
-    rows = [f"| {part.name} | {part.version} | {part.licence} |" for part in parts()]
+    """Return a Markdown table of all components."""
+    rows = [f"| {each.name} | {each.version} | {each.licence} |" for each in components()]
     return "\n".join(["", "| part | version | licence |", "|---|---|---|", *rows, ""])

@@ -1,43 +1,43 @@
-"""How much memory is free for this process, and the refusal of what would need more."""
+"""Measure the free memory, and refuse computations that need more."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-__all__ = ["check_free", "free_memory"]
-
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
-_SMALL = 32 << 20  # bytes that nothing is looked up for
+_SMALL = 32 << 20  # bytes that are allocated without a check
 
 
 def free_memory() -> int | None:
-    """Return the bytes that may be taken without swapping; None where the system does not say.
+    """Return the bytes that can be allocated without swapping; None if unknown.
 
-    On Linux it is what the kernel calls available, or less where a control group (a container, a service) allows less.
+    On Linux this is MemAvailable, or less if a control group (a container, a service) has a lower limit.
     """
     try:
         lines = (_PROC / "meminfo").read_text().splitlines()
         free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
     except (OSError, ValueError, IndexError):
-        return _of_windows()
-    return min([*free, *_of_groups()], default=None)
+        return _free_on_windows()
+    return min([*free, *_free_in_groups()], default=None)
 
 
 def check_free(n_bytes: int, what: str, remedy: str) -> None:
-    """Refuse what would need more memory than is free, before it starts.
+    """Refuse a computation that needs more memory than is free.
 
     Parameters
     ----------
     n_bytes : int
-        Its peak, as estimated.
+        The estimated peak.
     what : str
-        Such as "a fit of 4 layers to 784 features".
+        The computation, such as "a fit of 4 layers to 784 features".
+    remedy : str
+        The last clause of the message.
 
     Raises
     ------
     MemoryError
-        In one sentence, with both numbers and the remedy.
+        If the peak exceeds the free memory. The message names both sizes and the remedy.
     """
     if n_bytes < _SMALL:
         return
@@ -48,8 +48,8 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
         )
 
 
-def _of_groups() -> list[int]:
-    """Return what is left of the limits of this process's control groups, of either version."""
+def _free_in_groups() -> list[int]:
+    """Return the free bytes under the limits of this process's control groups, version 1 or 2."""
     left = []
     try:
         places = [line.split(":", 2) for line in (_PROC / "self" / "cgroup").read_text().splitlines()]
@@ -63,24 +63,23 @@ def _of_groups() -> list[int]:
             root, names = _CGROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
         folder = root / place[2].lstrip("/")
         for group in (folder, *folder.parents):  # each may have a limit
-            left += _left(group, *names)
+            left += _free_in_group(group, *names)
             if group == root:
                 break
     return left
 
 
-def _left(group: Path, limit: str, usage: str, reclaimable: str) -> list[int]:
-    """Return what is left of one group's limit; none where it has none. Pages of files are given back when needed."""
+def _free_in_group(group: Path, limit: str, usage: str, reclaimable: str) -> list[int]:
+    """Return the free bytes of one group, or an empty list without a limit; cached files count as free."""
     try:
         most, used = int((group / limit).read_text()), int((group / usage).read_text())
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
         return [max(most - used + int(stat.get(reclaimable, 0)), 0)]
-    except (OSError, ValueError):  # "max" is no number
+    except (OSError, ValueError):  # "max" means unlimited
         return []
 
 
-def _of_windows() -> int | None:
-    """Return the physical memory that Windows has left."""
+def _free_on_windows() -> int | None:
     if os.name != "nt":
         return None
     import ctypes
@@ -93,5 +92,5 @@ def _of_windows() -> int | None:
         ]
 
     status = Status(length=ctypes.sizeof(Status))
-    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009  # there alone
+    kernel = getattr(ctypes, "windll").kernel32  # noqa: B009  # exists on Windows only
     return int(status.n1) if kernel.GlobalMemoryStatusEx(ctypes.byref(status)) else None

@@ -1,4 +1,4 @@
-"""Progress of long computations: reported, watched, and at the same time the point where they can be cancelled."""
+"""Progress of long computations; each report is also the point where they can be cancelled."""
 
 from __future__ import annotations
 
@@ -6,90 +6,88 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage", "TimeLeft"]
-
 
 class Cancelled(Exception):
-    """Raised by `Progress.report` when the person no longer wants the result."""
+    """Raised by `Progress.report` when the job was cancelled."""
 
 
 class Progress:
-    """Listener of a long computation.
+    """Receiver of the progress of a long computation.
 
-    The base class listens to nothing and never cancels; the GUI's lane and the command
-    line's progress bar override `report`.
+    The base class ignores reports and never cancels. The job queue of the window and the progress bar of the command
+    line override `report`.
     """
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Say how far the work is, and stop it here if it is no longer wanted.
+        """Report the fraction done, and stop the computation here if it was cancelled.
 
         Long computations call this at most about 100 ms apart.
 
         Parameters
         ----------
         fraction : float
-            Share of the work done, 0 to 1, never decreasing.
+            Fraction of the work done, 0 to 1, never decreasing.
         payload : object, optional
-            A frozen partial result that makes all earlier payloads of the same work redundant.
+            A frozen partial result that replaces all earlier payloads of the same job.
 
         Raises
         ------
         Cancelled
-            If the work was cancelled or superseded.
+            If the job was cancelled or superseded.
         """
 
     def part(self, start: float, stop: float) -> Progress:
-        """Return a progress whose 0 to 1 is this one's `start` to `stop`."""
+        """Return a progress that maps 0 … 1 to `start` … `stop` of this one."""
         return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 
 
 class Listener(Progress):
-    """Hand every report to a function.
+    """A progress that passes every report to a function.
 
     Parameters
     ----------
-    hear : callable
-        Takes the fraction and the payload; what it raises ends the work, as `Cancelled` does.
+    receive : callable
+        Takes the fraction and the payload; an exception such as `Cancelled` ends the computation.
     """
 
-    def __init__(self, hear: Callable[[float, object], None]) -> None:
-        self._hear = hear
+    def __init__(self, receive: Callable[[float, object], None]) -> None:
+        self._receive = receive
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Hand it on."""
-        self._hear(fraction, payload)
+        """Pass the report to the function."""
+        self._receive(fraction, payload)
 
 
 NO_PROGRESS = Progress()
 
 
 class MonotonicProgress(Progress):
-    """Forward reports with the largest fraction so far.
+    """A progress whose fraction never decreases.
 
     Parameters
     ----------
-    whole : Progress
-        Who is told.
+    target : Progress
+        Receives the largest fraction so far, with the payload of each report.
     """
 
-    def __init__(self, whole: Progress) -> None:
-        self._whole = whole
+    def __init__(self, target: Progress) -> None:
+        self._target = target
         self._reached = 0.0
 
     def report(self, fraction: float, payload: object = None) -> None:
-        """Report the larger of this fraction and all before."""
+        """Report the largest fraction so far."""
         self._reached = max(self._reached, fraction)
-        self._whole.report(self._reached, payload)
+        self._target.report(self._reached, payload)
 
     @property
     def pulse(self) -> Progress:
-        """A progress for inner loops: a report of it repeats the fraction reached, without payload, and may cancel."""
+        """A cancel point for inner loops: it repeats the fraction reached, without payload."""
         return Listener(lambda fraction, payload: self.report(0.0))
 
 
 @dataclass(frozen=True)
 class Stage:
-    """A payload of progress: the part begun, in a few words, and where it is counted, how much of it is done."""
+    """A payload that names the current stage of a job, with the count done and in total if known."""
 
     name: str
     done: int = 0
@@ -102,26 +100,26 @@ class Stage:
 
 
 _RISE = 1.2
-"""From the middle on, no time left is more than this times the least before it."""
+"""After half of the job, the time left never exceeds its smallest earlier value times this factor."""
 
 
 class TimeLeft:
-    """The time that a job will still take, as window and command line show it."""
+    """Estimator of the remaining time of a job, for window and command line."""
 
     def __init__(self) -> None:
         self._least = math.inf
 
     def seconds(self, spent: float, fraction: float, known: float | None) -> float | None:
-        """Return the seconds left; None while they are not known.
+        """Return the seconds left; None while unknown.
 
         Parameters
         ----------
         spent : float
-            Seconds since it began.
+            Seconds since the start.
         fraction : float
-            Share done.
+            Fraction done.
         known : float or None
-            The job's own forecast; None: that of the share done so far.
+            The job's own estimate; None to extrapolate from the fraction done.
         """
         left = known
         if left is None and fraction > 0.02 and spent > 0.5:

@@ -1,22 +1,20 @@
-"""Where the project's own read-only files are: in a checkout, a wheel or a frozen bundle."""
+"""Paths of the read-only resource files, in a checkout, a wheel or a frozen bundle."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-__all__ = ["how_to_get", "is_bundle", "resource"]
-
 
 def is_bundle() -> bool:
-    """Whether this is the desktop bundle: a program without Python, pip or Dask."""
+    """True in the desktop bundle, a program without Python, pip or Dask."""
     return hasattr(sys, "_MEIPASS")
 
 
 def how_to_get(extra: str) -> str:
-    """Return how to get what an extra of the package brings."""
+    """Return how to install an optional extra of the package."""
     command = f"pip install 'slide-gui[{extra}]'"
-    return f"the desktop bundle leaves it out, the Python package has it: {command}" if is_bundle() else command
+    return f"the desktop bundle does not contain it; install the Python package: {command}" if is_bundle() else command
 
 
 def resource(name: str) -> Path:
@@ -25,7 +23,7 @@ def resource(name: str) -> Path:
     Raises
     ------
     FileNotFoundError
-        If the installation lacks it.
+        If the installation does not contain it.
     """
     package = Path(__file__).resolve().parent
     bundle = getattr(sys, "_MEIPASS", None)

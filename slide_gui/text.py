@@ -1,6 +1,6 @@
-"""How numbers, durations, pixels, layers and data sets are put into words: on screen, in figures, on a terminal.
+"""Format numbers, durations, pixels, layers and data sets for the screen, figures and the terminal.
 
-Numbers have a true minus and thin spaces in their thousands; what is no number is a dash.
+Numbers have a minus sign (U+2212) and thin spaces between thousands. A dash replaces NaN and missing numbers.
 """
 
 from __future__ import annotations
@@ -13,48 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = [
-    "NONE",
-    "THIN",
-    "TextColumn",
-    "about",
-    "clean_name",
-    "count",
-    "counted",
-    "csv_text",
-    "dataset_title",
-    "duration",
-    "fixed",
-    "label_names",
-    "layer_name",
-    "number",
-    "per_cent",
-    "pixel_name",
-    "place_name",
-    "plain",
-    "plural",
-    "power",
-    "printable",
-    "significant",
-    "spreadsheet_text",
-    "time_left",
-    "told_apart",
-]
-
 THIN = "\u202f"
 NONE = "–"
-"""Stands where there is no number."""
+"""The text for a missing number."""
 
-_MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is said in them
-_LONGEST_NAME = 100  # letters
-_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # how OWASP says that a formula may begin
+_MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is given in these units
+_LONGEST_NAME = 100  # characters
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a formula, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
-_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
+_JOINERS = "\u200c\u200d"  # required by Persian, Indic scripts and emoji
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with a fixed count of decimals.
+    """Return a number with a fixed number of decimals.
 
     Examples
     --------
@@ -67,7 +39,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def significant(value: float, digits: int = 4) -> str:
-    """Return a number to so many significant digits.
+    """Return a number rounded to a number of significant digits.
 
     Examples
     --------
@@ -85,7 +57,7 @@ def significant(value: float, digits: int = 4) -> str:
 
 
 def number(value: float) -> str:
-    """Return the shortest decimal text, at most six digits.
+    """Return the shortest decimal text of a number, with at most six digits.
 
     Examples
     --------
@@ -96,7 +68,7 @@ def number(value: float) -> str:
 
 
 def count(value: int) -> str:
-    """Return a whole number.
+    """Return an integer with thin spaces between thousands.
 
     Examples
     --------
@@ -118,7 +90,7 @@ def plural(one: str, many: str, n: int) -> str:
 
 
 def counted(value: int, noun: str) -> str:
-    """Return how many there are of something.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -129,7 +101,7 @@ def counted(value: int, noun: str) -> str:
 
 
 def per_cent(value: float, decimals: int = 2) -> str:
-    """Return a number of per cent with its unit.
+    """Return a percentage with its unit.
 
     Examples
     --------
@@ -140,7 +112,7 @@ def per_cent(value: float, decimals: int = 2) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return how long something took.
+    """Return a measured duration.
 
     Examples
     --------
@@ -153,17 +125,17 @@ def duration(seconds: float | None) -> str:
         return NONE
     if seconds < 10:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
+    rounded = round(seconds)
+    if rounded < 60:
+        return f"{rounded} s"
     minutes = round(seconds / 60)
     if minutes < 60:
-        return f"{whole // 60} min {whole % 60} s"
+        return f"{rounded // 60} min {rounded % 60} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
 def about(seconds: float) -> str:
-    """Return how long something will take, roughly.
+    """Return an expected duration, rounded.
 
     Examples
     --------
@@ -176,7 +148,7 @@ def about(seconds: float) -> str:
 
 
 def time_left(seconds: float | None) -> str:
-    """Return how long something will still take, roughly; empty while that is not known.
+    """Return the remaining time, rounded; empty while unknown.
 
     Examples
     --------
@@ -191,7 +163,7 @@ def time_left(seconds: float | None) -> str:
 
 
 def power(base: str, exponent: int) -> str:
-    """Return a power.
+    """Return a base with its exponent in superscript.
 
     Examples
     --------
@@ -215,7 +187,7 @@ def layer_name(layer: int) -> str:
 def pixel_name(
     feature: int, image_shape: tuple[int, int] | None, names: Sequence[str] = (), *, transposed: bool = False
 ) -> str:
-    """Return row and column of a pixel, from 0, as they stand on screen; of a feature that is no pixel name or number.
+    """Return the row and column of a pixel on screen, from 0; for other features the name or number.
 
     Examples
     --------
@@ -231,9 +203,9 @@ def pixel_name(
 
 
 def printable(text: str) -> str:
-    r"""Return a text on one line: line breaks and all control and formatting characters become escape sequences.
+    r"""Return a text on one line, with line breaks, control and formatting characters as escape sequences.
 
-    The result cannot steer a terminal or a text layout, and is valid in XML and UTF-8. Spaces of all widths stay.
+    The result cannot control a terminal or a text layout, and is valid in XML and UTF-8. Spaces of all widths remain.
 
     Examples
     --------
@@ -242,18 +214,18 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(sign if _is_shown(sign) else ascii(sign)[1:-1] for sign in text)
+    return "".join(letter if _is_shown(letter) else ascii(letter)[1:-1] for letter in text)
 
 
-def _is_shown(sign: str) -> bool:
-    return sign.isprintable() or sign in _JOINERS or unicodedata.category(sign) == "Zs"
+def _is_shown(letter: str) -> bool:
+    return letter.isprintable() or letter in _JOINERS or unicodedata.category(letter) == "Zs"
 
 
 def clean_name(name: str) -> str:
-    r"""Return a name from a file as the program uses it: printable, and at most 100 letters long.
+    r"""Return a printable name of at most 100 characters for a name from a file.
 
-    A name that is both already is returned unchanged. Any other gets a part of its SHA-256 at the end, so that
-    different names stay different.
+    A printable short name is returned unchanged. Any other name ends in the first digits of its SHA-256, so that
+    different names remain different.
 
     Examples
     --------
@@ -271,7 +243,7 @@ def clean_name(name: str) -> str:
 
 
 def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of labels: those of the data set, numbers where it has none.
+    """Return the names of labels, or their numbers if the data set has no names.
 
     >>> label_names((1, 0, 7), ("taller", "wider"))
     ('wider', 'taller', '7')
@@ -280,7 +252,7 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
 
 
 def told_apart(names: Sequence[str]) -> tuple[str, ...]:
-    """Return names without the words that all of them begin and end with: what tells them apart is left.
+    """Return names without the words with which all of them start or end.
 
     Examples
     --------
@@ -289,13 +261,13 @@ def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """
     if len(set(names)) < 2:
         return tuple(names)
-    before = _shared(names)
-    after = _shared([name[before:][::-1] for name in names])
+    before = _shared_length(names)
+    after = _shared_length([name[before:][::-1] for name in names])
     return tuple(f"{'…' * bool(before)}{name[before : len(name) - after]}{'…' * bool(after)}" for name in names)
 
 
-def _shared(names: Sequence[str]) -> int:
-    """Return the length of the words, with the space behind the last, that all names begin with."""
+def _shared_length(names: Sequence[str]) -> int:
+    """Return the number of characters in the words with which all names start, including the last space."""
     length = 0
     for place, letters in enumerate(zip(*names, strict=False)):
         if len(set(letters)) > 1:
@@ -306,7 +278,7 @@ def _shared(names: Sequence[str]) -> int:
 
 
 def place_name(noise: float, depth: int) -> str:
-    """Return the name of a place among the error curves, where depth 0 has no noise.
+    """Return the name of a point of the error curves; depth 0 has no noise.
 
     Examples
     --------
@@ -317,7 +289,7 @@ def place_name(noise: float, depth: int) -> str:
 
 
 def dataset_title(name: str, generated: bool) -> str:
-    """Return the name of a data set as people read it, with a mark where it was generated.
+    """Return the name of a data set, marked if it was generated.
 
     Examples
     --------
@@ -328,7 +300,7 @@ def dataset_title(name: str, generated: bool) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text with its numbers as other programs read them.
+    """Return a text with its numbers in plain ASCII, for other programs.
 
     Examples
     --------
@@ -339,7 +311,7 @@ def plain(text: str) -> str:
 
 
 def csv_text(text: str) -> str:
-    """Return a text for a cell that a spreadsheet may open: an apostrophe goes before what would start a formula.
+    """Return a text for a spreadsheet cell, with an apostrophe before the first character of a formula.
 
     Examples
     --------
@@ -350,24 +322,24 @@ def csv_text(text: str) -> str:
 
 
 def spreadsheet_text(table: str) -> str:
-    """Return a table separated by tabs for the clipboard, each cell as `csv_text` returns it."""
+    """Return a tab-separated table for the clipboard, with `csv_text` applied to each cell."""
     return "\n".join("\t".join(map(csv_text, line.split("\t"))) for line in table.split("\n"))
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """One column of a table of records: what it is called, and what it says of each.
+    """One column of a table of records.
 
     Attributes
     ----------
     title, tip : str
-        Its head, and what that means.
+        The header and its tooltip.
     value : callable
-        Gives of a record what the table is sorted by; None or NaN come last.
+        Returns the sort key of a record; None and NaN are sorted last.
     text : callable
-        Gives of a record what the cell says.
+        Returns the text of a record's cell.
     widest : str
-        The widest number that is usual; empty for a column of words, which is as wide as they are.
+        The widest usual number; empty for a column of words, which is as wide as its longest word.
     """
 
     title: str
@@ -378,5 +350,5 @@ class TextColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether it holds numbers, which stand at the right."""
+        """True for a column of numbers, which are right-aligned."""
         return bool(self.widest)

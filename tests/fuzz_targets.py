@@ -29,7 +29,7 @@ from slide_gui.data.open import open_data
 from slide_gui.data.readers.amat import read_amat
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.images import read_image
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.model_file import fit_model, is_model_file, load_model, save_model
 from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.result import ARRAYS, pack_arrays, unpack_arrays
@@ -162,9 +162,9 @@ def csv(names: bool, texts: bool, mark: str = ",") -> bytes:
 def read_csv_otherwise(path: Path) -> None:
     """Read a table as nobody would, with all that can be asked for."""
     for reading in (
-        Reading(label_column="1", header=False, left_out=("3",)),
-        Reading(label_column="label", header=True, shape=(4, 4), transposed=True),
-        Reading(label_column="none", shape=(), scaled=True),
+        ParseOptions(label_column="1", header=False, left_out=("3",)),
+        ParseOptions(label_column="label", header=True, shape=(4, 4), transposed=True),
+        ParseOptions(label_column="none", shape=(), scaled=True),
     ):
         with suppress(DataError):
             open_data([path], reading)
@@ -296,7 +296,9 @@ def unpacked(path: Path) -> None:
 
 
 RECORD = SessionRecord(
-    DataSource(paths=("a.csv", "b.csv"), reading=Reading(label_column="y", shape=(4, 4)), held_out=HeldOut(0.2, 3)),
+    DataSource(
+        paths=("a.csv", "b.csv"), reading=ParseOptions(label_column="y", shape=(4, 4)), held_out=HeldOut(0.2, 3)
+    ),
     "0" * 64,
     choices=(("weights", "view", "wall"), ("curves", "x", "1")),
 )

@@ -136,7 +136,9 @@ def test_that_a_bundle_lists_what_its_bill_says_and_where_the_texts_are(
 @pytest.mark.usefixtures("bundle")
 def test_that_a_bundle_says_in_a_sentence_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ClusterError, match=r"the desktop bundle leaves it out.*pip install 'slide-gui\[cluster\]'"):
+    with pytest.raises(
+        ClusterError, match=r"the desktop bundle does not contain it.*pip install 'slide-gui\[cluster\]'"
+    ):
         Cluster(ClusterChoice(workers=2))
 
 

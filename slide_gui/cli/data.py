@@ -56,8 +56,8 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import entries, find
-    from slide_gui.data.entries import added_datasets
+    from slide_gui.data.catalogue import find
+    from slide_gui.data.entries import entries
 
     rows: list[dict[str, Any]] = []
     for entry in entries():
@@ -76,13 +76,12 @@ def _list(arguments: argparse.Namespace) -> int:
     files = [", ".join(row["found"]) if row["found"] else "not here, generated instead" for row in rows]
     named = zip(rows, files, strict=True)
     lines = (f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  {where}" for row, where in named)
-    added = [{"key": each.name, "package": each.package, "version": each.version} for each in added_datasets()]
-    said = (f"{row['key']:<18} of the package {row['package']} {row['version']}" for row in added)
-    return print_answer(arguments, [*rows, *added], [*lines, *said])
+    return print_answer(arguments, rows, lines)
 
 
 def _get(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import download, entries
+    from slide_gui.data.catalogue import download
+    from slide_gui.data.entries import entries
 
     known = [entry.key for entry in entries()]
     for key in arguments.key:

@@ -54,7 +54,6 @@ def examine() -> list[Finding]:
         ("float32 scatter", _float32_scatter),
         ("display", _display),
         ("data folders", _data_folders),
-        ("plug-ins", _plugins),
         ("settings folder", _settings_folder),
     ]
     findings = []
@@ -156,7 +155,8 @@ def _display() -> list[Finding]:
 
 
 def _data_folders() -> list[Finding]:
-    from slide_gui.data.catalogue import data_folders, entries, find
+    from slide_gui.data.catalogue import data_folders, find
+    from slide_gui.data.entries import entries
 
     findings = []
     for folder in data_folders():
@@ -169,32 +169,6 @@ def _data_folders() -> list[Finding]:
     if len(present) < len(entries()):
         said += "; the others are generated"
     return [*findings, Finding("data sets", "ok" if present else "note", said)]
-
-
-def _plugins() -> list[Finding]:
-    """Say of each plug-in what it is, or what keeps it from being used."""
-    from slide_gui.core.slide.squashing import SQUASHINGS, squashing_of
-    from slide_gui.data.entries import entries
-    from slide_gui.figures.export import BUILT_IN_FORMATS
-    from slide_gui.plugins import DATASETS, EXPORTERS, installed, plugin
-    from slide_gui.plugins import SQUASHINGS as SQUASHING
-
-    built_in = {SQUASHING: list(SQUASHINGS), DATASETS: [each.key for each in entries()], EXPORTERS: BUILT_IN_FORMATS}
-    findings = []
-    for each in installed():
-        said = f"{each.kind} {each.name}, {each.package} {each.version}"
-        try:
-            if each.name in built_in[each.kind]:
-                remedy = "ask its author to rename it"
-                findings.append(Finding("plug-in", "note", f"{said}: not used, for that name is the program's", remedy))
-                continue
-            plugin(each.kind, each.name, ())
-            squashing_of(each.name) if each.kind == SQUASHING else each.load()
-        except ValueError as error:
-            findings.append(Finding("plug-in", "broken", str(error), f"pip uninstall {each.package}"))
-        else:
-            findings.append(Finding("plug-in", "ok", said))
-    return findings
 
 
 def _settings_folder() -> list[Finding]:

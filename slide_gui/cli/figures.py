@@ -91,18 +91,14 @@ def _style(arguments: argparse.Namespace) -> Style:
 def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
     """Return the files asked for, by `name` where none is; refuse a format that is not written."""
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
-    if formats == _FORMATS and not {*(arguments.format or ()), output.suffix.lower()[1:]} <= set(formats):
-        from slide_gui.figures.export import further_formats
-
-        formats = (*formats, *(added.name for added in further_formats()))
     for wanted in arguments.format or ():
         if wanted not in formats:
             raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
     elif output.suffix.lower() not in {f".{each}" for each in formats}:
-        *others, last = (f".{each}" for each in formats)
-        raise UsageError(f"{str(output)!r} must end in {', '.join(others)} or {last}")
+        suffixes = ", ".join(f".{each}" for each in formats)
+        raise UsageError(f"{str(output)!r} must end in {' or '.join(suffixes.rsplit(', ', 1))}")
     else:
         outputs = [output]
     if arguments.output is None and getattr(arguments, "bundle", None) is None:
@@ -178,8 +174,8 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--animate",
         metavar="WHAT",
-        help="write pictures that move, as .gif, .apng or .mp4 (needs ffmpeg): noise, one weight figure a noise from 0 "
-        "to 0.95, or layers, one layer after the other",
+        help="write an animated GIF: noise, one weight figure per noise level from 0 to 0.95, or layers, one layer "
+        "after the other",
     )
     _add_figure_options(parser, "weights", of_weights=True)
 
@@ -187,7 +183,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
 def _weights(arguments: argparse.Namespace) -> int:
     moves = _animation(arguments)
     style = _style(arguments)
-    outputs = _outputs(arguments, "weights", ("gif", "apng", "mp4") if moves else _FORMATS)
+    outputs = _outputs(arguments, "weights", ("gif",) if moves else _FORMATS)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.figures.style import SHOWN

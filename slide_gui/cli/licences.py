@@ -10,7 +10,7 @@ __all__ = ["COMMANDS"]
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from slide_gui.licences import parts
+    from slide_gui.licences import components
 
     rows = [
         {
@@ -19,10 +19,10 @@ def _run(arguments: argparse.Namespace) -> int:
             "licence": part.licence,
             "texts": None if part.texts is None else str(part.texts),
         }
-        for part in parts()
+        for part in components()
     ]
     lines = [f"{row['name']} {row['version']}: {row['licence']}" for row in rows]
-    places = {part.texts.parent for part in parts() if part.texts is not None}
+    places = {part.texts.parent for part in components() if part.texts is not None}
     lines += [f"their texts: {place}" for place in places]
     return print_answer(arguments, rows, lines)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.data.dataset import Dataset
     from slide_gui.data.lazy import LazyRows
-    from slide_gui.data.reading import Reading
+    from slide_gui.data.reading import ParseOptions
     from slide_gui.experiments.cluster import Cluster, ClusterChoice
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
@@ -107,7 +107,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
         "--group",
         metavar="NAME",
         help="a column of a table, such as the patient: rows with the same text there stay on the same side of every "
-        "split into training, validation and test rows; cross-validation of C and widths inside the SVM ignores it",
+        "split: training, validation and test rows, and the folds that select C and widths",
     )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
@@ -136,7 +136,7 @@ def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataS
     return data_sources(arguments, [arguments.data], judges=judges)[0]
 
 
-def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None]:
+def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut | None]:
     """Return how files are to be read, and what is to be held out, as the arguments say.
 
     Raises
@@ -144,13 +144,13 @@ def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None
     UsageError
         If the options do not go together, or are out of range.
     """
-    from slide_gui.experiments.source import Reading
+    from slide_gui.experiments.source import ParseOptions
 
     with usage():
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
         given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        return Reading(*given, bins=arguments.bins, group=arguments.group).checked(), _held_out(arguments)
+        return ParseOptions(*given, bins=arguments.bins, group=arguments.group).checked(), _held_out(arguments)
 
 
 def data_sources(
@@ -503,6 +503,7 @@ def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    from slide_gui.core.baselines import ESTIMATORS
     from slide_gui.core.sda.model import SdaParameters
     from slide_gui.experiments.spec import FIT_ROWS
 
@@ -526,11 +527,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
         ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
     ):
+        classes = ", ".join(ESTIMATORS[name])
         group.add_argument(
             f"--{name}",
             nargs="+",
             metavar=("CLASS", "NAME=VALUE"),
-            help=f"a {name} of scikit-learn in place of {place}, by its path within sklearn, such as: {example}",
+            help=f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {classes}",
         )
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")

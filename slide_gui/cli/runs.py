@@ -105,11 +105,7 @@ def _train(arguments: argparse.Namespace) -> int:
     check_outputs(arguments, arguments.figure, [source], store=arguments.output)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
     with usage():  # before the data are read
-        asked = RunSpec("", source.argument, **place).checked()
-        if arguments.output is not None:
-            from slide_gui.experiments.store import check_storable
-
-            check_storable(asked)
+        RunSpec("", source.argument, **place).checked()
     dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
     warn_of_threshold(dataset, spec.stack)

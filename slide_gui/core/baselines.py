@@ -1,12 +1,12 @@
-"""Classes of scikit-learn, named by a path and plain parameters: the paper's linear baselines, and any other.
+"""Six classes of scikit-learn as baselines, the paper's linear ones among them.
 
 PCA-SVM and White-SVM keep a fraction of the variance, Rand Proj-SVM a number of Gaussian random directions (paper,
-"Experiments Settings"). Which classes can be named, and with what, stands in `allowed_estimators`. scikit-learn is
-imported when a class is asked for, not before.
+"Experiments Settings"). scikit-learn is imported when a class is used, not before.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.allowed_estimators import check_in_file, check_named
 from slide_gui.core.validation import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
+    "ESTIMATORS",
     "PCA",
     "RANDOM_PROJECTION",
     "WHITENED_PCA",
@@ -32,15 +32,54 @@ __all__ = [
 ]
 
 Indices = NDArray[np.intp]
+Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
-_KINDS = {"classifier": "ClassifierMixin", "transformer": "TransformerMixin"}
-_DOES = {"classifier": "predict", "transformer": "transform"}
+_MOST = 100_000  # a whole number: rounds, trees, units
+_LONGEST = 16  # numbers in a list
+_NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
+
+ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
+    "transformer": {
+        "decomposition.PCA": {
+            "n_components": (int, float), "whiten": (bool,), "random_state": (int,),
+            "svd_solver": ("auto", "full", "covariance_eigh", "arpack", "randomized"),
+        },
+        "random_projection.GaussianRandomProjection": {"n_components": (int,), "random_state": (int,)},
+    },
+    "classifier": {
+        "ensemble.RandomForestClassifier": {
+            "n_estimators": (int,), "criterion": ("gini", "entropy", "log_loss"), "max_depth": (int,),
+            "min_samples_leaf": (int, float), "max_features": (int, float, "sqrt", "log2"), "random_state": (int,),
+            "class_weight": ("balanced", "balanced_subsample"),
+        },
+        "linear_model.LogisticRegression": {
+            "C": (float,), "max_iter": (int,), "tol": (float,), "class_weight": ("balanced",), "random_state": (int,),
+        },
+        "neighbors.KNeighborsClassifier": {
+            "n_neighbors": (int,), "weights": ("uniform", "distance"), "p": (float,),
+            "metric": ("euclidean", "manhattan", "chebyshev", "minkowski", "cosine"),
+        },
+        "neural_network.MLPClassifier": {
+            "hidden_layer_sizes": (int, tuple), "activation": ("identity", "logistic", "tanh", "relu"),
+            "solver": ("lbfgs", "sgd", "adam"), "alpha": (float,), "batch_size": (int, "auto"),
+            "learning_rate_init": (float,), "max_iter": (int,), "tol": (float,), "early_stopping": (bool,),
+            "random_state": (int,),
+        },
+    },
+}  # fmt: skip
+"""Kind → class → parameter → its types (float takes whole numbers too) or words; None is allowed everywhere.
+
+None of these parameters opens a file, unpickles one or starts a process.
+"""
 
 
 @dataclass(frozen=True)
 class Estimator:
-    """A class of scikit-learn and what it is made with.
+    """A class of scikit-learn and its parameters.
+
+    It may be one that is not in `ESTIMATORS`: earlier versions made runs with others, which are still shown.
 
     Attributes
     ----------
@@ -70,13 +109,17 @@ class Estimator:
         Raises
         ------
         ValueError
-            If a file may not name the class, or not give it these parameters.
+            If it has no name of a class, or a parameter that is not a plain value.
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise ValueError("an estimator is a name and an object of parameters")
         estimator = cls.of(name, parameters)
-        check_in_file(estimator.name, dict(estimator.parameters))
+        if not _NAME.fullmatch(estimator.name):
+            raise ValueError(f"{name!r:.80} is not the name of a class of scikit-learn")
+        for key, value in estimator.parameters:
+            if not _WORD.fullmatch(key) or not _is_plain(value):
+                raise ValueError(f"{name} with {key!r:.60}: expected a number, a word or a list of numbers")
         return estimator
 
     def __str__(self) -> str:
@@ -95,43 +138,46 @@ class Estimator:
         Raises
         ------
         ValueError
-            If the name is none of such a class of scikit-learn, or the class cannot be made so.
+            If the class is not one of `ESTIMATORS` of this kind, or a parameter not one of its table.
         """
-        given = dict(self.parameters)
-        check_named(self.name, given)
-        wanted = self._class(kind)
-        try:
-            instance = wanted()
-            known = instance.get_params()
-            unknown = [key for key in given if key not in known]
-            if unknown:
-                raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
-            if "random_state" in known and "random_state" not in given:
-                given["random_state"] = seed
-            return instance.set_params(**given)
-        except TypeError:
-            raise ValueError(f"{self.name} is made of other estimators, which cannot be named here") from None
-
-    def _class(self, kind: str) -> Any:
         from importlib import import_module
 
-        from sklearn import base
-
+        classes, given = ESTIMATORS[kind], dict(self.parameters)
+        if self.name not in classes:
+            raise ValueError(f"{self.name!r:.80} is not a {kind} that can be used; choose one of {', '.join(classes)}")
+        allowed = classes[self.name]
+        for key, value in given.items():
+            if key not in allowed:
+                raise ValueError(f"{self.name} takes no parameter {key!r:.60}; it takes {', '.join(sorted(allowed))}")
+            if value is not None and not _fits(value, allowed[key]):
+                raise ValueError(f"{self.name} with {key}={value!r:.60}: expected {_described(allowed[key])}")
+        if "random_state" in allowed:
+            given.setdefault("random_state", seed)
         module, _, name = self.name.rpartition(".")
-        try:
-            candidate = getattr(import_module(f"sklearn.{module}"), name, None)
-        except ImportError:
-            candidate = None
-        ours = isinstance(candidate, type) and candidate.__module__.startswith("sklearn.")
-        if not ours or not issubclass(candidate, (base.BaseEstimator,)):  # type: ignore[arg-type]
-            raise ValueError(f"scikit-learn has no estimator {self.name!r}")
-        if not issubclass(candidate, getattr(base, _KINDS[kind])) or not hasattr(candidate, _DOES[kind]):  # type: ignore[arg-type]
-            raise ValueError(
-                f"{self.name} is no classifier of scikit-learn"
-                if kind == "classifier"
-                else f"{self.name} is no transformer of scikit-learn"
-            )
-        return candidate
+        return getattr(import_module(f"sklearn.{module}"), name)(**given)
+
+
+def _fits(value: Any, rule: Rule) -> bool:
+    if isinstance(value, str):
+        return value in rule
+    if isinstance(value, tuple):
+        return tuple in rule and len(value) <= _LONGEST and all(_fits(each, (int,)) for each in value)
+    if type(value) is int:
+        return (int in rule and abs(value) <= _MOST) or float in rule
+    return type(value) in rule and math.isfinite(value)
+
+
+def _described(rule: Rule) -> str:
+    names = {int: f"a whole number to {_MOST}", float: "a finite number", bool: "true or false", tuple: "whole numbers"}
+    return " or ".join(each if isinstance(each, str) else names[each] for each in rule)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, str):
+        return _WORD.fullmatch(value) is not None
+    if isinstance(value, tuple):
+        return len(value) <= _LONGEST and all(type(each) in (int, float) and _is_plain(each) for each in value)
+    return value is None or abs(value) < 1e18
 
 
 def _tuples(value: Any) -> Any:
@@ -223,10 +269,9 @@ class Transformer:
         blocks = []
         for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
             transformed = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
-            dense = np.asarray(transformed.toarray() if hasattr(transformed, "toarray") else transformed)
-            blocks.append(dense.astype(np.float32))
-            if blocks[-1].ndim != 2 or not np.isfinite(blocks[-1]).all():
-                raise ValueError(f"{type(self.estimator).__name__} gave values that are no finite table")
+            blocks.append(np.asarray(transformed, np.float32))
+            if not np.isfinite(blocks[-1]).all():
+                raise ValueError(f"{type(self.estimator).__name__} gave values that are not finite")
             progress.report(min(start + _BLOCK_ROWS, len(rows)) / max(len(rows), 1))
         return np.concatenate(blocks)
 
@@ -245,7 +290,7 @@ def fit_transformer(
     Raises
     ------
     ValueError
-        If it is no transformer, needs labels, or refuses the rows or its parameters.
+        If it is not a transformer of `ESTIMATORS`, or refuses the rows or its parameters.
     """
     transformer = estimator.make("transformer", seed)
     progress.report(0.0)
@@ -274,25 +319,13 @@ class OtherClassifier:
         -------
         codes : ndarray of int, shape (n,)
         decisions : ndarray of shape (n, 1) for two classes, else (n, n_classes)
-            Decision values; else probabilities, less ½ for two classes; else 1 for the class predicted and 0 (two
-            classes: −1) for others.
+            Decision values; else probabilities, less ½ for two classes.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
-        return codes, self._decisions(Z, codes)
-
-    def _decisions(self, Z: NDArray[Any], codes: Indices) -> NDArray[np.float64]:
-        two = self.n_classes == 2
         if hasattr(self.estimator, "decision_function"):
-            decisions = np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
-            if decisions.shape[1] == (1 if two else self.n_classes):
-                return decisions
-        if hasattr(self.estimator, "predict_proba"):
-            shares = np.asarray(self.estimator.predict_proba(Z), np.float64)
-            if shares.shape == (len(Z), self.n_classes):
-                return shares[:, 1:] - 0.5 if two else shares
-        if two:
-            return np.where(codes == 1, 1.0, -1.0)[:, None]
-        return np.eye(self.n_classes)[codes]
+            return codes, np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
+        probabilities = np.asarray(self.estimator.predict_proba(Z), np.float64)
+        return codes, probabilities[:, 1:] - 0.5 if self.n_classes == 2 else probabilities
 
 
 def fit_classifier(
@@ -309,7 +342,7 @@ def fit_classifier(
     Raises
     ------
     ValueError
-        If it is no classifier, or refuses the rows or its parameters.
+        If it is not a classifier of `ESTIMATORS`, or refuses the rows or its parameters.
     """
     classifier = estimator.make("classifier", seed)
     progress.report(0.0)
@@ -330,8 +363,6 @@ def _fit(estimator: Any, *arguments: Any) -> None:
 
 def _refusal(estimator: Any, arguments: tuple[Any, ...], error: Exception) -> str:
     name, rows = type(estimator).__name__, arguments[0]
-    if len(arguments) == 1 and re.search(r"\by\b", str(error)):  # as scikit-learn calls the labels
-        return f"{name} cannot be fitted to rows without labels ({error})"
     wanted, most = getattr(estimator, "n_components", None), min(rows.shape)
     if isinstance(wanted, int) and wanted > most:
         return (

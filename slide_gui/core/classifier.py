@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.estimators import fitted_rows, labelled_rows, store_parameters
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
-from slide_gui.core.svm.estimator import MultiWidthSVC, with_probability
+from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDEClassifier"]
@@ -21,12 +20,11 @@ __all__ = ["SLIDEClassifier"]
 _DTYPES = (np.float32, np.float64)
 
 
-class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, then an SVM with one kernel width a layer.
 
     The kernel always has as many widths as there are layers, h⁰ included, so that a grid search over `depth` compares
     what it should; in a pipeline of `SLIDE` and `MultiWidthSVC` the number of blocks would have to follow by hand.
-    Callbacks of scikit-learn, from its version 1.9 on, are told of the stack and of the SVM.
 
     Parameters
     ----------
@@ -34,8 +32,6 @@ class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
         As in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         As in `MultiWidthSVC`; `widths` that are given are depth + 1 numbers.
-    probability : bool, default=False
-        As in `MultiWidthSVC`; the stack, which takes no labels, is that of all rows in each fold.
 
     Attributes
     ----------
@@ -83,11 +79,9 @@ class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
-        probability: bool = False,
     ) -> None:
         store_parameters(self, locals())
 
-    @called_back
     def fit(
         self,
         X: ArrayLike,
@@ -118,17 +112,13 @@ class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
         rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2, sparse=True)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
-        tasks = FitTasks(self, 2, X, y, sample_weight)
-        with tasks.part_of(slide, "stack"):
-            Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
+        Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         svm = MultiWidthSVC(len(slide.weights_) + 1)
         svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
-        with tasks.part_of(svm, "svm"):
-            self.svm_ = svm.fit(Z, classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
+        self.svm_ = svm.fit(Z, classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
         self.slide_ = slide
         self.classes_ = svm.classes_
         self.n_iter_ = svm.n_iter_
-        tasks.end()
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -140,24 +130,6 @@ class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # 
         """Return the class of each row."""
         features = self._features(X)
         return self.svm_.predict(features)
-
-    @with_probability
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row), shape (n, n_classes), in the order of `classes_`; only with `probability`.
-
-        Raises
-        ------
-        AttributeError
-            Without `probability`.
-        """
-        features = self._features(X)
-        return self.svm_.predict_proba(features)
-
-    @with_probability
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(class | row), as `predict_proba`."""
-        features = self._features(X)
-        return self.svm_.predict_log_proba(features)
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
         rows = fitted_rows(self, X, _DTYPES, sparse=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["deal_groups", "held_out_mask", "stratified_subset"]
+__all__ = ["deal_folds", "deal_groups", "held_out_mask", "stratified_subset"]
 
 
 Indices = NDArray[np.intp]
@@ -60,7 +60,22 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     return np.asarray(parts[groups])
 
 
-def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+def deal_folds(codes: Indices, groups: Indices, n_folds: int, seed: int) -> Indices:
+    """Return the fold of each row: whole groups; −1 for rows that every fold trains on.
+
+    These are the groups of a class that would otherwise be missing from the training rows of a fold.
+    """
+    folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+    for code in np.unique(codes):
+        members = codes == code
+        if len(np.unique(folds[members])) == 1:
+            folds[np.isin(groups, groups[members])] = -1
+    return folds
+
+
+def held_out_mask(
+    codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None, row_groups: Indices | None = None
+) -> NDArray[np.bool_]:
     """Return which rows are held out: a fifth of each class, at least one where the class has two.
 
     Parameters
@@ -68,12 +83,18 @@ def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None =
     codes : ndarray of int, shape (n,)
     allowed : ndarray of bool, shape (n,), optional
         Which rows may be held out; where a class has too few of them, all of those are.
+    row_groups : ndarray of int, shape (n,), optional
+        The group of each row. About a fifth of the rows are held out, as whole groups; none if no class could spare
+        them.
 
     Raises
     ------
     ValueError
         If no class has two rows, or none of them may be held out.
     """
+    if row_groups is not None:
+        refused = np.zeros(len(codes), bool) if allowed is None else np.isin(row_groups, row_groups[~allowed])
+        return np.asarray((deal_folds(codes, row_groups, round(1.0 / _HELD_OUT), seed) == 0) & ~refused)
     rng = np.random.default_rng(seed)
     mask = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):

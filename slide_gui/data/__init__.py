@@ -1,1 +1,1 @@
-"""Data sets: what they are, where they come from, and readers that trust no file."""
+"""Data sets: their class, their sources, and readers that check every file."""

@@ -1,4 +1,4 @@
-"""The benchmark data sets at hand: found on disk, downloaded when asked for, or generated."""
+"""Find the benchmark data sets on disk, download them, or generate stand-ins."""
 
 from __future__ import annotations
 
@@ -9,33 +9,19 @@ from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import Entry, RemoteFile, added_dataset, entries, entry, recognise
+from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.plugins import Plugin
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
-
-__all__ = [
-    "Entry",
-    "RemoteFile",
-    "data_folders",
-    "download",
-    "entries",
-    "entry",
-    "find",
-    "generate",
-    "load",
-    "recognise",
-]
+from slide_gui.progress import NO_PROGRESS, Progress
 
 _DEPTH = 2
 _MOST_ENTRIES = 20_000
 
 
 def data_folders() -> list[Path]:
-    """Return where data files are looked for, and put (in the first): SLIDE_GUI_DATA, then the user's data folder.
+    """Return the folders searched for data files: those in SLIDE_GUI_DATA, then the user's data folder.
 
-    The variable may name several folders, separated as in PATH.
+    SLIDE_GUI_DATA may name several folders, separated as in PATH. Downloads go to the first folder.
     """
     import platformdirs
 
@@ -44,56 +30,52 @@ def data_folders() -> list[Path]:
 
 
 def find(key: str) -> list[Path] | None:
-    """Return the files of a data set in the data folders or two folders deep in them, or None if they are not whole.
+    """Return the files of a data set, up to two levels deep in the data folders, or None if any is missing.
 
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     """
     wanted = entry(key)
     for folder in data_folders():
-        there = _files_by_name(folder)
+        files = _files_by_name(folder)
         for names in wanted.sets:
-            if all(name in there for name in names):
-                return [there[name] for name in names]
+            if all(name in files for name in names):
+                return [files[name] for name in names]
     return None
 
 
 def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Return a data set: its real files where they are, else the generated stand-in. Nothing is downloaded.
-
-    One of another package is as that makes it.
+    """Read a data set from its files if they exist, else generate its stand-in, without downloading.
 
     Parameters
     ----------
     key : str
         Such as ``"rectangles"``.
     progress : Progress
-        Reports the share of the work.
+        Reports the fraction of the work.
     seed : int
-        Of the generator; without effect on real files.
+        Seed of the generator; ignored for real files.
 
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     DataError
-        If its files are there but damaged, or the package cannot make it.
+        If its files are damaged.
     """
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     files = find(key)
     return open_data(files, progress=progress) if files else generate(key, progress=progress, seed=seed)
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Return the generated stand-in of a data set, whether or not its files are there; another package's as `load`.
+    """Generate the stand-in of a data set, even if its files exist.
 
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     """
     from slide_gui.data import generators
 
@@ -103,23 +85,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
         "convex": generators.convex,
         "digits": generators.digits,
     }
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
-
-
-def _from_plugin(added: Plugin, seed: int, progress: Progress) -> Dataset:
-    """Return what a package's ``function(seed, progress)`` makes, without a key: it is none of the catalogue's."""
-    make = added.load()
-    try:
-        dataset = make(seed=seed, progress=progress)
-    except (Cancelled, DataError, MemoryError):
-        raise
-    except Exception as error:
-        raise added.failed(f"{type(error).__name__}: {error}") from error
-    if not isinstance(dataset, Dataset):
-        raise added.failed(f"it gives a {type(dataset).__name__}, expected a Dataset")
-    return replace(dataset, key="", source=dataset.source or f"{added.package} {added.version}, seed {seed}")
 
 
 def download(
@@ -128,49 +94,51 @@ def download(
     progress: Progress = NO_PROGRESS,
     mirrors: Sequence[str] | None = None,
 ) -> list[Path]:
-    """Fetch the files of a data set from its mirrors into a folder of its own in the first of `data_folders`.
+    """Download the files of a data set to a folder named after its key, in the first of `data_folders`.
 
     Parameters
     ----------
     key : str
         Such as ``"mnist"``.
     progress : Progress
-        Reports the share of the files; cancelling leaves no half file behind.
+        Reports the fraction of the files; cancelling leaves no partial file.
     mirrors : sequence of str, optional
-        Addresses that end in a slash, instead of the catalogue's.
+        Addresses that end in a slash, instead of those in the catalogue.
 
     Returns
     -------
     list of Path
-        What `open_data` reads.
+        The files for `open_data`.
 
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     DataError
-        If a file could not be fetched whole, or its hash is wrong, or another file of its name is there.
+        If a download fails, a hash is wrong, or another file has the same name.
     """
     wanted = entry(key)
     target = data_folders()[0] / key
     for file in wanted.files:
         if (target / file.name).exists() and not matches(target / file.name, file):
-            raise DataError("is there, but is not the file of the catalogue; move it away", str(target / file.name))
-    share = 1 / len(wanted.files)
+            raise DataError(
+                "exists but differs from the file in the catalogue; move it elsewhere", str(target / file.name)
+            )
+    fraction = 1 / len(wanted.files)
     return [
         fetch(
             file,
             wanted.mirrors if mirrors is None else mirrors,
             target,
-            progress=progress.part(i * share, (i + 1) * share),
+            progress=progress.part(i * fraction, (i + 1) * fraction),
         )
         for i, file in enumerate(wanted.files)
     ]
 
 
 def _files_by_name(folder: Path) -> dict[str, Path]:
-    """Return the files of a folder and those below it, the shallower and earlier first, to a bounded count."""
-    found: dict[str, Path] = {}
+    """Return files in a folder and its subfolders by name; the shallowest, then alphabetically first folder wins."""
+    files: dict[str, Path] = {}
     level, seen = [folder], 0
     for _ in range(_DEPTH + 1):
         below: list[Path] = []
@@ -181,11 +149,11 @@ def _files_by_name(folder: Path) -> dict[str, Path]:
                 continue
             seen += len(children)
             if seen > _MOST_ENTRIES:
-                return found
+                return files
             for child in children:
                 if child.is_file():
-                    found.setdefault(child.name, Path(child.path))
+                    files.setdefault(child.name, Path(child.path))
                 elif child.is_dir() and not child.name.startswith("."):
                     below.append(Path(child.path))
         level = below
-    return found
+    return files

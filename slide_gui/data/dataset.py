@@ -1,4 +1,4 @@
-"""The data set: frozen, checked once, the same for every source."""
+"""The immutable, checked data set that every source of data returns."""
 
 from __future__ import annotations
 
@@ -10,28 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.data.reading import NO_GUESSES, Guess, ParseReport
 from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
-__all__ = ["Dataset", "HeldOut"]
-
-_MOST = 0.9  # of the rows: the rest has to be learned from
+_MOST = 0.9  # of the rows; the other rows are needed for training
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Which rows take the place of a test part that data do not have: a share of each class, or one fold of several.
+    """Choice of held-out rows for data without a test set: a fraction of each class, or one of several folds.
 
     Attributes
     ----------
     share : float
-        Of the rows, 0 to 0.9; 0 holds nothing out. Without effect where there are folds.
+        Fraction of the rows, 0 to 0.9; 0 holds no rows out. Ignored if there are folds.
     seed : int
-        Of the draw.
+        Seed of the random draw.
     folds : int
-        Into how many the rows are dealt, each of which is the test part once; 0: a share is held out instead.
+        Number of folds, each of which is the test set once; 0 to hold out a fraction instead.
     fold : int
-        Which of them, from 0.
+        Number of the fold, from 0.
     """
 
     share: float = 0.25
@@ -40,28 +38,28 @@ class HeldOut:
     fold: int = 0
 
     def checked(self) -> HeldOut:
-        """Return the normal form: what cannot change the rows has one value only.
+        """Return the normal form, in which fields without effect have a fixed value.
 
         Raises
         ------
         ValueError
-            Names what is out of range.
+            If a field is out of range.
         """
         for name in ("seed", "folds", "fold"):
             value = getattr(self, name)
             if type(value) is not int or not 0 <= value < 1 << 32:
-                raise ValueError(f"the split's {name} is {value!r}; it must be a whole number, 0 or more")
+                raise ValueError(f"the split's {name} is {value!r}; give an integer, 0 or more")
         if self.folds:
             if self.folds < 2 or self.fold >= self.folds:
-                raise ValueError(f"fold {self.fold + 1} of {self.folds}; there must be at least 2, this one among them")
+                raise ValueError(f"fold {self.fold + 1} of {self.folds} does not exist; give 2 folds or more")
             return replace(self, share=0.0)
         if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
-            raise ValueError(f"the share held out is {self.share!r}; it must be 0 to {_MOST:g}")
+            raise ValueError(f"the fraction held out is {self.share!r}; give 0 to {_MOST:g}")
         return HeldOut(float(self.share), self.seed if self.share else 0)
 
     @property
     def each(self) -> tuple[HeldOut, ...]:
-        """All folds of the same draw; itself where a share is held out."""
+        """All folds of the same draw, or this choice alone if a fraction is held out."""
         return tuple(replace(self, fold=fold) for fold in range(self.folds)) or (self,)
 
     def __str__(self) -> str:
@@ -72,12 +70,12 @@ class HeldOut:
         return f"{100 * self.share:g} % held out, seed {self.seed}"
 
     def fingerprint(self, whole: str) -> str:
-        """Return the fingerprint of data divided so, from that of all their rows."""
+        """Return the fingerprint of the divided data, given the fingerprint of all rows together."""
         words = (whole, *(repr(getattr(self, name)) for name in ("share", "seed", "folds", "fold")))
         return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
-_FEW_SHARED = 0.05  # of the test rows: listed, but not worth a question
+_FEW_SHARED = 0.05  # of the test rows; fewer shared rows need no check
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,38 +85,38 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What the person calls it, e.g. ``"Rectangles"``; generated data have the name of what they stand for, or their
-        own. This and all names below are kept as `slide_gui.text.clean_name` returns them.
+        The name shown to the user, e.g. ``"Rectangles"``. This and all names below are cleaned by
+        `slide_gui.text.clean_name`.
     train, test : ndarray of shape (n, d) and (m, d), float32
-        One row a sample; pixels in row-major order, in [0, 1] for images. Read-only; ``m`` may be 0.
+        One row per sample. Images have pixels in row-major order, in [0, 1]. Read-only; ``m`` may be 0.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
-        None where the source has no labels.
+        None if the source has no labels.
     image_shape : tuple of (rows, columns), or None
-        None for plain features that are no picture.
+        None for features that are not pixels.
     label_names : tuple of str
-        A name for each label value 0, 1, …; empty when the values speak for themselves.
+        A name for each label value 0, 1, …; empty if the values are the names.
     generated : bool
         True for data made by a seeded generator, False for data read from files.
     key : str
-        Of the catalogue, whichever of its data they are; empty for all others.
+        Key of a catalogue data set; empty for all other data.
     source : str
-        The path it was read from, or the generator with its seed.
+        Path of the file, or the generator with its seed.
     licence, citation : str
-        As far as the source states them.
+        As stated by the source.
     feature_names : tuple of str
-        Of features that are no picture, where the source names them; else empty.
+        Names of features that are not pixels, if the source has names; else empty.
     held_out : HeldOut or None
-        How the test part was taken from rows that had none; None where it came with the data, or there is none.
-    opened : Opened
-        How its files were read.
+        How the test set was split off; None if it came with the data or is empty.
+    opened : ParseReport
+        Report of how the files were read.
     order : ndarray of shape (n + m,), int64, or None
-        Of each row of the training part, then of the test part, its place among all rows; where some were held out.
+        Original index of each training row, then of each test row, if rows were held out.
     whole : str
-        The fingerprint of all the rows together, where some were held out; else empty.
+        Fingerprint of all rows together, if rows were held out; else empty.
     groups : ndarray of shape (n,), int64, or None
-        The group of each training row, if there are groups that no split may divide.
+        Group of each training row, if there are groups; a split never divides a group.
     test_groups : ndarray of shape (m,), int64, or None
-        The same of rows that were held out.
+        Group of each held-out row.
     """
 
     name: str
@@ -134,7 +132,7 @@ class Dataset:
     citation: str = ""
     key: str = ""
     feature_names: tuple[str, ...] = ()
-    opened: Opened = NOT_SAID
+    opened: ParseReport = NO_GUESSES
     held_out: HeldOut | None = None
     order: NDArray[np.int64] | None = None
     whole: str = ""
@@ -144,7 +142,7 @@ class Dataset:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_name(self.name))
         for each in ("label_names", "feature_names"):
-            object.__setattr__(self, each, _cleaned(getattr(self, each), self.name))
+            object.__setattr__(self, each, _clean_names(getattr(self, each), self.name))
         _check(self)
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is not None:
@@ -152,7 +150,7 @@ class Dataset:
 
     @property
     def title(self) -> str:
-        """Name for people, with a mark where the data are generated."""
+        """The name shown to the user, marked if the data are generated."""
         return dataset_title(self.name, self.generated)
 
     @property
@@ -162,8 +160,8 @@ class Dataset:
 
     @cached_property
     def n_repeated(self) -> tuple[int, int]:
-        """How many training rows equal an earlier one, and how many test rows equal a training row."""
-        # The sum makes 0 of −0, which is another byte.
+        """Number of training rows equal to an earlier one, and of test rows equal to a training row."""
+        # Adding 0 turns −0 into 0, which has other bytes.
         train, test = (
             np.fromiter((hash((row + np.float32(0)).tobytes()) for row in rows), np.int64, len(rows))
             for rows in (self.train, self.test)
@@ -172,38 +170,38 @@ class Dataset:
 
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
-        """What was guessed of the files, and rows that occur more than once; the latter not of generated data."""
+        """All guesses about the files, and repeated rows unless the data are generated."""
         if self.generated or self.train_labels is None:
             return self.opened.guesses
-        (repeated, shared), found = self.n_repeated, []
+        (repeated, shared), warnings = self.n_repeated, []
         if shared:
             what = f"{count(shared)} of {counted(len(self.test), 'test row')} also in the training set"
             why = "the test error may be too low; leave repeated rows out, or name a column of groups"
             few = shared < _FEW_SHARED * len(self.test)
-            found.append(Guess(what, why, sure=bool(self.key) or few))
+            warnings.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
-            found.append(Guess(what, "the validation error may be too low", sure=True))
-        return (*self.opened.guesses, *found)
+            warnings.append(Guess(what, "the validation error may be too low", sure=True))
+        return (*self.opened.guesses, *warnings)
 
     @cached_property
     def why_no_classes(self) -> str:
-        """Why no classifier can be trained on them, in a sentence with the remedy; empty where one can."""
+        """The reason why no classifier can be trained, with the remedy; empty if one can."""
         if self.train_labels is None:
-            return self.opened.unlabelled or "the rows have no labels; a classifier needs one for each, so add them"
+            return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
         known = np.unique(self.train_labels)
         if len(known) > 1:
             return ""
         (name,) = label_names(known.tolist(), self.label_names)
-        return f"all rows to train on are of the class {name}; a classifier needs two, so add rows of another"
+        return f"all training rows are of the class {name}; add rows of another class to train a classifier"
 
     def check_classes(self) -> None:
-        """Refuse data that no classifier can be trained on.
+        """Refuse data on which no classifier can be trained.
 
         Raises
         ------
         DataError
-            Says why, with the remedy.
+            Names the reason and the remedy.
         """
         if self.why_no_classes:
             options = " (--label-column NAME, or --bins 3)" if self.opened.quantity else ""
@@ -211,9 +209,9 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the arrays, the image shape and the groups: equal data have equal fingerprints.
+        """SHA-256 (hex) of the arrays, the image shape and the groups.
 
-        Where rows were held out, it is of all rows together and of how they were divided.
+        If rows were held out, it is computed from all rows together and their division.
         """
         if self.held_out is not None:
             return self.held_out.fingerprint(self.whole)
@@ -229,28 +227,25 @@ class Dataset:
         return digest.hexdigest()
 
 
-def _cleaned(names: tuple[str, ...], place: str) -> tuple[str, ...]:
-    """Return the names as `clean_name` does; no two that differ may become one."""
+def _clean_names(names: tuple[str, ...], place: str) -> tuple[str, ...]:
+    """Return the names cleaned by `clean_name`; refuse different names that become equal."""
     clean = tuple(map(clean_name, names))
     if len(set(clean)) < len(set(names)):
-        again = next(name for k, name in enumerate(clean) if name in clean[:k])
-        raise DataError(f"two different names are both shown as {again}; rename one of them", place)
+        repeated = next(name for k, name in enumerate(clean) if name in clean[:k])
+        raise DataError(f"two different names are both shown as {repeated}; rename one of them", place)
     return clean
 
 
 def _check(data: Dataset) -> None:
-    for rows_said, labels_said, rows, labels in (
-        ("training rows", "training labels", data.train, data.train_labels),
-        ("test rows", "test labels", data.test, data.test_labels),
-    ):
+    for name, rows, labels in (("training", data.train, data.train_labels), ("test", data.test, data.test_labels)):
         if rows.ndim != 2 or rows.dtype != np.float32:
-            raise DataError(f"{rows_said} must be a 2-D float32 array, found {rows.ndim}-D {rows.dtype}")
+            raise DataError(f"{name} rows must be a 2-D float32 array, found {rows.ndim}-D {rows.dtype}")
         if labels is not None and labels.shape != (rows.shape[0],):
-            raise DataError(f"{labels_said}: found {labels.shape}, expected one for each of {rows.shape[0]} rows")
+            raise DataError(f"{name} labels: found {labels.shape}, expected one for each of {rows.shape[0]} rows")
     if data.groups is not None and data.groups.shape != (data.train.shape[0],):
         raise DataError(f"{data.name}: found {data.groups.shape} groups, expected one for each of the training rows")
     if data.train.shape[0] < 1 or data.train.shape[1] < 1:
-        raise DataError(f"{data.name}: the training part is empty {data.train.shape}; at least one row is needed")
+        raise DataError(f"{data.name}: the training set {data.train.shape} is empty; give rows and features")
     if data.test.shape[1] != data.train.shape[1]:
         raise DataError(
             f"{data.name}: training rows have {data.train.shape[1]} features, test rows {data.test.shape[1]}"

@@ -1,4 +1,4 @@
-"""Files fetched from the benchmark's mirrors: checked by hash, and only then put in place."""
+"""Download files of the benchmark, and check their hashes before they are stored."""
 
 from __future__ import annotations
 
@@ -14,53 +14,51 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["fetch", "matches"]
-
 _CHUNK = 1 << 16
-_LARGEST = 1 << 28  # bytes; the largest benchmark file has a tenth of it
-_TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two pieces
+_LARGEST = 1 << 28  # bytes; ten times the largest benchmark file
+_TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two chunks
 
 
 def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: Progress = NO_PROGRESS) -> Path:
-    """Download one file from the first mirror that has it whole.
+    """Download a file from the first mirror that sends it completely.
 
-    It is written under a temporary name and renamed once its hash is right; whatever goes wrong, an older file of
-    the same name is kept and nothing else is left behind.
+    The download has a temporary name until its hash is verified. On failure an older file of the same name remains,
+    and the temporary file is removed.
 
     Parameters
     ----------
     file : RemoteFile
-        Name and hashes.
+        Name and hashes of the file.
     mirrors : sequence of str
         Addresses that end in a slash, tried in this order.
     folder : Path
-        Where it is put; made if it is absent.
+        Target folder, created if missing.
     progress : Progress
-        Reports the share of bytes received, if the server says how many there are; cancels between two pieces.
+        Reports the fraction of bytes received if the server declares the size; cancels between two chunks.
 
     Returns
     -------
     Path
-        The file.
+        The downloaded file.
 
     Raises
     ------
     DataError
-        If no mirror gave the file whole and with the right hash, or the folder cannot be written to; the
-        message says what happened at each mirror.
+        If no mirror sent the file with the right hash, or the folder is not writable. The message gives the error of
+        each mirror.
     """
     failures = []
     for mirror in mirrors:
         try:
             return _fetch_from(mirror + file.name, file, folder, progress)
-        except _Refused as error:
+        except _MirrorError as error:
             failures.append(f"{mirror}: {error}")
     reasons = "; ".join(failures) or "no mirror is known"
-    raise DataError(f"could not be downloaded ({reasons})", file.name)
+    raise DataError(f"could not be downloaded ({reasons}); try again later, or download the file yourself", file.name)
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
-    """Say whether a file's content, packed or unpacked, has a hash of the catalogue."""
+    """Return True if a file, or its gunzipped content, has a hash from the catalogue."""
     with path.open("rb") as stream:
         digests = {
             known.split(":")[0]: hashlib.new(known.split(":")[0], usedforsecurity=False) for known in file.hashes
@@ -73,24 +71,24 @@ def matches(path: Path, file: RemoteFile) -> bool:
     return bool(file.unpacked) and _unpacked_matches(path, *file.unpacked.split(":"))
 
 
-class _Refused(Exception):
-    """One mirror did not give the file."""
+class _MirrorError(Exception):
+    """A mirror failed to send the file."""
 
 
-class _Received:
-    """What pooch takes for a progress bar: reports, cancels, and stops what is too large."""
+class _DownloadProgress:
+    """A progress bar for pooch that reports, cancels, and stops downloads that are too large."""
 
     def __init__(self, progress: Progress) -> None:
         self.total = 0
-        self._progress, self._received, self._share = progress, 0, 0.0
+        self._progress, self._received, self._fraction = progress, 0, 0.0
 
     def update(self, n_bytes: int) -> None:
         self._received += n_bytes
         if max(self._received, self.total) > _LARGEST + _CHUNK:
-            raise _Refused(f"sends more than {_LARGEST >> 20} MiB")
+            raise _MirrorError(f"sends more than {_LARGEST >> 20} MiB")
         if self.total:
-            self._share = max(self._share, min(1.0, self._received / self.total))
-        self._progress.report(self._share)
+            self._fraction = max(self._fraction, min(1.0, self._received / self.total))
+        self._progress.report(self._fraction)
 
     def reset(self) -> None:
         self._received = 0
@@ -103,9 +101,9 @@ def _fetch_from(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
     import pooch
     import requests
 
-    # The bytes as they are: a server that offers to pack on the way would change the hash.
+    # Content compressed in transit would have another hash.
     get = pooch.HTTPDownloader(
-        progressbar=_Received(progress),
+        progressbar=_DownloadProgress(progress),
         chunk_size=_CHUNK,
         timeout=_TIMEOUT,
         headers={"Accept-Encoding": "identity"},
@@ -117,17 +115,17 @@ def _fetch_from(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
         get(url, stream, None)
         stream.flush()
         if not matches(Path(stream.name), file):
-            raise _Refused("sent something else (its hash is wrong), which was thrown away")
+            raise _MirrorError("sent another file (its hash is wrong), which was discarded")
 
     try:
         write_whole(target, receive)
     except requests.HTTPError as error:
-        raise _Refused(str(error)[:80]) from error
+        raise _MirrorError(str(error)[:80]) from error
     except requests.RequestException as error:
-        raise _Refused(f"the connection failed ({type(error).__name__})") from error
+        raise _MirrorError(f"the connection failed ({type(error).__name__})") from error
     except OSError as error:
         raise DataError(
-            f"cannot be written ({error.strerror or error}); name another folder by SLIDE_GUI_DATA",
+            f"cannot be written ({error.strerror or error}); set SLIDE_GUI_DATA to another folder",
             str(target),
         ) from error
     return target

@@ -1,4 +1,4 @@
-"""The benchmark data sets by name: what `resources/catalogue.toml` says of them."""
+"""The benchmark data sets listed in `resources/catalogue.toml`."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from slide_gui import plugins
 from slide_gui.resources import resource
-
-__all__ = ["Entry", "RemoteFile", "added_dataset", "added_datasets", "entries", "entry", "is_known", "recognise"]
 
 
 @dataclass(frozen=True)
@@ -21,11 +18,11 @@ class RemoteFile:
     Attributes
     ----------
     name : str
-        Its name on the mirrors and on disk.
+        File name on the mirrors and on disk.
     hashes : tuple of str
-        ``"algorithm:hex"``, each of which identifies the file.
+        Hashes of the file, each as ``"algorithm:hex"``; one match is enough.
     unpacked : str
-        The same for its content once gunzipped, by which a file packed again is known; may be empty.
+        Hash of the content after gunzip, which recognises recompressed files; may be empty.
     """
 
     name: str
@@ -40,21 +37,21 @@ class Entry:
     Attributes
     ----------
     key, title : str
-        For the command line and for people.
+        Name on the command line, and name shown to the user.
     n_train, n_test : int
-        Rows of the two parts.
+        Rows of the training and the test set.
     label_names : tuple of str
-        What the labels 0, 1, … mean.
+        Names of the labels 0, 1, …
     stand_in : str
-        The generator used while the files are absent.
+        Generator used if the files are missing.
     licence, citation : str
-        As far as the source states them.
+        As stated by the source.
     sets : tuple of tuple of str
-        File names, any one tuple of which makes the data set whole.
+        Alternative tuples of file names; each tuple is a complete data set.
     mirrors : tuple of str
-        Where the files are, tried in this order; each ends in a slash.
+        Addresses of the files, tried in this order; each ends in a slash.
     files : tuple of RemoteFile
-        What is downloaded.
+        Files to download.
     """
 
     key: str
@@ -72,7 +69,7 @@ class Entry:
 
 @lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
-    """Return all benchmark data sets, in the catalogue's order."""
+    """Return all benchmark data sets in the order of the catalogue."""
     with resource("catalogue.toml").open("rb") as stream:
         tables = tomllib.load(stream)["data"]
     return tuple(
@@ -98,46 +95,30 @@ def entry(key: str) -> Entry:
     Raises
     ------
     KeyError
-        If there is none; the message lists the keys.
+        If the key is unknown; the message lists all keys.
     """
     for candidate in entries():
         if candidate.key == key:
             return candidate
-    raise KeyError(f"no data set {key!r}; there are {', '.join(e.key for e in entries())}")
-
-
-def added_datasets() -> list[plugins.Plugin]:
-    """Return the data sets of other packages; none is imported."""
-    return plugins.plugins(plugins.DATASETS, [each.key for each in entries()])
-
-
-def added_dataset(key: str) -> plugins.Plugin | None:
-    """Return the data set of another package by its name; None if there is none, or the catalogue has that name.
-
-    Raises
-    ------
-    PluginError
-        If several packages have one of this name.
-    """
-    return plugins.plugin(plugins.DATASETS, key, [each.key for each in entries()])
+    raise KeyError(f"no data set {key!r}; choose one of {', '.join(e.key for e in entries())}")
 
 
 def is_known(key: str) -> bool:
-    """Tell whether there is a data set of this name, in the catalogue or of another package."""
-    return any(each.key == key for each in entries()) or any(each.name == key for each in added_datasets())
+    """Return True if the catalogue has a data set of this name."""
+    return any(each.key == key for each in entries())
 
 
 def recognise(places: Iterable[str], n_train: int, n_test: int, n_features: int) -> Entry | None:
-    """Return the benchmark that the files are, by their names and by the counts of rows.
+    """Return the benchmark data set with these file names and numbers of rows, or None.
 
     Parameters
     ----------
     places : iterable of str
-        Paths, or paths and members, that were read.
+        Paths of the files, with the members of archives.
     n_train, n_test : int
-        Rows found; one of them may be 0 where only one of the files was opened.
+        Numbers of rows; one may be 0 if only one file was opened.
     n_features : int
-        The benchmarks have 784.
+        Number of features; the benchmarks have 784.
     """
     names = {part for place in places for part in re.split(r"[\\/]|, ", place.lower())}
     for candidate in entries():

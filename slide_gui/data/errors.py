@@ -1,28 +1,26 @@
-"""The one exception of everything that reads data."""
+"""The exception that all readers of data raise."""
 
 from __future__ import annotations
 
 from slide_gui.text import printable
 
-__all__ = ["DataError"]
-
-_LONGEST = 1500  # letters of a sentence, its place not counted
+_LONGEST = 1500  # characters of a message, without its place
 
 
 class DataError(ValueError):
-    """Data that cannot be used, said in one sentence on one line, with the place and the remedy.
+    """Data cannot be used; the message is one line with the place, the problem and the remedy.
 
     Parameters
     ----------
     message : str
-        What was found and what was expected, and where it helps, the remedy.
+        The problem and the remedy.
     place : str, optional
-        The file, with the line or the archive's member.
+        The file, with the line or the member of the archive.
     """
 
     def __init__(self, message: str, place: str = "") -> None:
         self.place = place
         message = printable(message)
-        if len(message) > _LONGEST:  # what a file says is quoted, and may be long
+        if len(message) > _LONGEST:  # messages quote files, whose texts may be long
             message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
         super().__init__(f"{printable(place)}: {message}" if place else message)

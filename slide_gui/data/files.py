@@ -1,8 +1,8 @@
-"""Files that are written whole or not at all, and never over what belongs to the user.
+"""Write files completely or not at all, and never overwrite files of the user.
 
-A file being written has a temporary name, and is locked by whoever writes it: one that nobody locks was left behind by
-a killed process, and is removed with the next file. A folder that gets several files has a record of them, so that
-only files that the program wrote, and nobody changed since, are ever replaced there.
+A file has a temporary name and a lock while it is written. An unlocked temporary file belongs to a killed process and
+is removed with the next write. A folder of several files has a record of their hashes. Only files in this record that
+did not change since are replaced.
 """
 
 from __future__ import annotations
@@ -24,53 +24,51 @@ from slide_gui.data.errors import DataError
 with suppress(ImportError):
     import fcntl
 
-__all__ = ["RECORD", "check_folder", "check_outputs", "folder_files", "write_whole"]
-
 RECORD = "slide-gui.sha256"
-"""Name of the record of a folder: the SHA-256 of each file that the program wrote there, as `sha256sum -c` reads it."""
+"""File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`."""
 
-_UNFINISHED = "0" * 64  # in place of the SHA-256 of a file that is being written
+_UNFINISHED = "0" * 64  # replaces the SHA-256 of a file during writing
 _SQLITE = b"SQLite format 3\0"
 
-_LOCKABLE = os.name != "nt"  # on Windows nothing is swept: whose a file is cannot be told there
-_PART = re.compile(r"\.[0-9a-f]{16}\.part")
-_MOST_LISTED = 10_000  # entries of a folder that are looked at
+_LOCKABLE = os.name != "nt"  # Windows has no fcntl locks, so temporary files remain there
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
+_MOST_LISTED = 10_000  # most entries of a folder that are checked
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file under a temporary name, then rename it, so that no reader ever sees half of it.
+    """Write a file under a temporary name, then rename it, so that readers only see the complete file.
 
-    What stood at `path` stays as it was if `write` fails or is cancelled. A file that is replaced keeps its permissions
-    and, where the system allows it, its owner; a new one gets those that the process gives to any new file (its umask).
-    What processes that were killed left half written in the folder is removed.
+    An existing file remains unchanged if `write` fails or is cancelled. A replaced file keeps its permissions and, if
+    the system allows it, its owner. A new file has the default permissions of the process (its umask). Temporary
+    files of killed processes in the same folder are removed.
 
     Parameters
     ----------
     path : Path
-        Its folder is made if it is missing. A symbolic link stays; the file that it names is written.
+        Its folder is created if missing. A symbolic link remains, and its target is written.
     write : callable
-        Gets the open binary file, whose ``name`` is the temporary one.
+        Receives the open binary file; its ``name`` is the temporary name.
 
     Raises
     ------
     OSError
-        If it cannot be written; it names `path`, never the temporary file.
+        If the file cannot be written; the error names `path`, never the temporary file.
     """
-    if path.exists() and not path.is_file():  # a folder, or a device, which a rename would put out of the world
-        raise OSError(errno.EINVAL, "is there already, and no file; name another", str(path))
+    if path.exists() and not path.is_file():  # renaming would replace a folder or a device
+        raise OSError(errno.EINVAL, "exists and is not a regular file; choose another name", str(path))
     part: Path | None = None
     try:
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
-        with _new_part(target.parent) as file:
+        _remove_abandoned(target.parent)
+        with _new_temporary_file(target.parent) as file:
             part = Path(file.name)
             if _LOCKABLE and target.exists():
                 _copy_permissions(target, file)
             write(file)
             file.flush()
             os.fsync(file.fileno())
-            if _LOCKABLE:  # while it is locked; elsewhere what is open cannot be renamed
+            if _LOCKABLE:  # rename while locked; Windows cannot rename open files
                 os.replace(part, target)
         if not _LOCKABLE:
             os.replace(part, target)
@@ -78,22 +76,22 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         if part is not None:
             with suppress(OSError):
                 part.unlink()
-        if isinstance(error, OSError) and error.errno is not None and _is_part(error.filename):
+        if isinstance(error, OSError) and error.errno is not None and _is_temporary(error.filename):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
 
 def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
-    """Refuse to write over what is read, or over any store of runs.
+    """Refuse to overwrite input files or any run store.
 
-    Files are compared by what they are, not by their names: links and other spellings are found.
+    Links and other spellings of the same file are recognised.
 
     Parameters
     ----------
     outputs : iterable of Path
-        The files that are going to be written.
+        The files to be written.
     inputs : sequence of Path
-        Files that are read or hold results, and folders that nothing may be written into.
+        Files that are read or hold results, and folders that must not change.
 
     Raises
     ------
@@ -103,40 +101,40 @@ def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
     for output in outputs:
         for each in inputs:
             if _is_same(output, each):
-                raise DataError("is an input; choose another output", str(output))
+                raise DataError("is an input; choose another output file", str(output))
             if each.is_dir() and each.resolve() in output.resolve().parents:
-                raise DataError(f"lies in {each}, which is read; choose an output outside it", str(output))
+                raise DataError(f"is in the input folder {each}; choose an output outside this folder", str(output))
         if output.is_file():
             with output.open("rb") as file:
                 if file.read(len(_SQLITE)) == _SQLITE:
-                    raise DataError("is a database; choose another output", str(output))
+                    raise DataError("is a database; choose another output file", str(output))
 
 
 def _is_same(first: Path, second: Path) -> bool:
     if first.exists() and second.exists():
         return first.samefile(second)
-    return str(first.resolve()).casefold() == str(second.resolve()).casefold()  # some systems ignore the case
+    return str(first.resolve()).casefold() == str(second.resolve()).casefold()  # some file systems ignore case
 
 
 def check_folder(folder: Path) -> dict[str, str]:
-    """Return what the record of a folder says: name → SHA-256; nothing for a folder that is new or empty.
+    """Return the record of a folder, name → SHA-256; it is empty for a new or empty folder.
 
     Raises
     ------
     DataError
-        If it is not a folder, or holds files but no record.
+        If it is not a folder, or contains files without a record.
     """
     try:
         with os.scandir(folder) as entries:
-            is_used = any(_PART.fullmatch(entry.name) is None for entry in entries)
+            is_used = any(_TEMPORARY.fullmatch(entry.name) is None for entry in entries)
     except FileNotFoundError:
         return {}
     except NotADirectoryError:
-        raise DataError("is a file; name a new folder", str(folder)) from None
+        raise DataError("is a file; choose a new folder", str(folder)) from None
     record = folder / RECORD
     if not record.is_file():
         if is_used:
-            raise DataError("holds files that slide-gui did not write; name a new or an empty folder", str(folder))
+            raise DataError("contains files that slide-gui did not write; choose a new or an empty folder", str(folder))
         return {}
     lines = (line.partition("  ") for line in record.read_text(encoding="utf-8", errors="replace").splitlines())
     return {name: digest for digest, _, name in lines}
@@ -144,14 +142,14 @@ def check_folder(folder: Path) -> dict[str, str]:
 
 @contextmanager
 def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
-    """Give a context in which these files may be written into a folder; the record then has their SHA-256.
+    """Open a context for writing these files to a folder; at its end the record contains their SHA-256.
 
-    The record names them before they are written, so that what a killed process left is replaced the next time.
+    The record lists them before they are written. Files of a killed process are therefore replaced the next time.
 
     Raises
     ------
     DataError
-        As `check_folder`, and if one of the files is there that the program did not write, or that was changed since.
+        As `check_folder`; also if an existing file was changed, or was not written by the program.
     OSError
         If the record cannot be written.
     """
@@ -159,8 +157,8 @@ def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
     for name in names:
         path = folder / name
         if (path.exists() or path.is_symlink()) and known.get(name) not in (_UNFINISHED, _digest(path)):
-            what = "was changed since slide-gui wrote it" if name in known else "was not written by slide-gui"
-            raise DataError(f"is there already and {what}; name a new folder", str(path))
+            problem = "was changed since slide-gui wrote it" if name in known else "was not written by slide-gui"
+            raise DataError(f"exists and {problem}; choose a new folder", str(path))
     _write_record(folder, known | dict.fromkeys(names, _UNFINISHED))
     yield
     _write_record(folder, known | {name: _digest(folder / name) for name in names})
@@ -172,7 +170,7 @@ def _write_record(folder: Path, digests: dict[str, str]) -> None:
 
 
 def _digest(path: Path) -> str:
-    """Return the SHA-256 of a file; of what is not a file, an empty text."""
+    """Return the SHA-256 of a regular file, else an empty text."""
     if path.is_symlink() or not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -181,35 +179,35 @@ def _digest(path: Path) -> str:
 
 def _copy_permissions(target: Path, file: BinaryIO) -> None:
     status = target.stat()
-    with suppress(OSError):  # only the owner of the system may give a file away
+    with suppress(OSError):  # only root may change the owner
         os.fchown(file.fileno(), status.st_uid, status.st_gid)
     os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
 
 
-def _is_part(name: object) -> bool:
-    """Whether an error is of the temporary file, or of none that it names."""
-    return name is None or _PART.fullmatch(os.path.basename(str(name))) is not None
+def _is_temporary(name: object) -> bool:
+    """Return True for the name of a temporary file, or for no name."""
+    return name is None or _TEMPORARY.fullmatch(os.path.basename(str(name))) is not None
 
 
-def _new_part(folder: Path) -> BinaryIO:
-    """Return a new file under a temporary name, of a length of its own, for the target's may be the longest; locked."""
+def _new_temporary_file(folder: Path) -> BinaryIO:
+    """Create and lock a temporary file; its name has a fixed length because the target's may be the longest allowed."""
     while True:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
         if not _LOCKABLE:
             return file
-        with suppress(OSError):  # where files cannot be locked none is swept
+        with suppress(OSError):  # some file systems have no locks; there sweeping fails, too
             fcntl.flock(file.fileno(), fcntl.LOCK_EX)
         if os.fstat(file.fileno()).st_nlink:
             return file
-        file.close()  # it was swept before it was locked
+        file.close()  # another process swept it before it was locked
 
 
-def _sweep(folder: Path) -> None:
-    """Remove the temporary files that nobody writes any more."""
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the temporary files of processes that have ended."""
     if not _LOCKABLE:
         return
     with suppress(OSError), os.scandir(folder) as entries:
-        parts = [entry.path for entry in islice(entries, _MOST_LISTED) if _PART.fullmatch(entry.name)]
+        parts = [entry.path for entry in islice(entries, _MOST_LISTED) if _TEMPORARY.fullmatch(entry.name)]
         for part in parts:
             with suppress(OSError), open(part, "rb") as file:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

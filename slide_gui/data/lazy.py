@@ -1,4 +1,4 @@
-"""Rows that stay in their files: a Zarr array or a Parquet table as an array of Dask's, read chunk by chunk."""
+"""Open Zarr arrays and Parquet tables as Dask arrays, which are read in chunks."""
 
 from __future__ import annotations
 
@@ -13,40 +13,38 @@ from typing import Any
 import numpy as np
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
+from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions
 from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
 from slide_gui.text import clean_name
 
-__all__ = ["LazyRows", "is_lazy", "open_lazy", "reading_errors"]
-
 _SCHEMES = ("zarr://", "parquet://")
-_CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
-_LOOKED_AT = 4096  # bytes at the beginning and at the end of a file, by which it is told from others
+_CHUNK = 32 << 20  # approximate bytes per chunk of rows, if the files allow a choice
+_FINGERPRINTED = 4096  # bytes at the start and at the end of a file that enter its fingerprint
 _CODECS = {
     "blosc", "bytes", "bz2", "crc32c", "delta", "gzip", "lz4", "lzma", "packbits", "sharding_indexed", "shuffle",
     "transpose", "zlib", "zstd",
 }  # fmt: skip
-"""How the chunks of a Zarr array may be packed: a file from outside can name codecs that run what it holds."""
+"""The codecs accepted in a Zarr array; other codecs could execute code from the file."""
 
 
 @dataclass(frozen=True, eq=False)
 class LazyRows:
-    """Rows for training that are read only while they are worked on.
+    """Training rows that are read from their files in chunks.
 
     Attributes
     ----------
     name : str
-        For people.
+        The name shown to the user.
     train : dask.array.Array of shape (n, d)
-        The numbers as they stand in the files, of one chunk of columns.
+        The unscaled numbers, with all columns in one chunk.
     image_shape : tuple of (rows, columns), or None
-        None for features that are no picture.
+        None for features that are not pixels.
     feature_names : tuple of str
-        Of the columns of a table; else empty.
+        Column names of a table; else empty.
     fingerprint : str
-        SHA-256 (hex) of the files' names and sizes and of how each begins and ends; the rows are not read for it.
+        SHA-256 (hex) of the files' names, sizes, first and last bytes, computed without reading all rows.
     """
 
     name: str
@@ -58,97 +56,97 @@ class LazyRows:
 
 
 def is_lazy(text: str) -> bool:
-    """Whether a text names rows that stay in their files: ``zarr://PATH`` or ``parquet://PATH``."""
+    """Return True if a text is an address of lazy rows: ``zarr://PATH`` or ``parquet://PATH``."""
     return text.startswith(_SCHEMES)
 
 
-def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
-    """Open a Zarr array, (n, d) or images (n, rows, columns), or the numbers of a Parquet table.
+def open_lazy(text: str, reading: ParseOptions = AS_GUESSED) -> LazyRows:
+    """Open a Zarr array, (n, d) or images (n, rows, columns), or the numeric columns of a Parquet table.
 
     Parameters
     ----------
     text : str
-        ``zarr://`` or ``parquet://`` and a path: of an array (in a group, its path within it, too), or of a file or a
-        folder of files.
-    reading : Reading
-        The shape of images; of a table the label column, else taken to be one named label, labels, class, y or target,
-        and the columns left out. Columns of text are left out.
+        ``zarr://`` and the path of an array, including the path within its group; or ``parquet://`` and the path of a
+        file or a folder of files.
+    reading : ParseOptions
+        The shape of images, or the label column and the columns left out of a table. By default a column named label,
+        labels, class, y or target has the labels. Text columns are always left out.
 
     Raises
     ------
     DataError
-        If it is not there, no such data, or without numbers, or something is asked for that it does not have.
+        If the path does not exist or contains no numbers of the expected format, or an option does not apply.
     """
     if not is_lazy(text):
-        raise DataError(f"{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH")
+        raise DataError(f"{text!r} is not an address of lazy rows; expected zarr://PATH or parquet://PATH")
     scheme, _, place = text.partition("://")
     _refuse_unknown(reading, text)
-    path = Path(place).resolve()  # workers may stand elsewhere
+    path = Path(place).resolve()  # workers may have another current folder
     if not place or not path.exists():
-        raise DataError("there is no such file or folder; check the path", text)
+        raise DataError("does not exist; check the path", text)
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
-        _check_scatter(rows.shape[1], text)
+        _check_n_features(rows.shape[1], text)
         image_shape = _image_shape(rows.shape[1], shape, reading, text)
         names = tuple(map(clean_name, names))
         return LazyRows(clean_name(path.stem or path.name), rows, image_shape, names, _digest(path))
 
 
-def _check_scatter(d: int, text: str) -> None:
-    """Refuse more features than anything can be fitted to here: the sum over all rows is d × d."""
+def _check_n_features(d: int, text: str) -> None:
+    """Refuse more features than fit into memory: the scatter matrix is d × d."""
     try:
         check_free(8 * d * d, f"the scatter of {d} features", "use fewer features")
     except MemoryError as error:
         raise DataError(str(error), text) from None
 
 
-def _refuse_unknown(reading: Reading, text: str) -> None:
+def _refuse_unknown(reading: ParseOptions, text: str) -> None:
     if reading.header is not None:
-        raise DataError("is read as it stands, without a line of column names; leave that option out", text)
+        raise DataError("is read without a line of column names; remove that option", text)
     if reading.scaled is not None:
-        raise DataError("is read as it stands, without scaling; leave that option out", text)
+        raise DataError("is read without scaling; remove that option", text)
     if reading.bins is not None or reading.group is not None:
-        raise DataError("is read as it stands, without classes or groups; leave those options out", text)
+        raise DataError("is read without classes or groups; remove those options", text)
     if reading.transposed:
-        raise DataError("is read as it stands; store the images row by row", text)
+        raise DataError("cannot be transposed while it is read; store the images row by row", text)
     if text.startswith("zarr://") and (reading.label_column not in (None, NO_COLUMN) or reading.left_out):
-        raise DataError("is no table with named columns; leave the options of columns out", text)
+        raise DataError("is not a table with named columns; remove the options of columns", text)
 
 
 @contextmanager
 def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
-    """Turn whatever the readers say of files that they cannot use, when opening or later, into one sentence.
+    """Convert exceptions of the readers, when opening or later, to one-line errors.
 
     Parameters
     ----------
     text : str
-        As for `open_lazy`.
+        See `open_lazy`.
     *others
-        What is no such error.
+        Further exceptions that pass unchanged.
 
     Raises
     ------
     DataError
-        Instead.
+        In place of any other exception.
     """
-    as_they_are: tuple[type[Exception], ...] = (DataError, Cancelled, MemoryError, *others)
+    unchanged: tuple[type[Exception], ...] = (DataError, Cancelled, MemoryError, *others)
     try:
         yield
-    except as_they_are:
+    except unchanged:
         raise
     except ImportError as error:
         raise DataError(
-            f"cannot be read, for {error.name or 'Dask'} is not installed: {how_to_get('cluster')}",
+            f"cannot be read because {error.name or 'Dask'} is not installed: {how_to_get('cluster')}",
             text,
         ) from None
     except Exception as error:
-        said = " ".join(str(error).replace("Original Message:", "").split())
-        said = said.partition("registered to the pandas backend. ")[2] or said
-        reason = said[:200] or type(error).__name__
-        raise DataError(f"cannot be read ({reason}); check what it is", text) from None
+        message = " ".join(str(error).replace("Original Message:", "").split())
+        message = message.partition("registered to the pandas backend. ")[2] or message
+        reason = message[:200] or type(error).__name__
+        raise DataError(f"cannot be read ({reason}); check its format", text) from None
 
 
-def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_zarr(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     import dask.array as da
     import zarr
 
@@ -156,19 +154,17 @@ def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int,
     if not hasattr(array, "shape"):
         inside = ", ".join(sorted(name for name, _ in array.arrays())[:6])
         raise DataError(
-            f"is a group of arrays ({inside}); name one of them by its path, {text}/NAME"
-            if inside
-            else f"is a group of arrays (none); name one of them by its path, {text}/NAME",
+            f"is a group of arrays ({inside or 'none'}); give the path of one array, {text}/NAME",
             text,
         )
     if array.ndim not in (2, 3) or array.dtype.kind not in "fbiu" or not math.prod(array.shape):
         raise DataError(
-            f"is a {array.ndim}-D array {array.shape} of {array.dtype}, expected rows of numbers",
+            f"is a {array.ndim}-D array {array.shape} of {array.dtype}, expected rows of numbers; choose another array",
             text,
         )
     if other := _codecs(array.metadata.to_dict()) - _CODECS:
         raise DataError(
-            f"is packed by {', '.join(sorted(other))}, which is not read; store it with zstd or blosc",
+            f"uses the codec {', '.join(sorted(other))}, which is not accepted; store it with zstd or blosc",
             text,
         )
     row = math.prod(array.shape[1:]) * array.dtype.itemsize
@@ -179,7 +175,7 @@ def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int,
 
 
 def _codecs(metadata: Any) -> set[str]:
-    """Return the names of the codecs in the metadata of an array, of version 2 or 3, those in shards, too."""
+    """Return the names of all codecs in the metadata of an array of version 2 or 3, shards included."""
     names = set()
     for key in ("compressor", "filters", "codecs", "index_codecs", "configuration", "storage_transformers"):
         for each in _listed(metadata.get(key)):
@@ -193,27 +189,27 @@ def _listed(value: Any) -> list[dict[str, Any]]:
     return [each for each in values if isinstance(each, dict)]
 
 
-def _open_parquet(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     import dask.dataframe as dd
 
     table = dd.read_parquet(str(path), split_row_groups="adaptive", blocksize=_CHUNK)
     columns = [str(name) for name in table.columns]
     numbers = [str(name) for name in table.select_dtypes(include=["number", "bool"]).columns]
-    out = {_column(name, columns, text) for name in reading.left_out}
+    out = {_requested_column(name, columns, text) for name in reading.left_out}
     if reading.label_column is None:
         out |= {next((name for name in columns if name.lower() in LABEL_NAMES), "")}
     elif reading.label_column.lower() != NO_COLUMN:
-        out.add(_column(reading.label_column, columns, text))
+        out.add(_requested_column(reading.label_column, columns, text))
     names = [name for name in numbers if name not in out]
     if not names:
         raise DataError(
-            f"has no column of numbers beside the labels; it has columns {', '.join(columns[:6])}",
+            f"has no column of numbers except the labels; it has columns {', '.join(columns[:6])}",
             text,
         )
     kinds = [getattr(table.dtypes[name], "numpy_dtype", table.dtypes[name]) for name in names]
     dtype = np.result_type(np.float32, *kinds).name
-    sizes = table.to_dask_array(lengths=True).chunks[0]  # by what the files say of themselves
-    # Not by the columns of a data frame: Dask would join partitions then, whose lengths nobody knows.
+    sizes = table.to_dask_array(lengths=True).chunks[0]  # from the metadata of the files
+    # Selecting columns of the data frame would make Dask join partitions, whose lengths are then unknown.
     rows = table.map_partitions(_numbers, names, dtype, meta=_numbers(table._meta, names, dtype))
     return rows.to_dask_array(lengths=sizes), (), tuple(names)
 
@@ -222,24 +218,21 @@ def _numbers(table: Any, names: Sequence[str], dtype: str) -> Any:
     return table[list(names)].astype(dtype)
 
 
-def _column(asked: str, columns: Sequence[str], text: str) -> str:
+def _requested_column(asked: str, columns: Sequence[str], text: str) -> str:
     if asked in columns:
         return asked
     if asked.isdecimal() and 1 <= int(asked) <= len(columns):
         return columns[int(asked) - 1]
-    there = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
-    raise DataError(f"has no column {asked!r}; it has {there}: give a name, or a number from 1", text)
+    listed = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
+    raise DataError(f"has no column {asked!r}; it has {listed}: give a name, or a number from 1", text)
 
 
-def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -> tuple[int, int] | None:
+def _image_shape(d: int, stored: tuple[int, ...], reading: ParseOptions, text: str) -> tuple[int, int] | None:
     shape = stored if reading.shape is None else reading.shape
     if not shape:
         return None
     if shape[0] * shape[1] != d:
-        raise DataError(
-            f"has {d} features, which make no images of {shape[0]} × {shape[1]}",
-            text,
-        )
+        raise DataError(f"has {d} features, not {shape[0]} × {shape[1]} pixels; give another shape", text)
     return shape[0], shape[1]
 
 
@@ -249,7 +242,7 @@ def _digest(path: Path) -> str:
         size = file.stat().st_size
         digest.update(f"{file.relative_to(path).as_posix()}\0{size}\0".encode())
         with file.open("rb") as stream:
-            digest.update(stream.read(_LOOKED_AT))
-            stream.seek(max(0, size - _LOOKED_AT))
-            digest.update(stream.read(_LOOKED_AT))
+            digest.update(stream.read(_FINGERPRINTED))
+            stream.seek(max(0, size - _FINGERPRINTED))
+            digest.update(stream.read(_FINGERPRINTED))
     return digest.hexdigest()

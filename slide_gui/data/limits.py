@@ -1,4 +1,4 @@
-"""How much a file may ask for: claims are checked against its real size and the machine's memory."""
+"""Check the sizes that files declare against their actual size and the free memory."""
 
 from __future__ import annotations
 
@@ -9,18 +9,16 @@ from pathlib import Path
 from slide_gui.data.errors import DataError
 from slide_gui.memory import check_free
 
-__all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
-
 GIB = 1 << 30
 _BLOCK = 1 << 20
 
 DEFLATE_RATIO = 1032
-"""No deflate stream (zip, gzip, zlib) unpacks to more than 1032 times its size."""
+"""The largest ratio by which a deflate stream (zip, gzip, zlib) can expand."""
 
 
 @lru_cache(maxsize=1)
 def memory_limit() -> int:
-    """Return the most bytes one data set may take: half of the physical memory, at most 8 GiB."""
+    """Return the most bytes that a data set may use: half of the physical memory, at most 8 GiB."""
     try:
         physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
@@ -29,19 +27,19 @@ def memory_limit() -> int:
 
 
 def check_memory(n_bytes: int, place: str) -> None:
-    """Refuse what would not fit, before anything is allocated.
+    """Refuse arrays that do not fit into memory, before they are allocated.
 
     Parameters
     ----------
     n_bytes : int
-        What the arrays would take.
+        Total size of the arrays.
     place : str
         The file, for the message.
 
     Raises
     ------
     DataError
-        If it is more than `memory_limit`, or than is free now.
+        If they exceed `memory_limit` or the free memory.
     """
     try:
         check_free(n_bytes, "holding its rows", "close other data first, or take fewer rows")
@@ -49,11 +47,8 @@ def check_memory(n_bytes: int, place: str) -> None:
         raise DataError(str(error), place) from None
     if n_bytes > memory_limit():
         raise DataError(
-            (
-                f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB this "
-                "machine can "
-                "spare; take fewer rows"
-            ),
+            f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB this machine "
+            "can spare; take fewer rows",
             place,
         )
 
@@ -64,22 +59,22 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
     Parameters
     ----------
     claimed : int
-        Bytes the header says will follow.
+        Bytes that the header declares.
     packed : int
-        Bytes that are really there, packed or not.
+        Bytes in the file, compressed or not.
     place : str
         The file, for the message.
     ratio : int
-        The most that one packed byte can unpack to.
+        The largest number of bytes to which one byte can expand.
 
     Raises
     ------
     DataError
-        If the claim cannot be true, or is true and too large for the memory.
+        If the file cannot hold the claimed bytes, or they do not fit into memory.
     """
     if claimed > packed * ratio + (64 if ratio > 1 else 0):
         raise DataError(
-            f"its header claims {claimed} bytes, but the file holds only {packed}{' packed' if ratio > 1 else ''}; "
+            f"its header claims {claimed} bytes, but the file holds only {packed}{' compressed' if ratio > 1 else ''}; "
             "it is truncated or damaged",
             place,
         )
@@ -87,25 +82,25 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
 
 
 def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
-    """Return the contents of a file that has no reason to be large.
+    """Return the contents of a file that should be small.
 
     Parameters
     ----------
     path : path
     most : int
-        Bytes it may have.
+        The largest size accepted, in bytes.
     expected : str
-        What it is to be, for the refusal.
+        The expected content, for the message.
 
     Raises
     ------
     DataError
-        If it cannot be read or has more.
+        If it cannot be read or is larger.
     """
     try:
         with Path(path).open("rb") as file:
             parts, left = [], most + 1
-            while left > 0 and (part := file.read(min(left, _BLOCK))):  # which asks for that much memory
+            while left > 0 and (part := file.read(min(left, _BLOCK))):  # read() allocates the requested size
                 parts.append(part)
                 left -= len(part)
     except OSError as error:

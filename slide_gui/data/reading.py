@@ -1,4 +1,4 @@
-"""How a file is read where it does not say so itself: what a person asks for, and what was made of it."""
+"""Options for reading a file, and the report of how it was read."""
 
 from __future__ import annotations
 
@@ -7,42 +7,40 @@ from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["AS_GUESSED", "LABEL_NAMES", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
-
 NO_COLUMN = "none"
-"""In place of a label column: all columns are features."""
+"""The value of `label_column` for a table without labels."""
 
 LABEL_NAMES = ("label", "labels", "class", "y", "target")
-"""A column of a table with one of these names is taken to hold the labels."""
+"""Column names that identify the labels of a table."""
 
 _MOST_BINS = 30
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a person says of a file; what is None is guessed.
+class ParseOptions:
+    """Options that a user gives for a file; None means to guess.
 
     Attributes
     ----------
     label_column : str or None
-        Of a table of text: the name of the column, or its number from 1, or "none".
+        For text tables: the column's name, its number from 1, or "none".
     header : bool or None
-        Whether the first line of a table of text names the columns.
+        For text tables: True if the first line names the columns.
     shape : tuple of int, or None
-        Rows and columns of the images; empty: the features are no picture.
+        Rows and columns of the images; empty if the features are not pixels.
     transposed : bool
         The images are stored column by column.
     left_out : tuple of str
-        Columns of a table of text that are no features, by their names or numbers from 1.
+        For text tables: columns that are not features, by name or by number from 1.
     scaled : bool or None
-        Whether each feature that is no pixel is brought to 0 … 1, its smallest and largest value in the training part;
-        guessed: where values lie outside of 0 … 1, or all are smaller than 1e-30, which the threshold of the layers
-        could not tell apart.
+        True to scale each feature to 0 … 1 by its minimum and maximum in the training set; not for pixels. By default
+        features are scaled if a value lies outside 0 … 1. They are also scaled if all values are smaller than 1e-30,
+        because the threshold of the layers could not separate them.
     bins : int or None
-        Into how many ranges with about equally many training rows a quantity is cut, each a class; 0: each number is a
-        class, even if the numbers look like a quantity.
+        Number of ranges, each a class, into which a quantity is cut, with about equally many training rows each. 0
+        makes each number a class, even if the numbers look like a quantity.
     group : str or None
-        Of a table of text: the name of a column, or its number from 1. Rows with the same text there stay on the same
+        For text tables: a column's name, or its number from 1. Rows with the same text in this column stay on the same
         side of every split; the column is not a feature.
     """
 
@@ -55,53 +53,53 @@ class Reading:
     bins: int | None = None
     group: str | None = None
 
-    def checked(self) -> Reading:
-        """Return itself.
+    def checked(self) -> ParseOptions:
+        """Return these options.
 
         Raises
         ------
         ValueError
-            Names what is out of range.
+            If an option is out of range or contradicts another.
         """
         if self.shape is not None and (len(self.shape) not in (0, 2) or any(side < 1 for side in self.shape)):
-            raise ValueError(f"the shape is {self.shape}; it must be rows and columns of an image, 1 or more each")
+            raise ValueError(f"the shape is {self.shape}; give the rows and columns of an image, each at least 1")
         if self.transposed and self.shape == ():
-            raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
+            raise ValueError("features that are not pixels cannot be transposed; give the shape of the images")
         if self.scaled and self.shape:
-            raise ValueError("pixels are on one scale already; scale features that are no picture")
+            raise ValueError("pixels cannot be scaled one by one; scale only features that are not pixels")
         if self.bins is not None and (
             type(self.bins) is not int or not (self.bins == 0 or 2 <= self.bins <= _MOST_BINS)
         ):
-            raise ValueError(f"bins is {self.bins!r}; it must be 2 to {_MOST_BINS} ranges, or 0 for none")
+            raise ValueError(f"bins is {self.bins!r}; give 2 to {_MOST_BINS} ranges, or 0 for none")
         if self.label_column is not None and not self.label_column.strip():
-            raise ValueError("the label column has no name; give its name, its number from 1, or none")
+            raise ValueError("the name of the label column is empty; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
-            raise ValueError("a column that is left out has no name; give its name or its number from 1")
+            raise ValueError("the name of a column to leave out is empty; give its name or its number from 1")
         if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
             raise ValueError(
                 f"column {self.group!r} cannot hold the groups; name a column that does not hold the labels"
             )
         if self.label_column in self.left_out:
-            raise ValueError(f"column {self.label_column} cannot hold the labels and be left out")
+            raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
         return self
 
 
-AS_GUESSED = Reading()
-"""Nothing is known but what the files say."""
+AS_GUESSED = ParseOptions()
+"""Options that leave everything to be guessed."""
 
 
 @dataclass(frozen=True)
 class Guess:
-    """Something that a file does not say.
+    """A guess about the contents of a file.
 
     Attributes
     ----------
     what, why : str
-        What it was taken for, and the reason, in words.
+        The guess and its reason, in words.
     sure : bool
-        Whether hardly anybody would want it otherwise.
+        True if the user need not check it.
     of_shape : bool
-        Whether it is of the shape of images.
+        True for a guess of the shape of images.
     """
 
     what: str
@@ -111,27 +109,27 @@ class Guess:
 
 
 @dataclass(frozen=True)
-class Opened:
+class ParseReport:
     """How a file was read.
 
     Attributes
     ----------
     columns : tuple of str
-        The names of the columns of a table of text, numbers from 1 where it has none; empty for other files.
+        Column names of a text table, or numbers from 1 if it has no names; empty for other files.
     label_column : int or None
-        Which of them holds the labels, from 0.
+        Index of the label column, from 0.
     header : bool or None
-        Whether its first line names the columns; None where that cannot be asked.
+        True if the first line names the columns; None for files that are not text tables.
     guesses : tuple of Guess
-        What had to be guessed.
+        All guesses.
     unlabelled : str
-        Why there are no labels, in a sentence without a subject; empty where there are.
+        The reason why there are no labels, as a sentence without a subject; empty if there are labels.
     text : tuple of int
-        Which of the columns hold text, from 0.
+        Indices of the columns that hold text, from 0.
     scaled : bool
-        Whether each feature was brought to 0 … 1.
+        True if each feature was scaled to 0 … 1.
     quantity : bool
-        Whether the labels looked like a quantity, so that there are no classes.
+        True if the labels look like a quantity, so that there are no classes.
     """
 
     columns: tuple[str, ...] = ()
@@ -145,27 +143,29 @@ class Opened:
 
     @property
     def sure(self) -> bool:
-        """Whether a person need not be shown what was guessed."""
+        """True if the user need not check any guess."""
         return all(guess.sure for guess in self.guesses)
 
 
-NOT_SAID = Opened()
-"""Of files that leave nothing to guess."""
+NO_GUESSES = ParseReport()
+"""The report of files without guesses."""
 
 
 class UndecidedColumnsError(DataError):
-    """A table has columns of text that are neither features nor said to hold the classes.
+    """A table has columns of text for which no option decides whether they hold the classes.
+
+    `open_data` reads such a table with the guessed options.
 
     Parameters
     ----------
     message, place : str
-        As of every `DataError`.
-    reading : Reading
-        A guess with which the table can be read.
+        See `DataError`.
+    reading : ParseOptions
+        Guessed options with which the table can be read.
     guesses : sequence of Guess
-        What it takes the columns for.
+        The guesses in these options.
     """
 
-    def __init__(self, message: str, place: str, reading: Reading, guesses: Sequence[Guess]) -> None:
+    def __init__(self, message: str, place: str, reading: ParseOptions, guesses: Sequence[Guess]) -> None:
         super().__init__(message, place)
         self.reading, self.guesses = reading, tuple(guesses)

@@ -24,9 +24,9 @@ from slide_gui.core.validation import check_whole
 from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import how_to_get
+from slide_gui.results_version import RESULTS_VERSION
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -140,7 +140,7 @@ def versions_here() -> Versions:
     """Return what decides the numbers that this process computes: the program's, its libraries', and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
     blas = replace(loaded_blas()[0], threads=None)  # NumPy's, which multiplies all there is
-    return (("numerics", str(numerics())), *libraries, ("BLAS", str(blas)))
+    return (("numerics", str(RESULTS_VERSION)), *libraries, ("BLAS", str(blas)))
 
 
 def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:

@@ -17,8 +17,8 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepPoint
-from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.results_version import RESULTS_VERSION, is_current
 
 __all__ = ["FigureProvenance"]
 
@@ -42,7 +42,7 @@ class FigureProvenance:
     figure: str
     source: DataSource
     points: tuple[SweepPoint, ...]
-    numerics: str = field(default_factory=lambda: str(numerics()))
+    numerics: str = field(default_factory=lambda: str(RESULTS_VERSION))
 
     @classmethod
     def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> FigureProvenance:
@@ -52,9 +52,9 @@ class FigureProvenance:
     @property
     def difference(self) -> str:
         """Why this program may draw other numbers; empty where it does not."""
-        if self.numerics in ("", str(numerics())):
+        if not self.numerics or is_current(self.numerics):
             return ""
-        return f"made by version {self.numerics} of the numbers, this is {numerics()}: they may differ"
+        return f"made by version {self.numerics} of the numbers, this is {RESULTS_VERSION}: they may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return each run once, after the one that it starts from."""
@@ -132,7 +132,7 @@ class FigureProvenance:
             raise ValueError("no point")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
-            raise ValueError("the source is neither a data set of the catalogue or of an installed package, nor files")
+            raise ValueError("the source is neither a data set of the catalogue nor files")
         version = checked_value(str, document.get("numerics", ""), "numerics")
         return cls(figure, source, tuple(points), version)
 

@@ -22,7 +22,7 @@ from slide_gui.experiments.documents import checked_value, from_document, unmark
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.statistics import row_errors
-from slide_gui.numerics import numerics, version_from
+from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
 
 __all__ = [
     "ARRAYS",
@@ -221,20 +221,20 @@ class RunResult:
 
     @property
     def numerics(self) -> str:
-        """The version of the numbers; this program's own where it is not recorded."""
-        return dict(self.versions).get("numerics", str(numerics()))
+        """The results version; that of this program where it is not recorded."""
+        return dict(self.versions).get("numerics", str(RESULTS_VERSION))
 
     @property
     def is_current(self) -> bool:
         """Whether this program would compute the same numbers."""
-        return self.numerics == str(numerics())
+        return is_current(self.numerics)
 
     @property
     def hash(self) -> str:
         """Of what was asked, under the version of the numbers: where the result is kept."""
         if self.is_current:
             return self.spec.hash
-        return document_hash(self.spec.document(), version_from(self.numerics))
+        return document_hash(self.spec.document(), version_in_hashes(self.numerics))
 
     @property
     def n_test(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -17,13 +16,11 @@ from slide_gui import __version__
 from slide_gui.blas import loaded_blas
 from slide_gui.core.baselines import OtherClassifier, fit_classifier
 from slide_gui.core.sda.model import SdaHistory
-from slide_gui.core.sda.training import autoencoder_bytes
-from slide_gui.core.slide.stack import Stack, fit_bytes
+from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
 from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.parameters import ChosenBy
-from slide_gui.core.svm.selection import GridPoint, grid_bytes
-from slide_gui.core.svm.training import svm_bytes
+from slide_gui.core.svm.selection import GridPoint
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
@@ -35,10 +32,9 @@ from slide_gui.experiments.representation import Representation, Reuse, represen
 from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, divided_as, split_rows, stratified_sample
-from slide_gui.experiments.training import grid_rows, model_of, train_svm
-from slide_gui.memory import check_free
-from slide_gui.numerics import numerics
+from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
+from slide_gui.results_version import RESULTS_VERSION
 
 __all__ = [
     "Estimate",
@@ -52,7 +48,6 @@ __all__ = [
     "live_spec",
     "restore",
     "run",
-    "run_bytes",
 ]
 
 
@@ -301,7 +296,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     ValueError
         If the spec is out of range, or the classifier cannot be trained on these rows.
     MemoryError
-        If the run needs more than is free, or the classifier more than the spec allows it.
+        If an array needs more memory than is free, or the classifier more than the spec allows it.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
@@ -315,9 +310,6 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             progress = progress.part(0.5, 1.0)
     rows, validation = _rows(classes, spec, dataset.name)
     _check_estimators(spec)
-    needed = run_bytes(spec, len(dataset.train), np.bincount(classes.train[rows]).tolist(), dataset.n_features)
-    what = f"a run on {len(rows)} rows of {dataset.n_features} features, {spec.layers} layers,"
-    check_free(needed, what, "train on fewer labelled rows, or use fewer layers")
     collector = ProgressCollector(spec.hash, progress)
     fit_rows = _fit_rows(classes, spec, rows)
     fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
@@ -337,7 +329,15 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
         predictor = OtherPredictor(fitted.representation, other)
     else:
-        model, classifier = train_svm(Z, codes, fitted.groups, spec, neighbour, rest)
+        model, classifier = train_svm(
+            Z,
+            codes,
+            fitted.groups,
+            spec,
+            neighbour,
+            rest,
+            row_groups=None if classes.groups is None else classes.groups[rows],
+        )
         predictor = SvmPredictor(fitted.representation, model)
     trained = time.perf_counter()
     del Z
@@ -349,30 +349,6 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     network = _record(fitted.representation, fine_tuning)
     result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
     return replace(result, network=network)
-
-
-def run_bytes(spec: RunSpec, n: int, counts: Sequence[int], d: int) -> int:
-    """Return about how many bytes a run takes at its peak, above its data.
-
-    Parameters
-    ----------
-    n, d : int
-        Training rows, on which the representation is fitted, and features.
-    counts : sequence of int
-        Rows of each class that are trained on.
-    """
-    trained, method, layers = sum(counts), METHODS[spec.method], spec.layers + 1
-    if method.network and spec.sda is not None:
-        columns, fitted = d + sum(spec.sda.n_units), autoencoder_bytes(n, d, spec.sda.n_units, spec.sda.dtype)
-    else:
-        columns, fitted = layers * d, fit_bytes(n, d, spec.stack)
-    features = (8 if spec.stack.dtype == "float64" else 4) * trained * columns
-    if method.fine_tunes or spec.classifier is not None:
-        return features + fitted
-    if method.learns:
-        return features + max(fitted, svm_bytes(counts, columns, layers, spec.svm))
-    shared = grid_bytes(min(trained, grid_rows(spec.svm)), columns, spec.svm.memory)
-    return features + max(fitted, shared, svm_bytes(counts, columns, layers, replace(spec.svm, widths="median", C=1.0)))
 
 
 def _judged(
@@ -566,7 +542,7 @@ def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    versions = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
+    versions = {"slide-gui": __version__, "numerics": str(RESULTS_VERSION), "python": platform.python_version()}
     versions |= {name: _installed(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
     versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}

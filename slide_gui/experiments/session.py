@@ -7,9 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.source import DataSource
-from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "PICTURES",
@@ -29,7 +26,6 @@ __all__ = [
     "SessionRecord",
     "file_content",
     "located",
-    "look_for",
     "picture_text",
     "read_session",
     "write_session",
@@ -42,7 +38,6 @@ PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
 _FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20
 _MOST_PICTURE_BYTES = 256 << 20
-_MOST_LISTED, _MOST_CANDIDATES, _MOST_CANDIDATE_BYTES = 10_000, 64, 512 << 20  # of a search for moved data
 _MARK, _END = "slide-gui-session:", ";"
 _MARKED = re.compile(rb"slide-gui-session:([A-Za-z0-9+/]{8,}={0,2})")
 _EXPECTED = "a session of slide-gui"
@@ -262,74 +257,6 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     if missing:
         raise MissingData(missing, "" if path is None else str(path))
     return _with_paths(record, tuple(paths))
-
-
-def look_for(
-    record: SessionRecord, path: Path, folders: Iterable[Path], *, progress: Progress = NO_PROGRESS
-) -> SessionRecord | None:
-    """Return the session with the files of its data that have other names now, told by the data's own hash.
-
-    Files of the same kinds beside the session and in the other folders are read, the smallest first, several
-    together where several miss: at most 64 times, of 512 MB together.
-
-    Parameters
-    ----------
-    path : Path
-        The file that the session was read from.
-    folders : iterable of Path
-        Where else data may be.
-    progress : Progress
-        Gets the share of the files that were read; may break the search off.
-
-    Returns
-    -------
-    SessionRecord or None
-        None if they are not there, or none is missing.
-    """
-    beside = [path.absolute(), path.absolute().parent] if path.is_dir() else [path.absolute().parent]
-    known = list(dict.fromkeys([*beside, *folders]))
-    places = [_place(Path(name), beside, known) for name in record.source.paths]
-    missing = [Path(name).suffix.lower() for name, place in zip(record.source.paths, places, strict=True) if not place]
-    if not missing or not record.fingerprint:
-        return None
-    candidates = _candidates(missing, known)
-    for number, candidate in enumerate(candidates):
-        progress.report(number / len(candidates))
-        renamed = iter(candidate)
-        paths = [next(renamed) if place is None else place for place in places]
-        there = _with_paths(record, tuple(map(os.path.normpath, paths)))
-        with suppress(DataError, OSError, MemoryError):
-            part = progress.part(number / len(candidates), (number + 1) / len(candidates))
-            if there.source.load(progress=part).fingerprint == record.fingerprint:
-                return there
-    return None
-
-
-def _candidates(suffixes: Sequence[str], folders: Iterable[Path]) -> list[tuple[Path, ...]]:
-    """Return different files with these suffixes, as many times as are looked into; what each is, its name says."""
-    alike = {suffix: _alike(suffix, folders) for suffix in suffixes}
-    chosen: dict[frozenset[tuple[int, Path]], tuple[Path, ...]] = {}
-    total = 0
-    for files in product(*(alike[suffix] for suffix in suffixes)):
-        together = frozenset(files)
-        if len(together) == len(files) and together not in chosen:
-            total += sum(size for size, _ in files)
-            if total > _MOST_CANDIDATE_BYTES or len(chosen) == _MOST_CANDIDATES:
-                break
-            chosen[together] = tuple(path for _, path in files)
-    return list(chosen.values())
-
-
-def _alike(suffix: str, folders: Iterable[Path]) -> list[tuple[int, Path]]:
-    """Return the files with this suffix, each with its bytes, the smallest first."""
-    sizes: dict[Path, int] = {}
-    for folder in folders:
-        with suppress(OSError), os.scandir(folder) as entries:
-            for entry in islice(entries, _MOST_LISTED):
-                with suppress(OSError):
-                    if entry.name.lower().endswith(suffix) and entry.is_file():
-                        sizes[Path(entry.path)] = entry.stat().st_size
-    return sorted((size, path) for path, size in sizes.items())
 
 
 def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:

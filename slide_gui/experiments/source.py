@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.data.reading import AS_GUESSED, Reading
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataSource",
     "HeldOut",
-    "Reading",
+    "ParseOptions",
     "describe_choice",
     "describe_chosen",
     "describe_convergence",
@@ -40,6 +39,10 @@ __all__ = [
     "read_image",
     "width_criterion",
 ]
+
+
+Reading = ParseOptions
+"""The name that scripts exported by version 0.1.0 import."""
 
 
 def describe_spec(spec: RunSpec) -> str:
@@ -162,7 +165,6 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
 
 
 _GENERATED = "generated:"
-_WORD = re.compile(r"[a-z][a-z0-9_-]*")  # which may be the name of a data set of another package
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class DataSource:
         Of the generator, where the catalogue has to generate.
     generated : bool
         Generate even where the real files are found.
-    reading : Reading
+    reading : ParseOptions
         What is known of the files that they do not say.
     held_out : HeldOut or None
         Which rows are to take the place of a test part; None: a quarter of each class, where a test part is missing and
@@ -190,7 +192,7 @@ class DataSource:
     paths: tuple[str, ...] = ()
     seed: int = 0
     generated: bool = False
-    reading: Reading = AS_GUESSED
+    reading: ParseOptions = AS_GUESSED
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:
@@ -243,12 +245,10 @@ class DataSource:
 
         That is a key, ``generated:`` and a key, or paths with the system's path separator between.
         """
-        from slide_gui.data.entries import entries, is_known
+        from slide_gui.data.entries import is_known
 
         key = text.removeprefix(_GENERATED)
-        if key in {entry.key for entry in entries()} or (
-            _WORD.fullmatch(key) and not Path(key).exists() and is_known(key)
-        ):
+        if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
         return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
 

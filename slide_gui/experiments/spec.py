@@ -19,7 +19,7 @@ from slide_gui.core.validation import check_flag, check_noise, check_whole
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
-from slide_gui.numerics import Version, numerics
+from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 
 __all__ = [
     "CHOOSE",
@@ -221,8 +221,8 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the normal form, under the version of the numbers that this program computes."""
-        return document_hash(self.checked().document(), numerics())
+        """SHA-256 (hex) of the normal form, under the results version of this program."""
+        return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
 
     def document(self) -> dict[str, Any]:
         """Return the spec as what JSON can hold; `from_document` reads it.
@@ -252,7 +252,7 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If it is none, or names an estimator that no file may name.
+            If it is none.
         """
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
@@ -345,8 +345,8 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
     )
 
 
-def document_hash(document: dict[str, Any], version: Version) -> str:
-    """Return the SHA-256 (hex) of a spec's document in its normal form, under a version of the numbers.
+def document_hash(document: dict[str, Any], version: int | str) -> str:
+    """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
 
     It is of the document, not of the spec read from it: what later versions of the program leave out or add does not
     change it. A neighbour counts by its own hash, the place of the data not at all.

@@ -31,10 +31,10 @@ from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
-from slide_gui.numerics import numerics, version_from
+from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 from slide_gui.text import counted
 
-__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
+__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport"]
 
 FORMAT = 2
 """Version of the tables, kept as SQLite's user_version."""
@@ -301,7 +301,6 @@ class RunStore:
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Keep a result with its line of the table."""
-        check_storable(result.spec)
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -537,28 +536,14 @@ class RunStore:
         return name
 
 
-def check_storable(spec: RunSpec) -> None:
-    """Refuse a run that a store could not give back.
-
-    Raises
-    ------
-    ValueError
-        If it has an estimator that no file may name.
-    """
-    try:
-        RunSpec.from_document(spec.document())
-    except ValueError as error:
-        raise ValueError(f"this run cannot be kept in a store: {error}") from None
-
-
 def _hash_of(row: dict[str, Any], version: str) -> str:
     """Return the hash of what a row's document was asked, under a version of the numbers."""
-    return document_hash(json.loads(row["document"])["spec"], version_from(version))
+    return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
 def _unrecorded(row: dict[str, Any]) -> str:
     """Return the version of the numbers of a run that does not record it, by its hash."""
-    known = [str(numerics()), *_UNRECORDED]
+    known = [str(RESULTS_VERSION), *_UNRECORDED]
     return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
 
 

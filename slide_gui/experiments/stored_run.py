@@ -23,7 +23,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
 from slide_gui.experiments.statistics import check_row_errors
-from slide_gui.numerics import numerics
+from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
 __all__ = ["COLUMNS", "READABLE", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
@@ -163,7 +163,7 @@ class StoredRun:
     @property
     def is_current(self) -> bool:
         """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
-        return self.numerics == str(numerics())
+        return is_current(self.numerics)
 
     @cached_property
     def rate(self) -> ErrorRate:
@@ -215,7 +215,7 @@ class StoredRun:
 
 @lru_cache(maxsize=64)
 def _note(version: str | None) -> str:
-    if version == str(numerics()):
+    if is_current(version):
         return ""
     return f"Version {version or 'unknown'} of the numbers: answers nothing asked now"
 

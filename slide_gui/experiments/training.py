@@ -33,6 +33,8 @@ def train_svm(
     spec: RunSpec,
     neighbour: RunResult | None,
     progress: Progress,
+    *,
+    row_groups: Indices | None = None,
 ) -> tuple[SvmModel, Classifier]:
     """Choose widths and C as the method says, and train.
 
@@ -46,6 +48,8 @@ def train_svm(
         Its method says whether widths are learned, or one global width and C chosen by cross-validation.
     neighbour : RunResult or None
         A run to start from.
+    row_groups : ndarray of int, shape (n,), or None
+        The group of each row; no split for selecting widths and C separates rows of one group.
     """
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)
@@ -53,14 +57,14 @@ def train_svm(
     plain = tuple(medians.tolist())
     method = METHODS[spec.method]
     if not method.learns or (method.network and spec.svm.widths == "median"):
-        grid = _grid(Z, codes, svm, progress.part(0.0, 0.7))
+        grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7))
         widths, C = np.asarray(grid.widths), grid.C
         model = train(Z, codes, sizes, widths, C, svm, medians=medians, progress=progress.part(0.7, 1.0))
         return model, _classifier(model, plain, grid.points)
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         svm, start = _from_neighbour(svm, plain, neighbour.classifier, int(codes.max()) + 1)
-    model = fit_svm(Z, codes, svm, start=start, progress=progress)
+    model = fit_svm(Z, codes, svm, row_groups=row_groups, start=start, progress=progress)
     return model, _classifier(model, plain, ())
 
 
@@ -80,7 +84,9 @@ def grid_rows(svm: SvmParameters) -> int:
     return min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
 
 
-def _grid(Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, progress: Progress) -> Any:
+def _grid(
+    Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, row_groups: Indices | None, progress: Progress
+) -> Any:
     rows = np.sort(stratified_sample(codes, grid_rows(svm), svm.seed))
     return median_width_search(
         Z if len(rows) == len(Z) else Z[rows],
@@ -90,6 +96,7 @@ def _grid(Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, progress:
         squared=LOSSES[svm.loss].squared,
         memory=svm.memory,
         seed=svm.seed,
+        row_groups=None if row_groups is None else row_groups[rows],
         progress=progress,
     )
 

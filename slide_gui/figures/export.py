@@ -20,11 +20,10 @@ from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import SUFFIX, file_content
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
+from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
-from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import dataset_title, printable
 
@@ -32,14 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BUILT_IN_FORMATS",
     "FORMATS",
     "FigureExport",
     "all_forms",
     "export_of",
     "figure_bytes",
     "fit_words",
-    "further_formats",
     "model_script",
     "picture_bytes",
     "save_bundle",
@@ -53,9 +50,6 @@ __all__ = [
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` writes."""
-
-BUILT_IN_FORMATS = (*(suffix[1:] for suffix in (*FORMATS, *ANIMATED)), "csv", "tex", "md", "bundle")
-"""What is written here, which no exporter of another package may be named."""
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -215,7 +209,7 @@ def save_export(
 ) -> None:
     """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
 
-    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled. With
+    With the suffix .gif its frames are drawn and written, which can be cancelled. With
     that of another package's exporter, that writes the figure.
 
     Raises
@@ -227,8 +221,8 @@ def save_export(
         If the file cannot be written.
     """
     draw = export.draw
-    if path.suffix.lower() in ANIMATED:
-        content = _animation(path.suffix.lower(), export, style, session, progress)
+    if path.suffix.lower() == ".gif":
+        content = _animation(export, style, session, progress)
         write_whole(path, lambda file: file.write(content))
     elif path.suffix.lower() == ".csv":
         export.table(path)
@@ -237,43 +231,20 @@ def save_export(
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
-    elif added := plugin(EXPORTERS, path.suffix.lower()[1:], BUILT_IN_FORMATS):
-        content = _by_plugin(added, draw, style)
-        write_whole(path, lambda file: file.write(content))
     else:
         save_figure(lambda figure: draw(figure, style), path, style, session)
 
 
-def further_formats() -> list[Plugin]:
-    """Return the exporters of other packages, each named by its suffix; none is imported."""
-    return plugins(EXPORTERS, BUILT_IN_FORMATS)
-
-
-def _by_plugin(added: Plugin, draw: Callable[[Figure, Style], None], style: Style) -> bytes:
-    """Return the bytes that a package's ``function(figure, style)`` makes of the figure as it is drawn for print."""
-    write = added.load()
-    with _drawn(lambda figure: draw(figure, style), style) as figure:
-        try:
-            content = write(figure, style)
-        except Exception as error:
-            raise added.failed(f"{type(error).__name__}: {error}") from error
-    if not isinstance(content, bytes):
-        raise added.failed(f"it gives a {type(content).__name__}, expected bytes")
-    return content
-
-
-def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
+def _animation(export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
     if export.frames is None:
         raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
-    if reason := why_not_written(suffix):
-        raise ValueError(f"{suffix} {reason}; write .gif or .apng")
     frames = export.frames(style, progress.part(0.0, 0.5))
     pictures = []
     for number, frame in enumerate(frames):
         progress.report(0.5 + 0.35 * number / len(frames))
         pictures.append(figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style))  # type: ignore[misc]
     seconds = [frame.seconds for frame in frames]
-    return animation_bytes(pictures, seconds, suffix, style, session, progress.part(0.85, 1.0))
+    return gif_bytes(pictures, seconds, style, session, progress.part(0.85, 1.0))
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
@@ -341,7 +312,7 @@ def source_names(sources: Sequence[DataSource]) -> str:
     """Return what a script imports to say where its data come from, with commas between."""
     names = ["DataSource"]
     names += ["HeldOut"] * any(source.held_out is not None for source in sources)
-    return ", ".join(names + ["Reading"] * any(source.reading != AS_GUESSED for source in sources))
+    return ", ".join(names + ["ParseOptions"] * any(source.reading != AS_GUESSED for source in sources))
 
 
 def style_words(style: Style) -> list[str]:
@@ -361,7 +332,7 @@ from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import {names}
 from slide_gui.figures.export import save_export
-from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
+from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 {imports}
 

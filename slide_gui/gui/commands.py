@@ -82,13 +82,6 @@ class Shell(Protocol):
     def shows_notice(self) -> bool:
         """Whether there is a notice that can be dismissed."""
 
-    @property
-    def shows_lateness(self) -> bool:
-        """Whether the status bar says how late the event loop is."""
-
-    def show_lateness(self, shown: bool) -> None:
-        """Say it, or no longer."""
-
     def open_entry(self, key: str) -> None:
         """Open a benchmark data set."""
 
@@ -180,9 +173,9 @@ def _copy_table(shell: Shell) -> None:
     shell.exports.copy_table(page.table(), page.why_nothing_to_export())
 
 
-def _scramble(shell: Shell) -> None:
+def _shuffle(shell: Shell) -> None:
     shell.pages.turn_to("weights")
-    shell.weights_page.scramble_part().start()
+    shell.weights_page.shuffle_view().start()
 
 
 def _wall(shell: Shell) -> None:
@@ -468,12 +461,12 @@ COMMANDS = (
         why_not=_no_layer,
     ),
     Command(
-        "scramble",
-        "Scramble all pixels",
+        "shuffle",
+        "Shuffle pixels",
         "View",
         "Ctrl+J",
-        _scramble,
-        "Fit the layers to scrambled pixels, and un-scramble W",
+        _shuffle,
+        "Fit the layers to shuffled pixels and compare W",
         why_not=lambda w: (
             "" if w.workspace.model() and w.workspace.state.parameters.depth else "No layer is fitted yet"
         ),
@@ -556,17 +549,8 @@ COMMANDS = (
         "View",
         "Ctrl+Alt+M",
         lambda w: w.set_less_motion(not w.less_motion),
-        "Nothing moves by itself: what would fly, pulse or settle is there at once",
+        "Show changes at once, without animation",
         checked=lambda w: w.less_motion,
-    ),
-    Command(
-        "developer",
-        "Developer mode",
-        "View",
-        "Ctrl+Shift+D",
-        lambda w: w.show_lateness(not w.shows_lateness),
-        "How late the event loop is, in the status bar",
-        checked=lambda w: w.shows_lateness,
     ),
     Command(
         "guide",

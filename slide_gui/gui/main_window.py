@@ -29,7 +29,6 @@ from slide_gui.gui.actions import Commands
 from slide_gui.gui.commands import COMMANDS, MENUS
 from slide_gui.gui.export.controller import ExportController, shows_folders
 from slide_gui.gui.faults import FaultReporter
-from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.stack import PAGES, PageStack
@@ -225,7 +224,6 @@ class MainWindow(QMainWindow):
         self.recent = RecentFiles(settings, self)
         self.opening = Opening(self.workspace, settings, self)
         self.exports = ExportController(self.lane, settings, self, self._inputs)
-        self.lateness = LatenessMonitor(self)
         self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
         self.actions_by_name = self.commands.actions
@@ -295,7 +293,6 @@ class MainWindow(QMainWindow):
         self.session.busy_changed.connect(self._follow_history)
         self.session.place_changed.connect(self._show_place)
         self.notice.shown_changed.connect(self._follow_history)
-        self.lateness.measured.connect(self._show_lateness)
         self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self._remedy)
         self.opening.files_chosen.connect(self.open_files)
@@ -557,31 +554,12 @@ class MainWindow(QMainWindow):
         """Whether there is a notice that can be dismissed."""
         return self.notice.isVisible()
 
-    @property
-    def shows_lateness(self) -> bool:
-        """Whether the status bar says how late the event loop is."""
-        return self.lateness.measuring
-
-    def show_lateness(self, shown: bool) -> None:
-        """Measure and show how late the event loop is, or stop it."""
-        if shown:
-            self.lateness.start()
-        else:
-            self.lateness.stop()
-            self._show_place()
-
     @Slot()
     def _show_place(self) -> None:
         """Say whether anything leaves this computer."""
         scheduler = self.session.scheduler
-        if not self.shows_lateness:
-            self._right_status.setText(f"runs are made at {scheduler}" if scheduler else _PRIVATE)
+        self._right_status.setText(f"runs are made at {scheduler}" if scheduler else _PRIVATE)
         self._right_status.setToolTip(_FAR if scheduler else "No network is used unless you ask for a download")
-
-    @Slot(object)
-    def _show_lateness(self, worst: float) -> None:
-        if self.shows_lateness:
-            self._right_status.setText(f"event loop at most {1000 * worst:.0f} ms late")
 
     @Slot(object, object)
     def _follow_state(self, _state: object, _old: object) -> None:
@@ -595,7 +573,6 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel, wait for the worker, and go."""
-        self.lateness.stop()
         self.settings.setValue(_PLACE, self.saveGeometry())
         self.keeper.close()
         self.session.close()

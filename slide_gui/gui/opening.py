@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.reading import NO_COLUMN, Reading
+from slide_gui.data.reading import NO_COLUMN, ParseOptions
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
@@ -89,7 +89,8 @@ class Opening(QObject):
     @Slot(object)
     def ask_to_download(self, key: str) -> None:
         """Say what would be fetched from where, and fetch it if that is wanted."""
-        from slide_gui.data.catalogue import data_folders, entry
+        from slide_gui.data.catalogue import data_folders
+        from slide_gui.data.entries import entry
 
         wanted = entry(key)
         box = self._download_box()
@@ -278,9 +279,9 @@ class ReadingPreview(QFrame):
         self.transposed.blockSignals(False)
         self.scaled.setChecked(opened.scaled)
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> ParseOptions:
         source = self._workspace.source
-        return Reading() if source is None else source.reading
+        return ParseOptions() if source is None else source.reading
 
     @Slot()
     def _show_images(self, _change: object = None) -> None:
@@ -344,7 +345,7 @@ class ReadingPreview(QFrame):
 
     # What is asked ---------------------------------------------------------------------------------------------
 
-    def reading(self) -> Reading:
+    def reading(self) -> ParseOptions:
         """Return what the choices say; what was guessed and not changed is left to be guessed."""
         dataset, before = self._workspace.dataset, self._reading()
         if dataset is None:
@@ -371,7 +372,7 @@ class ReadingPreview(QFrame):
                 label = column
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         bins = before.bins if label == before.label_column else None
-        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
+        return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
 
     @Slot()
     def _open(self) -> None:

@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
-from slide_gui.core.slide.squashing import SQUASHINGS, further_squashings
+from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
-from slide_gui.data.entries import added_datasets, entries
+from slide_gui.data.entries import entries
 from slide_gui.experiments.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
@@ -34,7 +34,6 @@ from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, name_box, spin_box
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.plugins import Plugin
 from slide_gui.text import count, counted, plural, printable
 
 __all__ = ["ParameterPanel"]
@@ -82,28 +81,14 @@ class _ChoiceBox(QComboBox):
         self.setToolTip(tip)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
-        self.further: Callable[[], Sequence[Plugin]] = tuple
         self.activated.connect(self._choose)
-
-    def showPopup(self) -> None:
-        for each in self.further():
-            self._add(each.key, each.origin)
-        super().showPopup()
-
-    def _add(self, key: str, tip: str) -> None:
-        """Add a choice of another package, unless it is there."""
-        if self.findData(key) < 0:
-            self.addItem(key.partition("@")[0], key)
-            self.setItemData(self.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
 
     @Slot(int)
     def _choose(self, index: int) -> None:
         self._change_by_name(**{self._name: self.itemData(index)})
 
     def set_choice(self, key: str) -> None:
-        """Show a choice by its key; one of another package is added."""
-        if "@" in key:
-            self._add(key, key.partition("@")[2])
+        """Show a choice by its key."""
         self.setCurrentIndex(self.findData(key))
 
 
@@ -357,7 +342,7 @@ class ParameterPanel(QScrollArea):
         name_box(self._datasets, "Data set")
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or files of your own")
         self._fill_menu()
-        self._datasets.asked.connect(self._offer_all)
+        self._datasets.asked.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
@@ -423,7 +408,6 @@ class ParameterPanel(QScrollArea):
         tip = "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
         self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
         add_choices(self._squashing, SQUASHINGS.values())
-        self._squashing.further = further_squashings
         tip = "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it"
         self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
         add_choices(self._fit_on, FIT_ON.values())
@@ -504,18 +488,11 @@ class ParameterPanel(QScrollArea):
         self._restore_dataset()
 
     @Slot()
-    def _offer_all(self) -> None:
-        """Offer the data sets of other packages, too: they are looked up when the menu is opened."""
-        self._fill_menu(added_datasets())
-
-    def _fill_menu(self, further: Sequence[Plugin] = ()) -> None:
+    def _fill_menu(self) -> None:
         """Offer the benchmark data sets, the files opened last, those that are gone greyed, and others."""
         self._datasets.clear()
         for entry in entries():
             self._datasets.addItem(entry.title, entry.key)
-        for added in further:
-            self._datasets.addItem(added.name, added.name)
-            self._datasets.setItemData(self._datasets.count() - 1, added.origin, Qt.ItemDataRole.ToolTipRole)
         self._datasets.insertSeparator(self._datasets.count())
         recent = () if self._recent is None else self._recent.openings[:_MOST_RECENT]
         for opening in recent:
@@ -552,8 +529,7 @@ class ParameterPanel(QScrollArea):
             slider.set_value(value)
         self.noise_slider.set_extra(f"p = {1 - parameters.noise:.2f}")
         self.depth_slider.set_extra(plural("layer", "layers", parameters.depth))
-        known = SQUASHINGS.get(parameters.squashing)  # a plug-in's is imported where it is computed
-        self.threshold_slider.setEnabled(known is None or known.uses_threshold)
+        self.threshold_slider.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
         for box, key in (
             (self._squashing, parameters.squashing),
             (self._fit_on, parameters.fit_on),

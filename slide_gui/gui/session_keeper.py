@@ -21,7 +21,6 @@ from slide_gui.experiments.session import (
     Selection,
     SessionRecord,
     located,
-    look_for,
     picture_text,
     read_session,
     write_session,
@@ -72,11 +71,10 @@ class SessionKeeper(QObject):
         super().__init__(parent)
         self._workspace, self._pages, self._folder = workspace, pages, folder
         self.known_folders: Callable[[], Iterable[Path]] = tuple
-        """Where data may be that are not where a session says; asked only then."""
+        """Return further folders that may contain the data of a session."""
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
         """Returns what lists the files that no session may replace."""
         self._pending: SessionRecord | None = None
-        self._renamed = ""  # what its data are called now
         self._lock: QLockFile | None = None
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -138,41 +136,13 @@ class SessionKeeper(QObject):
             if record is None:
                 return False
             _check(record.selection, path)
-            self._locate(record, path, folders)
+            self._restore(located(record, path, [*folders, *self.known_folders()]))
+        except MissingData as error:
+            self.missing.emit((self._put_aside(path), sentence(error)))
+            self._workspace.fall_back()
         except DataError as error:
             self.problem.emit(Problem(_TITLE, sentence(error)))
         return True
-
-    def _locate(self, record: SessionRecord, path: Path, folders: Iterable[Path]) -> None:
-        """Restore a session once its data are there: by their names, else by their hash, which takes a while."""
-        try:
-            self._restore(located(record, path, folders))
-        except MissingData:
-            everywhere = [*folders, *self.known_folders()]
-            try:
-                self._restore(located(record, path, everywhere))
-            except MissingData as error:
-                self._look_for(record, path, everywhere, sentence(error))
-
-    def _look_for(self, record: SessionRecord, path: Path, folders: list[Path], said: str) -> None:
-        aside = self._put_aside(path)
-
-        def deliver(there: SessionRecord | None) -> None:
-            if there is not None:
-                before, now = ([Path(name).name for name in each.source.paths] for each in (record, there))
-                self._renamed = ", ".join(name for name in now if name not in before)
-                self._restore(there)
-                return
-            self.missing.emit((aside, said))
-            self._workspace.fall_back()
-
-        self._workspace.lane.submit(
-            "Looking for the data of the session",
-            lambda progress: look_for(record, path, folders, progress=progress),
-            channel="look",
-            on_result=deliver,
-            failure="The data of the session could not be looked for",
-        )
 
     def _put_aside(self, path: Path) -> Path:
         """Copy the last session, in whose place what is shown meanwhile is about to be kept; return where it is."""
@@ -192,12 +162,8 @@ class SessionKeeper(QObject):
     @Slot(object)
     def _opened(self, dataset: Dataset) -> None:
         record, self._pending = self._pending, None
-        renamed, self._renamed = self._renamed, ""
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
-            if renamed:
-                said = f"They were recognised by their hash: {renamed}."
-                self.told.emit("The data have another name now", said)
             if record.fingerprint not in ("", dataset.fingerprint):
                 self.told.emit(
                     "The data have changed",

@@ -12,11 +12,12 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.data import catalogue
+from slide_gui.data.entries import entries
 from slide_gui.experiments.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Capture = pytest.CaptureFixture[str]
-KEYS = {entry.key for entry in catalogue.entries()}
+KEYS = {entry.key for entry in entries()}
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +109,16 @@ def test_that_a_guess_to_be_checked_is_one_line_on_stderr_and_others_are_in_the_
     assert main(["datasets", "info", "x.csv", "--json"]) == 0
     guesses = json.loads(capsys.readouterr().out)["guessed"]
     assert [guess.partition(":")[0] for guess in guesses] == ["text read as Windows-1252", "1 comment line skipped"]
+
+
+def test_that_a_table_of_two_text_columns_is_read_with_a_guess_to_be_checked(capsys: Capture) -> None:
+    rows = [f"n{k},{'pq'[k % 2]},{k / 8},{k % 3 / 4}\n" for k in range(8)]
+    Path("x.csv").write_text("name,kind,a,b\n" + "".join(rows))
+    assert main(["datasets", "info", "x.csv", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["feature_names"] == ["a", "b"]
+    assert "please check: labels in column “kind” (it has the fewest different texts of all text columns)" in err
+    assert "please check: column “name” left out (text cannot be a feature)" in err
 
 
 def test_that_a_test_table_with_other_column_order_is_classified_as_the_training_table(capsys: Capture) -> None:

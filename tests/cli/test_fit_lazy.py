@@ -61,7 +61,7 @@ def test_that_a_fit_says_when_values_lie_where_the_threshold_tells_nothing_apart
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["zarr://absent.zarr"], 1, "zarr://absent.zarr: there is no such file or folder"),
+        (["zarr://absent.zarr"], 1, "zarr://absent.zarr: does not exist; check the path"),
         (["zarr://rows.zarr", "zarr://rows.zarr"], 2, "name one zarr://PATH or parquet://PATH alone"),
         (["zarr://rows.zarr", "--held-out", "0.5"], 2, "all its rows are fitted; leave the options of a test part out"),
         (["rectangles", "--workers", "2"], 2, "--workers and --scheduler sum rows named as zarr://PATH"),
@@ -79,4 +79,4 @@ def test_that_a_chunk_that_cannot_be_read_is_one_sentence_with_its_place(stored,
     assert main(["fit", "zarr://rows.zarr"]) == 1
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("slide-gui: zarr://rows.zarr: cannot be read (")
-    assert said.endswith("; check what it is")
+    assert said.endswith("; check its format")

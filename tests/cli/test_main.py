@@ -17,7 +17,7 @@ from slide_gui import __version__
 from slide_gui.cli import console, main
 from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.progress import Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
@@ -250,7 +250,7 @@ def test_that_the_window_takes_the_reading_options_of_the_other_commands(
     (files, source), plain, dashed = opened
     assert files == [file]
     assert source.paths == (str(file),)
-    assert source.reading == Reading("town", False, (2, 3), left_out=("name",))
+    assert source.reading == ParseOptions("town", False, (2, 3), left_out=("name",))
     assert source.held_out == HeldOut(0.0, 0, 5)
     assert plain == dashed == ([file], None)
 

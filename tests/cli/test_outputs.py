@@ -179,12 +179,12 @@ def test_that_a_bundle_replaces_itself_but_nothing_of_the_user(folder: Path, cap
     Path("bundle/weights.py").write_text("mine")
     capsys.readouterr()
     assert main(words) == 1
-    assert "bundle/weights.py: is there already and was changed since slide-gui wrote it" in capsys.readouterr().err
+    assert "bundle/weights.py: exists and was changed since slide-gui wrote it" in capsys.readouterr().err
     assert Path("bundle/weights.py").read_text() == "mine"
     words[0] = "copies"
     Path("bundle/copies.csv").write_text("mine")
     assert main([*words, "--most", "1"]) == 1
-    assert "bundle/copies.csv: is there already and was not written by slide-gui" in capsys.readouterr().err
+    assert "bundle/copies.csv: exists and was not written by slide-gui" in capsys.readouterr().err
     assert Path("bundle/copies.csv").read_text() == "mine"
 
 

@@ -18,11 +18,11 @@ from slide_gui.data.open import open_data
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
 from slide_gui.experiments.session import read_session
-from slide_gui.experiments.source import DataSource, HeldOut, Reading
+from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
 from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
-from slide_gui.numerics import numerics
+from slide_gui.results_version import RESULTS_VERSION
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles
 
@@ -130,7 +130,7 @@ def test_that_a_plan_makes_no_store_and_refuses_what_has_one_class(data: Path, c
     Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
     for more in ([], ["--dry-run"]):
         assert main(["sweep", "one.csv", "--store", "r.sqlite", *more]) == 1
-        assert "all rows to train on are of the class cat" in capsys.readouterr().err
+        assert "all training rows are of the class cat" in capsys.readouterr().err
     assert not Path("r.sqlite").exists()
 
 
@@ -227,9 +227,10 @@ def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsy
         (["train", "tiny.npz", "--figure", "picture.pdf"], 2),
         (["train", "tiny.npz", "--method", "pca-svm"], 2),
         (["train", "tiny.npz", "--classifier", "os.system"], 2),
-        (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma"], 2),
-        (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma=-1"], 1),
-        (["train", "tiny.npz", "--classifier", "svm.SVC", "--method", "raw-svm"], 2),
+        (["train", "tiny.npz", "--classifier", "neural_network.MLPClassifier", "alpha"], 2),
+        (["train", "tiny.npz", "--classifier", "svm.SVC"], 2),
+        (["train", "tiny.npz", "--classifier", "neural_network.MLPClassifier", "alpha=-1"], 1),
+        (["train", "tiny.npz", "--classifier", "neighbors.KNeighborsClassifier", "--method", "raw-svm"], 2),
         (["train", "tiny.npz", "--method", "sda", "--units", "a"], 2),
         (["train", "tiny.npz", "--method", "sda", "--units", "0"], 2),
         (["train", "tiny.npz", "--labels", "1000"], 1),
@@ -307,7 +308,7 @@ def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, caps
     assert lines[3].startswith("* of another version of the numbers")
     assert main(["runs", "list", "r.sqlite", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(numerics()), True)]
+    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(RESULTS_VERSION), True)]
     assert main(["runs", "show", "r.sqlite", old.hash]) == 0
     assert "of another version of the numbers" in capsys.readouterr().out
     assert main(["runs", "show", "r.sqlite", old.hash, "--json"]) == 0
@@ -403,15 +404,15 @@ def test_that_splits_and_readings_that_cannot_be_are_refused(
 
 def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
     for source in (
-        DataSource(paths=("x.csv",), reading=Reading("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
-        DataSource(paths=("x.csv",), reading=Reading(header=False, shape=()), held_out=HeldOut(0.125, 7)),
-        DataSource(paths=("x.csv",), reading=Reading(scaled=True)),
-        DataSource(paths=("x.csv",), reading=Reading(shape=(), scaled=False)),
+        DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
         DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),
     ):
         arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
         assert data_source(arguments) == source
-        names = {"DataSource": DataSource, "Reading": Reading, "HeldOut": HeldOut}
+        names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
         assert eval(repr(source), names) == source
         assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source

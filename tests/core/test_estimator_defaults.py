@@ -44,8 +44,6 @@ def test_that_every_parameter_has_the_default_that_is_stated(estimator):
     [
         ("SLIDE", StackParameters()),
         ("MultiWidthSVC", SvmParameters()),
-        ("SDA", SdaParameters()),
-        ("SDAClassifier", SdaParameters()),
     ],
 )
 def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):

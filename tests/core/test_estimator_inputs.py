@@ -1,12 +1,10 @@
 """What the estimators take and give beside arrays: sparse rows, data frames, names, a page of HTML, callbacks."""
 
 import re
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
@@ -16,7 +14,7 @@ from tests.core.test_stack import images
 pd = pytest.importorskip("pandas")
 
 CLASSIFIERS = [
-    MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0, probability=True),
+    MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0),
     SLIDEClassifier(depth=1, widths=(4.0, 4.0), C=2.0),
 ]
 
@@ -76,85 +74,3 @@ def test_that_the_page_of_an_estimator_shows_it_and_what_it_was_fitted_to_and_lo
         assert type(shown).__name__ in page
         assert state in page
         assert not re.search(r"<(script|link|img|iframe)[^>]*\b(src|href)=", page)
-
-
-@pytest.mark.skipif(find_spec("sklearn.callback") is None, reason="scikit-learn before 1.9 has no callbacks")
-class TestCallbacks:
-    class Recorder:
-        """Notes the tasks, and wants to stop after some."""
-
-        max_propagation_depth = None
-
-        def __init__(self, stop_after=None):
-            self.told, self.fitted, self.stop_after = [], [], stop_after
-
-        def setup(self, estimator, context):
-            self.told.append("setup")
-
-        def teardown(self, estimator, context):
-            self.told.append("teardown")
-
-        def on_fit_task_begin(self, estimator, context):
-            self.told.append(("begin", context.estimator_name, context.task_name))
-
-        def on_fit_task_end(self, estimator, context, *, X=None, metadata=None, fitted_estimator=None):
-            self.told.append(("end", context.estimator_name, context.task_name))
-            self.metadata = metadata
-            if fitted_estimator is not None:
-                self.fitted.append((fitted_estimator, X))
-            return context.task_name == "layer" and len(self.fitted) == self.stop_after
-
-    def test_that_callbacks_are_told_of_each_layer_and_can_use_it(self):
-        rows, recorder = images()[:100], self.Recorder()
-        slide = SLIDE(depth=2).set_callbacks(recorder).fit(rows, sample_weight=np.linspace(0.1, 1.0, 100))
-        layer = [("begin", "SLIDE", "layer"), ("end", "SLIDE", "layer")]
-        assert recorder.told == [
-            "setup",
-            ("begin", "SLIDE", "fit"),
-            *layer,
-            *layer,
-            ("end", "SLIDE", "fit"),
-            "teardown",
-        ]
-        assert [len(fitted.weights_) for fitted, _ in recorder.fitted] == [1, 2, 2]
-        first, X = recorder.fitted[0]
-        np.testing.assert_array_equal(first.transform(X), slide.transform(rows)[:, :128])
-        assert list(recorder.metadata) == ["sample_weight"]
-
-    @pytest.mark.parametrize("how", ["fit", "fit_transform"])
-    def test_that_a_callback_ends_the_stack_after_a_layer(self, how):
-        rows = images()[:100]
-        slide = SLIDE(depth=4).set_callbacks(self.Recorder(stop_after=2))
-        found = slide.fit_transform(rows) if how == "fit_transform" else slide.fit(rows).transform(rows)
-        plain = SLIDE(depth=2).fit(rows)
-        np.testing.assert_array_equal(found, plain.transform(rows))
-        assert len(slide.get_feature_names_out()) == 3 * 64
-        assert slide.stack_.parameters.depth == 2
-
-    def test_that_callbacks_are_told_of_the_widths_and_the_pairs(self):
-        Z, y = three_classes(90)
-        recorder = self.Recorder()
-        svm = MultiWidthSVC(3, starts=1, probability=True).set_callbacks(recorder).fit(Z, y)
-        begun = [told[2] for told in recorder.told if told[0] == "begin"]
-        assert begun.count("pair") == 3
-        assert begun[-1] == "probability"
-        assert sum(told[0] == "end" for told in recorder.told) == len(begun)
-        assert recorder.told[-1] == "teardown"
-        fitted, X = recorder.fitted[-1]
-        np.testing.assert_array_equal(fitted.predict(X), svm.predict(Z))
-
-    def test_that_callbacks_of_the_whole_are_told_of_its_parts_and_torn_down_after_an_error(self):
-        from sklearn.callback import ScoringMonitor
-
-        (Z, y), recorder = layers(90), self.Recorder()
-        monitor = ScoringMonitor(scoring="accuracy")
-        classifier = SLIDEClassifier(depth=1, widths="median", C=1.0).set_callbacks(recorder, monitor).fit(Z, y)
-        names = [told[1] for told in recorder.told if told[0] == "begin"]
-        assert names == ["SLIDEClassifier", "SLIDE", "SLIDE", "MultiWidthSVC", "MultiWidthSVC"]
-        assert monitor.get_logs().data[-1]["accuracy"] == pytest.approx(classifier.score(Z, y))
-        search = GridSearchCV(SLIDEClassifier(widths="median", C=1.0), {"depth": [0, 1]}, cv=2)
-        search.set_callbacks(self.Recorder()).fit(Z, y)
-        recorder.told.clear()
-        with pytest.raises(ValueError, match="noise"):
-            SLIDE(noise=2.0).set_callbacks(recorder).fit(Z)
-        assert recorder.told.count("setup") == recorder.told.count("teardown")

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SDA, SLIDE, MultiWidthSVC, SLIDEClassifier
+from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
 from tests.core.test_stack import images
 
 
@@ -56,7 +56,7 @@ def test_that_a_row_count_of_one_and_a_nan_are_refused():
 
 
 @pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
-@pytest.mark.parametrize("estimator", [SLIDE(depth=1), SDA(n_units=(2,)), SLIDEClassifier(), MultiWidthSVC()])
+@pytest.mark.parametrize("estimator", [SLIDE(depth=1), SLIDEClassifier(), MultiWidthSVC()])
 def test_that_numbers_given_as_text_are_refused(estimator, text):
     with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; turn it into a number"):
         estimator.fit(text, [0, 1])

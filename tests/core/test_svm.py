@@ -1,4 +1,3 @@
-import inspect
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +14,7 @@ from sklearn.svm import SVC
 from sklearn.utils import validation
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SDA, SLIDE
+from slide_gui import SLIDE
 from slide_gui.core.estimators import layer_sizes
 from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm.decomposition import least_memory
@@ -23,7 +22,7 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.pairs import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
-from slide_gui.core.svm.selection import grid_bytes, median_width_search, stratified_folds
+from slide_gui.core.svm.selection import median_width_search, stratified_folds
 from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import fit_svm, svm_bytes
 from slide_gui.core.svm.widths import WidthsStep
@@ -378,15 +377,14 @@ def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
             attempt()
 
 
-@pytest.mark.parametrize("make", [lambda: SLIDE(depth=2), lambda: SDA(n_units=(5, 4))])
-def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of(make):
+def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of():
     rng = np.random.default_rng(0)
     X = rng.random((60, 6)).astype(np.float32)
     y = (X[:, 0] > 0.5).astype(int)
     svm = MultiWidthSVC(widths="median", C=1.0)
     with pytest.warns(UserWarning, match=r"3 layers without names.*groups=.*SLIDEClassifier"):
-        make_pipeline(make(), svm).fit(X, y)
-    Z = make().fit(X).transform(X)
+        make_pipeline(SLIDE(depth=2), svm).fit(X, y)
+    Z = SLIDE(depth=2).fit(X).transform(X)
     with pytest.warns(UserWarning, match="3 layers without names"):
         svm.fit(Z, y)
     svm.fit(Z.copy(), y)  # plain arrays, and groups that were chosen, are as good as any
@@ -446,12 +444,6 @@ def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings(
     assert len(search(memory=enough).points) == 3
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         search(memory=enough - 2)
-
-
-def test_that_the_bytes_of_a_grid_are_those_of_its_usual_folds():
-    usual = inspect.signature(median_width_search).parameters["n_folds"].default
-    assert grid_bytes(2500, 784, 2 << 30) == grid_bytes(2500, 784, 2 << 30, usual)
-    assert grid_bytes(2500, 784, 2 << 30, 2) < grid_bytes(2500, 784, 2 << 30, 10)
 
 
 def test_that_trying_C_on_a_part_of_many_rows_takes_no_more_bytes_than_training_on_all():

@@ -18,7 +18,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.amat import read_amat, read_amat_zip
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.readers.tables import decode, read_table
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write_amat, write_zip
@@ -247,7 +247,7 @@ def test_that_the_real_archive_is_read_within_two_and_a_half_times_its_unzipping
     block, alone, reading = tables._BLOCK // 12561 * 12561, [], []
     with zipfile.ZipFile(REAL_ZIP) as archive:
         for _ in range(3):
-            parts: list[Part] = []  # what was read last is let go before the next reading
+            parts: list[DataPart] = []  # what was read last is let go before the next reading
             start = time.perf_counter()
             with archive.open("rectangles_test.amat") as stream:
                 while stream.read(block):
@@ -285,5 +285,5 @@ def test_that_comments_stand_only_before_the_rows_and_are_counted_with_blank_lin
     assert [guess.what for guess in part.opened.guesses] == ["2 comment lines and 2 blank lines skipped"]
     for late in ("# c", "#1 0.2 0"):
         path.write_text(f"0.1 0.2 1\n{late}\n0.3 0.4 0\n")
-        with pytest.raises(DataError, match="line 2 begins with #, but comments may stand only before the first row"):
+        with pytest.raises(DataError, match="line 2 begins with #, but comments are allowed only before the first row"):
             read_amat(path)

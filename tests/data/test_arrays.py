@@ -109,12 +109,12 @@ def test_that_a_header_claiming_ten_gigabytes_is_refused(tmp_path: Path, zipped:
     ("arrays", "said"),
     [
         ({"X": np.ones((5, 9)), "y": np.arange(4)}, "5 rows but y 4 labels"),
-        ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "whole number"),
+        ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "expected an integer"),
         ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\)"),
         ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "both"),
         ({"X": np.ones(9), "y": np.ones(9)}, "shape 9"),
         ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "grey images"),
-        ({"a": np.ones((2, 9)), "b": np.ones(2)}, "expected arrays named X and y"),
+        ({"a": np.ones((2, 9)), "b": np.ones(2)}, "name the arrays X and y"),
         ({"X": np.ones((2, 9), complex), "y": np.ones(2)}, "real numbers"),
         ({"X": np.ones((0, 9)), "y": np.ones(0)}, "shape 0 × 9"),
     ],
@@ -167,8 +167,8 @@ def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], col
     ("labels", "said"),
     [
         (np.array(["a", " ", "b"]), "label of row 2 is missing"),
-        (np.array([b"a", b"\xff", b"b"]), "labels that are not text in UTF-8"),
-        (np.frombuffer(np.array([65, 0x7FFFFFFF, 66], "<u4").tobytes(), "<U1"), "labels that are not text in UTF-8"),
+        (np.array([b"a", b"\xff", b"b"]), "labels that are not UTF-8 text"),
+        (np.frombuffer(np.array([65, 0x7FFFFFFF, 66], "<u4").tobytes(), "<U1"), "labels that are not UTF-8 text"),
         (np.array(["a", "b"]), "3 rows but y 2 labels"),
         (np.array(["a", "b", None], dtype=object), "Python objects, which are never read"),
     ],
@@ -187,7 +187,7 @@ def test_that_text_is_of_unicode_letters_to_the_last_one_and_of_no_halves_of_pai
     for code in (0xD7FF, 0xE000, 0x10FFFF):
         assert read(code) == chr(code)
     for code in (0xD800, 0xDFFF, 0x110000):
-        with pytest.raises(DataError, match="labels that are not text in UTF-8"):
+        with pytest.raises(DataError, match="labels that are not UTF-8 text"):
             read(code)
 
 

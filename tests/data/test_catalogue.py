@@ -16,7 +16,7 @@ import pytest
 
 from slide_gui.data import catalogue
 from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import RemoteFile
+from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, idx_bytes, write_zip
@@ -161,17 +161,17 @@ def test_that_a_download_leaves_another_file_of_the_same_name_alone(
     path = tmp_path / "mine" / "file.bin"
     path.parent.mkdir()
     path.write_bytes(b"mine")
-    with pytest.raises(DataError, match="is there, but is not the file of the catalogue; move it away"):
+    with pytest.raises(DataError, match="exists but differs from the file in the catalogue; move it elsewhere"):
         catalogue.download("mine", mirrors=[server[0] + "good/"])
     assert path.read_bytes() == b"mine"
 
 
-def _entry(key: str) -> catalogue.Entry:
-    return catalogue.Entry(key, "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
+def _entry(key: str) -> Entry:
+    return Entry(key, "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
 
 
 def test_that_the_catalogue_holds_the_five_data_sets_with_their_hashes() -> None:
-    found = {entry.key: entry for entry in catalogue.entries()}
+    found = {entry.key: entry for entry in entries()}
     assert list(found) == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
     lengths = {"md5": 32, "sha1": 40, "sha256": 64}
     for entry in found.values():
@@ -219,12 +219,12 @@ def test_that_of_files_of_one_name_the_shallower_is_used_and_none_of_a_hidden_fo
 def test_that_a_benchmark_is_known_by_both_counts_or_one_and_by_its_784_features() -> None:
     places = ["/data/rectangles.zip, rectangles_train.amat"]
     for counts in ((1200, 50_000), (1200, 0), (50_000, 0)):
-        benchmark = catalogue.recognise(places, *counts, 784)
+        benchmark = recognise(places, *counts, 784)
         assert benchmark is not None
         assert benchmark.key == "rectangles"
     for numbers in ((1200, 50_000, 783), (1200, 49_999, 784), (50_000, 1200, 784), (1199, 0, 784), (1200, 1, 784)):
-        assert catalogue.recognise(places, *numbers) is None
-    assert catalogue.recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
+        assert recognise(places, *numbers) is None
+    assert recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
 
 
 def test_that_load_prefers_real_files_and_says_when_it_generates(
@@ -261,7 +261,7 @@ def test_that_the_real_files_here_have_the_hashes_of_the_catalogue() -> None:
     if not os.environ.get("SLIDE_GUI_DATA"):
         pytest.skip("SLIDE_GUI_DATA is not set")
     checked = 0
-    for entry in catalogue.entries():
+    for entry in entries():
         paths = {path.name: path for path in catalogue.find(entry.key) or []}
         for file in entry.files:
             if file.name in paths:

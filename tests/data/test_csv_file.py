@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.reading import Reading, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions, UndecidedColumnsError
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -86,7 +86,7 @@ def test_that_a_label_column_of_text_comes_first_and_y_beside_x_is_a_coordinate(
 def test_that_numbers_from_2_to_the_31_on_are_no_labels(tmp_path: Path, label: int) -> None:
     part = read_csv(write(tmp_path / "x.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
     assert part.labels is None
-    with pytest.raises(DataError, match=r"label of row 2 is .*, expected a whole number within ±2147483648"):
+    with pytest.raises(DataError, match=r"label of row 2 is .*, expected an integer within ±2147483648"):
         open_data([write(tmp_path / "y.csv", f"a,b,c,d,label\n.1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n")])
     small = read_csv(write(tmp_path / "z.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{2**31 - 1}\n"))
     assert small.labels is not None
@@ -133,7 +133,7 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
     [
         ("", "no rows"),
         ("a,b,c,d,label\n", "no rows"),
-        ("# one number a line\n\n5\n6\n", "line 3 has one column; expected numbers with commas"),
+        ("# one number a line\n\n5\n6\n", "line 3 has one column; separate the numbers with commas"),
         ("1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
         ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: the value is missing .found ''.; fill it in, or leave out"),
@@ -172,7 +172,7 @@ def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
     assert data.label_names == ("setosa", "versicolor", "virginica")
     assert data.train_labels.tolist() == [2, 0, 0, 1]
     np.testing.assert_array_equal(data.train[:, 1], np.float32([0, 1 / 3, 2 / 3, 1]))
-    guessed = ["labels in column “species”", "each feature is brought to 0 … 1"]
+    guessed = ["labels in column “species”", "each feature is scaled to 0 … 1"]
     assert [guess.what for guess in data.opened.guesses] == guessed
     assert data.opened.sure
 
@@ -231,17 +231,17 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
     path = write(tmp_path / "x.csv", text)
     assert read_csv(path).labels is None
     for asked in ("d", "D", "4"):
-        part = read_csv(path, Reading(label_column=asked))
+        part = read_csv(path, ParseOptions(label_column=asked))
         assert part.labels.tolist() == [0, 1, 2, 0, 1, 2]
         assert part.feature_names == ("a", "b", "c", "e")
     counted = write(tmp_path / "counted.csv", "0,1,2,3,4\n" + text.partition("\n")[2])
     assert len(read_csv(counted).rows) == 7
     assert not read_csv(counted).opened.sure
-    assert len(read_csv(counted, Reading(header=True)).rows) == 6
+    assert len(read_csv(counted, ParseOptions(header=True)).rows) == 6
     last = write(tmp_path / "last.csv", ".1,2,3,4,0\n.5,6,7,8,1\n")
     assert not read_csv(last).opened.sure
-    assert read_csv(last, Reading(label_column="5")).opened.sure
-    none = read_csv(last, Reading(label_column="none"))
+    assert read_csv(last, ParseOptions(label_column="5")).opened.sure
+    none = read_csv(last, ParseOptions(label_column="none"))
     assert none.labels is None
     assert none.rows.shape == (2, 5)
 
@@ -249,20 +249,22 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "reading", "said"),
     [
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading(), "columns “n”, “k” hold text, expected numbers"),
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading("k"), "column “n” holds text beside the labels"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", Reading(), "line 3, column 5: the class is missing"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", Reading(), "line 3 has 4 numbers, expected 5"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions(), "columns “n”, “k” have text, expected numbers"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions("k"), "column “n” has text besides the labels"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", ParseOptions(), "line 3, column 5: the class is missing"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", ParseOptions(), "line 3 has 4 numbers, expected 5"),
         (
             "a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n",
-            Reading(),
+            ParseOptions(),
             "line 3, column 3: the value is missing .found '\\?'",
         ),
-        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no column 'e'; it has columns a, b, c, d, k"),
-        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no column '6'; it has 5 columns"),
+        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", ParseOptions("e"), "no column 'e'; it has columns a, b, c, d, k"),
+        ("1,2,3,4,0\n1,2,3,4,1\n", ParseOptions("6"), "no column '6'; it has 5 columns"),
     ],
 )
-def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, reading: Reading, said: str) -> None:
+def test_that_columns_that_cannot_be_read_are_named(
+    tmp_path: Path, text: str, reading: ParseOptions, said: str
+) -> None:
     with pytest.raises(DataError, match=said):
         read_csv(write(tmp_path / "x.csv", text), reading)
 
@@ -270,16 +272,16 @@ def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, r
 def test_that_a_table_of_one_class_says_so(tmp_path: Path) -> None:
     rows = "".join(f".{k},.2,.3,.4,1\n" for k in range(5))
     data = open_data([write(tmp_path / "x.csv", rows)])
-    assert "last column holds only the value 1" in data.why_no_classes
+    assert "last column has only the value 1" in data.why_no_classes
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + rows.replace(",1\n", ",cat\n"))])
-    assert "of the class cat; a classifier needs two" in named.why_no_classes
+    assert "of the class cat; add rows of another class" in named.why_no_classes
 
 
 def test_that_a_table_of_one_row_opens_and_says_that_it_has_no_classes(tmp_path: Path) -> None:
     data = open_data([write(tmp_path / "x.csv", ".1,.2,.3,.4,1\n")])
     assert data.train.shape == (1, 5)
     assert data.train_labels is None
-    assert "last column holds only the value 1" in data.why_no_classes
+    assert "last column has only the value 1" in data.why_no_classes
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
@@ -305,15 +307,25 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
     path = write(tmp_path / "x.csv", PEOPLE)
     with pytest.raises(UndecidedColumnsError) as refused:
         read_csv(path)
-    assert "columns “name”, “town” hold text" in str(refused.value)
-    assert str(refused.value).endswith("take the others out, or say so: --label-column town --leave-out name")
-    assert refused.value.reading == Reading("town", left_out=("name",))
+    assert "columns “name”, “town” have text" in str(refused.value)
+    assert str(refused.value).endswith("remove the others, or add --label-column town --leave-out name")
+    assert refused.value.reading == ParseOptions("town", left_out=("name",))
     assert [guess.what for guess in refused.value.guesses] == ["labels in column “town”", "column “name” left out"]
     part = read_csv(path, refused.value.reading)
     assert [part.label_names[code] for code in part.labels] == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
     assert part.feature_names == ("a", "b", "c", "d", "e")
     assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
     assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
+
+
+def test_that_such_a_table_is_opened_with_the_guess_to_be_checked(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", PEOPLE)])
+    assert data.label_names == ("Bonn", "Ulm")
+    assert data.feature_names == ("a", "b", "c", "d", "e")
+    assert [(guess.what, guess.sure) for guess in data.opened.guesses[:2]] == [
+        ("labels in column “town”", False),
+        ("column “name” left out", False),
+    ]
 
 
 def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -> None:
@@ -328,27 +340,27 @@ def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -
 
 def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", PEOPLE.replace("n3,", '"one, two",').replace("n4", ""))
-    part = read_csv(path, Reading("d", left_out=("name", "2")))
+    part = read_csv(path, ParseOptions("d", left_out=("name", "2")))
     assert part.labels.tolist() == [0, 1, 2, 0, 1]
     assert part.feature_names == ("a", "b", "c", "e")
     broken = write(tmp_path / "y.csv", PEOPLE.replace("3,1.5", "3,x"))
     with pytest.raises(DataError, match="line 5, column 4: found 'x'"):
-        read_csv(broken, Reading("town", left_out=("name",)))
+        read_csv(broken, ParseOptions("town", left_out=("name",)))
 
 
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading("town", left_out=("street",)), "no column 'street'"),
-        (Reading("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
-        (Reading("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
+        (ParseOptions("town", left_out=("street",)), "no column 'street'"),
+        (ParseOptions("town", left_out=("2",)), "column “town” is the label column; choose another to leave out"),
+        (ParseOptions("none", left_out=("name",)), "column “town” has text, .* add --leave-out town"),
         (
-            Reading("town", left_out=("name", *"abcde")),
-            "has no feature beside the labels and the columns",
+            ParseOptions("town", left_out=("name", *"abcde")),
+            "has only labels and columns left out",
         ),
     ],
 )
-def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: Reading, said: str) -> None:
+def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: ParseOptions, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_csv(write(tmp_path / "x.csv", PEOPLE), reading)
 
@@ -378,7 +390,7 @@ def test_that_a_guess_reads_every_table_of_several_columns_of_text(
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "x.csv", "\n".join([*([mark.join(order)] if has_header else []), *lines]))
         with pytest.raises(UndecidedColumnsError) as refused:
-            read_csv(path, Reading(header=has_header))
+            read_csv(path, ParseOptions(header=has_header))
         part = read_csv(path, refused.value.reading)
     assert part.rows.shape == (n, d)
     assert part.opened.label_column == classes
@@ -395,7 +407,7 @@ def test_that_a_column_of_more_than_ten_thousand_different_texts_holds_no_classe
     rows = [f"{k},c{k}\n" for k in range(10_001)]
     part = read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows[:-1]])))
     assert len(part.label_names) == 10_000
-    with pytest.raises(DataError, match="column “label” holds more than 10000 different texts, which are no classes"):
+    with pytest.raises(DataError, match="column “label” has more than 10000 different texts, too many for classes"):
         read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows])))
 
 
@@ -426,7 +438,7 @@ def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path: Path) -> No
     "rows", [".1,.2,0\n# late\n.3,.4,1\n", ".1,.2,0\n#.5,.2,0\n.3,.4,1\n", ".1,.2,p\n# q\n.3,.4,q\n"]
 )
 def test_that_comments_after_the_first_row_are_refused(tmp_path: Path, rows: str) -> None:
-    with pytest.raises(DataError, match="line 3 begins with #, but comments may stand only before the first row"):
+    with pytest.raises(DataError, match="line 3 begins with #, but comments are allowed only before the first row"):
         read_csv(write(tmp_path / "x.csv", "a,b,label\n" + rows))
 
 
@@ -435,8 +447,8 @@ def test_that_names_in_the_last_comment_as_savetxt_writes_them_are_names_of_colu
     part = read_csv(tmp_path / "x.csv")
     assert part.feature_names == ("b", "a")
     assert part.labels.tolist() == [1, 0]
-    assert [guess.what for guess in part.opened.guesses] == ["names of columns in the last comment line"]
-    assert read_csv(tmp_path / "x.csv", Reading(header=False)).feature_names == ()
+    assert [guess.what for guess in part.opened.guesses] == ["column names in the last comment line"]
+    assert read_csv(tmp_path / "x.csv", ParseOptions(header=False)).feature_names == ()
 
 
 @pytest.mark.parametrize("mark", [";", "\t", ","])
@@ -451,7 +463,7 @@ def test_that_decimal_commas_are_read_and_shown(tmp_path: Path, mark: str, kinds
     assert part.rows.tolist() == [[0.5, -0.125, 3.0], [1234.75, 0.5, -1000000.5], [7.0, 0.125, 2.0]]
     assert part.labels.tolist() == [0, 1, 0]
     (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
-    assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells hold numbers like 0,5", True)
+    assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
 
 
 def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked(tmp_path: Path) -> None:
@@ -464,9 +476,9 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked(tmp_p
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a;b;label\n0,5;1.5;0\n0,25;2.5;1\n", "column “a” holds numbers like '0,5'; write them with a decimal point"),
-        ("a;b;label\n1,234.5;1;0\n2,345.5;2;1\n", "column “a” holds numbers like '1,234.5'; write them"),
-        ("a;b\n1,234.5;1\n2,345.5;2\n", "column “a” holds numbers like '1,234.5'; write them"),
+        ("a;b;label\n0,5;1.5;0\n0,25;2.5;1\n", "column “a” has numbers like '0,5'; write them with a decimal point"),
+        ("a;b;label\n1,234.5;1;0\n2,345.5;2;1\n", "column “a” has numbers like '1,234.5'; write them"),
+        ("a;b\n1,234.5;1\n2,345.5;2\n", "column “a” has numbers like '1,234.5'; write them"),
         (
             "a;b;label\n" + "0,5;1;0\n1,5;2;1\n" * 150 + "2.5;1;0\n",
             "line 302, column 1: found '2.5' in a table with decimal commas; write all numbers with decimal commas",
@@ -523,7 +535,7 @@ def test_that_a_table_may_begin_with_a_long_comment(tmp_path: Path) -> None:
     ],
 )
 def test_that_a_column_of_groups_is_no_feature(tmp_path: Path, text: str, group: str) -> None:
-    data = open_data([write(tmp_path / "x.csv", text)], Reading(group=group, scaled=False))
+    data = open_data([write(tmp_path / "x.csv", text)], ParseOptions(group=group, scaled=False))
     assert data.groups.tolist() == [0, 1, 0]
     assert data.train.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert data.train_labels.tolist() == [0, 1, 1]
@@ -532,23 +544,25 @@ def test_that_a_column_of_groups_is_no_feature(tmp_path: Path, text: str, group:
 def test_that_groups_of_two_tables_may_differ_and_those_in_both_are_reported(tmp_path: Path) -> None:
     train = write(tmp_path / "x_train.csv", "id,a,kind\nP1,1,x\nP2,3,y\nP2,0,y\n")
     test = write(tmp_path / "x_test.csv", "a,kind,id\n1,x,P2\n1,y,P3\n")
-    (guess,) = (each for each in open_data([train, test], Reading(group="id")).opened.guesses if "group" in each.what)
+    (guess,) = (
+        each for each in open_data([train, test], ParseOptions(group="id")).opened.guesses if "group" in each.what
+    )
     assert (guess.what, guess.why[:4]) == ("1 group in both the training set and the test set", "“P2”")
     write(test, "a,kind\n1,x\n1,y\n")
-    assert open_data([train, test], Reading(group="1")).groups.tolist() == [0, 1, 1]
+    assert open_data([train, test], ParseOptions(group="1")).groups.tolist() == [0, 1, 1]
 
 
 def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", "id,a,kind\nP1,1,x\n,3,y\n")
     for group, said in (
         ("id", r"line 3, column 1: the group is missing \(found ''\)"),
-        ("KIND", "column “kind” holds the labels; it cannot be left out or hold groups"),
+        ("KIND", "column “kind” is the label column; choose another to leave out or for groups"),
         ("who", "has no column 'who'; it has columns id, a, kind"),
     ):
         with pytest.raises(DataError, match=said):
-            open_data([path], Reading("kind", group=group))
+            open_data([path], ParseOptions("kind", group=group))
     np.savez(tmp_path / "x.npz", X=np.eye(3))
-    with pytest.raises(DataError, match="is not a table of text, so it has no column of groups"):
-        open_data([tmp_path / "x.npz"], Reading(group="id"))
+    with pytest.raises(DataError, match="is not a text table, so it has no group column"):
+        open_data([tmp_path / "x.npz"], ParseOptions(group="id"))
     with pytest.raises(ValueError, match="column 'a' cannot hold the groups"):
-        Reading("a", group="a").checked()
+        ParseOptions("a", group="a").checked()

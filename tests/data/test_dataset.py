@@ -89,14 +89,14 @@ def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
 @pytest.mark.parametrize(
     ("split", "said"),
     [
-        (HeldOut(0.91), "share held out is 0.91; it must be 0 to 0.9"),
-        (HeldOut(-0.01), "share held out is -0.01"),
-        (HeldOut(float("nan")), "share held out is nan"),
-        (HeldOut(seed=2**32), "seed is 4294967296; it must be a whole number"),
+        (HeldOut(0.91), "fraction held out is 0.91; give 0 to 0.9"),
+        (HeldOut(-0.01), "fraction held out is -0.01"),
+        (HeldOut(float("nan")), "fraction held out is nan"),
+        (HeldOut(seed=2**32), "seed is 4294967296; give an integer"),
         (HeldOut(seed=-1), "seed is -1"),
         (HeldOut(seed=True), "seed is True"),
-        (HeldOut(folds=1), "fold 1 of 1; there must be at least 2"),
-        (HeldOut(folds=3, fold=3), "fold 4 of 3; there must be at least 2, this one among them"),
+        (HeldOut(folds=1), "fold 1 of 1 does not exist; give 2 folds"),
+        (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give 2 folds or more"),
     ],
 )
 def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, said: str) -> None:

@@ -161,7 +161,7 @@ def test_that_a_folder_with_nothing_but_a_broken_start_counts_as_empty(tmp_path:
     (tmp_path / ".0123456789abcdef.part").write_bytes(b"half")
     assert check_folder(tmp_path) == {}
     (tmp_path / "mine").write_bytes(b"x")
-    with pytest.raises(DataError, match="holds files that slide-gui did not write"):
+    with pytest.raises(DataError, match="contains files that slide-gui did not write"):
         check_folder(tmp_path)
     with pytest.raises(DataError, match="is a file"):
         check_folder(tmp_path / "mine")

@@ -12,7 +12,7 @@ import zarr
 from slide_gui.data import lazy as lazy_module
 from slide_gui.data.errors import DataError
 from slide_gui.data.lazy import is_lazy, open_lazy
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
 
@@ -72,8 +72,8 @@ def test_that_images_in_a_zarr_array_become_rows_of_pixels(stored):
     rows = open_lazy(f"zarr://{stored / 'images.zarr'}")
     assert (rows.name, rows.image_shape, rows.train.shape) == ("images", (4, 5), (300, 20))
     np.testing.assert_array_equal(computed(rows), IMAGES.reshape(300, 20))
-    assert open_lazy(f"zarr://{stored / 'images.zarr'}", Reading(shape=())).image_shape is None
-    assert open_lazy(f"zarr://{stored / 'flat.zarr'}", Reading(shape=(5, 4))).image_shape == (5, 4)
+    assert open_lazy(f"zarr://{stored / 'images.zarr'}", ParseOptions(shape=())).image_shape is None
+    assert open_lazy(f"zarr://{stored / 'flat.zarr'}", ParseOptions(shape=(5, 4))).image_shape == (5, 4)
 
 
 @pytest.mark.parametrize("name", ["one.parquet", "many.parquet"])
@@ -91,8 +91,13 @@ def test_that_the_numbers_of_a_parquet_table_are_read_without_its_labels_and_tex
 
 def test_that_label_and_other_columns_are_left_out_as_asked(stored):
     name = f"parquet://{stored / 'one.parquet'}"
-    assert open_lazy(name, Reading(label_column="x1", left_out=("1",))).feature_names == ("x2", "x3", "class", "lit")
-    assert "class" in open_lazy(name, Reading(label_column="none")).feature_names
+    assert open_lazy(name, ParseOptions(label_column="x1", left_out=("1",))).feature_names == (
+        "x2",
+        "x3",
+        "class",
+        "lit",
+    )
+    assert "class" in open_lazy(name, ParseOptions(label_column="none")).feature_names
 
 
 def test_that_a_missing_number_of_a_table_is_no_number(stored):
@@ -106,19 +111,19 @@ def test_that_a_missing_number_of_a_table_is_no_number(stored):
 @pytest.mark.parametrize(
     ("name", "reading", "words"),
     [
-        ("zarr://absent.zarr", {}, "there is no such file or folder"),
-        ("zarr://", {}, "there is no such file"),
-        ("zarr://group.zarr", {}, r"is a group of arrays \(rows\); name one of them by its path, .*/NAME"),
+        ("zarr://absent.zarr", {}, "does not exist; check the path"),
+        ("zarr://", {}, "does not exist"),
+        ("zarr://group.zarr", {}, r"is a group of arrays \(rows\); give the path of one array, .*/NAME"),
         ("zarr://line.zarr", {}, r"is a 1-D array \(300,\) of float32, expected rows"),
         ("zarr://empty.zarr", {}, r"is a 3-D array \(0, 4, 5\)"),
-        ("zarr://bad.zarr", {}, "cannot be read .*check what it is"),
+        ("zarr://bad.zarr", {}, "cannot be read .*check its format"),
         ("zarr://one.parquet", {}, "cannot be read"),
-        ("zarr://flat.zarr", {"label_column": "a"}, "is no table with named columns"),
-        ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, which make no images of 3 × 3"),
-        ("zarr://flat.zarr", {"scaled": True}, "without scaling; leave that option out"),
+        ("zarr://flat.zarr", {"label_column": "a"}, "is not a table with named columns"),
+        ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, not 3 × 3 pixels"),
+        ("zarr://flat.zarr", {"scaled": True}, "without scaling; remove that option"),
         ("zarr://flat.zarr", {"shape": (4, 5), "transposed": True}, "store the images row by row"),
-        ("parquet://text.parquet", {}, "cannot be read .*check what it is"),
-        ("parquet://words.parquet", {}, "has no column of numbers beside the labels; it has columns word"),
+        ("parquet://text.parquet", {}, "cannot be read .*check its format"),
+        ("parquet://words.parquet", {}, "has no column of numbers except the labels; it has columns word"),
         ("parquet://one.parquet", {"label_column": "z"}, "has no column 'z'; it has x0, x1, x2, x3, word, class, …"),
         ("parquet://one.parquet", {"header": True}, "without a line of column names"),
     ],
@@ -126,7 +131,7 @@ def test_that_a_missing_number_of_a_table_is_no_number(stored):
 def test_that_what_cannot_be_read_is_refused_in_one_line_with_its_place(monkeypatch, stored, name, reading, words):
     monkeypatch.chdir(stored)
     with pytest.raises(DataError, match=words) as refused:
-        open_lazy(name, Reading(**reading))
+        open_lazy(name, ParseOptions(**reading))
     assert str(refused.value).startswith(name)
     assert "\n" not in str(refused.value)
 
@@ -145,7 +150,7 @@ def test_that_a_codec_that_could_run_what_a_file_holds_is_refused_before_anythin
     metadata = json.loads((name / ".zarray").read_text())
     codec = {"id": "pickle", "protocol": 5}
     (name / ".zarray").write_text(json.dumps(metadata | {place: [codec] if place == "filters" else codec}))
-    with pytest.raises(DataError, match=r"is packed by pickle, which is not read|cannot be read"):
+    with pytest.raises(DataError, match=r"uses the codec pickle, which is not accepted|cannot be read"):
         open_lazy(f"zarr://{name}")
 
 

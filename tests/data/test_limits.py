@@ -52,7 +52,7 @@ def test_that_claims_are_held_against_the_bytes_there_and_the_memory(monkeypatch
     with pytest.raises(DataError, match="claims 101 bytes, but the file holds only 100;"):
         check_claim(101, 100, "a")
     check_claim(10 * 100 + 64, 100, "a", ratio=10)
-    with pytest.raises(DataError, match="claims 1065 bytes, but the file holds only 100 packed"):
+    with pytest.raises(DataError, match="claims 1065 bytes, but the file holds only 100 compressed"):
         check_claim(1065, 100, "a", ratio=10)
     with pytest.raises(DataError, match="more than the"):
         check_claim(5001, 10_000, "a")

@@ -129,7 +129,7 @@ def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], kin
 @pytest.mark.parametrize(
     ("labels", "said"),
     [
-        (np.array(["a", 2.0], dtype=object), "cells that are no text"),
+        (np.array(["a", 2.0], dtype=object), "cells that are not text"),
         (np.array([["a", "b"], ["c", "d"]], dtype=object), "shape 2 × 2, expected a vector"),
         (np.array(["a", "", "c"], dtype=object), "label of row 2 is missing"),
         (np.array(["a", "b"], dtype=object), "3 rows but y 2 labels"),
@@ -169,7 +169,7 @@ def test_that_packed_labels_that_unpack_to_much_text_are_refused(
         if fits:
             assert [len(name) for name in read_mat(path)[0].label_names] == [letters] * 3
             continue
-        with pytest.raises(DataError, match="y: holds more than 1 MiB of text, which are no classes"):
+        with pytest.raises(DataError, match="y: has more than 1 MiB of text, too much for class names"):
             read_mat(path)
 
 
@@ -181,5 +181,5 @@ def test_that_texts_that_would_take_much_memory_as_an_array_are_refused(
     monkeypatch.setattr(matlab, "_MOST_TEXT", 1000)
     assert read_mat(tmp_path / "x.mat")[0].label_names[0] == "a"
     monkeypatch.setattr(matlab, "_MOST_TEXT", 899)
-    with pytest.raises(DataError, match="a text of 300 letters among 3, which are no classes"):
+    with pytest.raises(DataError, match="a text of 300 letters among 3, too long for class names"):
         read_mat(tmp_path / "x.mat")

@@ -15,7 +15,7 @@ from scipy.io import savemat
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write_amat, write_idx, write_zip
 
@@ -53,7 +53,7 @@ def test_that_part_of_the_idx_files_suffices(tmp_path: Path) -> None:
     assert alone.test.shape == (0, 784)
     assert open_data([images, labels]).train_labels is not None
     assert open_data([test_images, test_labels]).train.shape == (3, 784)
-    with pytest.raises(DataError, match="labels without their images"):
+    with pytest.raises(DataError, match="labels without images"):
         open_data([labels])
     with pytest.raises(DataError, match="3 labels"):
         open_data([images, test_labels.rename(tmp_path / "train-other-ubyte")])
@@ -82,7 +82,7 @@ def test_that_training_and_test_text_files_are_combined(tmp_path: Path) -> None:
     for part in ("train", "test"):
         (tmp_path / f"{part}.csv").write_text("1,2,3,4,0\n5,6,7,8,1\n")
     assert open_data([tmp_path / "train.csv", tmp_path / "test.csv"]).test.shape == (2, 4)
-    with pytest.raises(DataError, match="both a training part"):
+    with pytest.raises(DataError, match="both training sets"):
         open_data([paths[1], tmp_path / "train.csv"])
     with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
         open_data([paths[1], tmp_path / "test.csv"])
@@ -132,7 +132,7 @@ def test_that_arrays_cannot_be_changed_afterwards(tmp_path: Path) -> None:
     [
         ("x.amat", b"", "empty"),
         ("x.amat", b"1\n", "one column"),
-        ("x.bin", b"\x7fELF\x02\x01\x01\x00", "no known kind"),
+        ("x.bin", b"\x7fELF\x02\x01\x01\x00", "unknown format"),
         ("x.png", b"\x89PNG\r\n\x1a\n", "single picture"),
         ("x.gz", b"\x1f\x8bnonsense", "gzip"),
         ("x.zip", b"PK\x03\x04nonsense", "zip"),
@@ -217,18 +217,18 @@ def test_that_the_shape_said_is_taken_and_what_was_guessed_is_said(tmp_path: Pat
     assert guessed.image_shape == (8, 8)
     assert [guess.what for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
     assert not guessed.opened.sure
-    wide = open_data([tmp_path / "x.npz"], Reading(shape=(4, 16)))
+    wide = open_data([tmp_path / "x.npz"], ParseOptions(shape=(4, 16)))
     assert wide.image_shape == (4, 16)
     assert wide.opened.sure
     assert np.array_equal(wide.train, guessed.train)
-    plain = open_data([tmp_path / "x.npz"], Reading(shape=()))
+    plain = open_data([tmp_path / "x.npz"], ParseOptions(shape=()))
     assert plain.image_shape is None
-    with pytest.raises(DataError, match="has 64 features, which make no images of 5 × 9"):
-        open_data([tmp_path / "x.npz"], Reading(shape=(5, 9)))
-    with pytest.raises(DataError, match="no table of text, which alone has a label column"):
-        open_data([tmp_path / "x.npz"], Reading(label_column="y"))
-    with pytest.raises(DataError, match="no table of text, which alone has a line of column names"):
-        open_data([tmp_path / "x.npz"], Reading(header=True))
+    with pytest.raises(DataError, match="has 64 features, not 5 × 9 pixels"):
+        open_data([tmp_path / "x.npz"], ParseOptions(shape=(5, 9)))
+    with pytest.raises(DataError, match="not a text table, so it has no label column"):
+        open_data([tmp_path / "x.npz"], ParseOptions(label_column="y"))
+    with pytest.raises(DataError, match="not a text table, so it has no line of column names"):
+        open_data([tmp_path / "x.npz"], ParseOptions(header=True))
 
 
 def test_that_images_stored_by_columns_are_turned(tmp_path: Path) -> None:
@@ -236,15 +236,15 @@ def test_that_images_stored_by_columns_are_turned(tmp_path: Path) -> None:
     np.savez(tmp_path / "turned.npz", X=images.swapaxes(1, 2))
     np.savez(tmp_path / "flat.npz", X=images.swapaxes(1, 2).reshape(3, 24))
     for name, reading in (
-        ("turned.npz", Reading(transposed=True)),
-        ("turned.npz", Reading(shape=(4, 6), transposed=True)),
-        ("flat.npz", Reading(shape=(4, 6), transposed=True)),
+        ("turned.npz", ParseOptions(transposed=True)),
+        ("turned.npz", ParseOptions(shape=(4, 6), transposed=True)),
+        ("flat.npz", ParseOptions(shape=(4, 6), transposed=True)),
     ):
         data = open_data([tmp_path / name], reading)
         assert data.image_shape == (4, 6)
         assert np.array_equal(data.train.reshape(3, 4, 6), images)
-    with pytest.raises(DataError, match="24 features that are no picture"):
-        open_data([tmp_path / "flat.npz"], Reading(transposed=True))
+    with pytest.raises(DataError, match="24 features that are not pixels"):
+        open_data([tmp_path / "flat.npz"], ParseOptions(transposed=True))
 
 
 def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path: Path) -> None:
@@ -280,23 +280,23 @@ def test_that_two_tables_that_name_their_classes_otherwise_are_refused(tmp_path:
     for part, kinds in (("train", "ab"), ("test", "01")):
         lines = [f"1,2,3,4,{kind}\n" for kind in kinds]
         (tmp_path / f"x_{part}.csv").write_text("p,q,r,s,label\n" + "".join(lines))
-    with pytest.raises(DataError, match=r"x_test\.csv: names its classes otherwise than the training part"):
+    with pytest.raises(DataError, match=r"x_test\.csv: must name its classes like the training set"):
         open_data([tmp_path / "x_train.csv", tmp_path / "x_test.csv"])
 
 
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading(shape=(8,)), "must be rows and columns of an image"),
-        (Reading(shape=(0, 8)), "must be rows and columns of an image, 1 or more each"),
-        (Reading(shape=(), transposed=True), "features that are no picture cannot be transposed"),
-        (Reading(label_column=" "), "the label column has no name"),
-        (Reading(left_out=("a", "")), "a column that is left out has no name"),
-        (Reading("a", left_out=("b", "a")), "column a cannot hold the labels and be left out"),
+        (ParseOptions(shape=(8,)), "give the rows and columns of an image"),
+        (ParseOptions(shape=(0, 8)), "give the rows and columns of an image, each at least 1"),
+        (ParseOptions(shape=(), transposed=True), "features that are not pixels cannot be transposed"),
+        (ParseOptions(label_column=" "), "the name of the label column is empty"),
+        (ParseOptions(left_out=("a", "")), "the name of a column to leave out is empty"),
+        (ParseOptions("a", left_out=("b", "a")), "column a cannot be the label column and be left out"),
     ],
 )
 def test_that_what_cannot_be_said_of_a_file_is_refused_before_it_is_read(
-    tmp_path: Path, reading: Reading, said: str
+    tmp_path: Path, reading: ParseOptions, said: str
 ) -> None:
     with pytest.raises(ValueError, match=said):
         open_data([tmp_path / "missing.csv"], reading)
@@ -304,7 +304,7 @@ def test_that_what_cannot_be_said_of_a_file_is_refused_before_it_is_read(
 
 def test_that_a_single_pixel_is_an_image_of_one_row_and_column(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", X=np.array([[0.25], [0.5]]))
-    assert open_data([tmp_path / "x.npz"], Reading(shape=(1, 1))).image_shape == (1, 1)
+    assert open_data([tmp_path / "x.npz"], ParseOptions(shape=(1, 1))).image_shape == (1, 1)
 
 
 def test_that_hidden_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
@@ -342,7 +342,7 @@ def test_that_a_guessed_label_column_is_found_by_its_name_in_the_test_table(tmp_
     assert data.test.tolist() == [[0.5, 0.0], [0.25, 1.0]]
     assert data.test_labels.tolist() == [1, 1]
     left_out = open_data(
-        pair(tmp_path, "id," + train.replace("\n.", "\n7,."), "b,kind,a\n0,1,.5\n"), Reading(left_out=("1",))
+        pair(tmp_path, "id," + train.replace("\n.", "\n7,."), "b,kind,a\n0,1,.5\n"), ParseOptions(left_out=("1",))
     )
     assert left_out.feature_names == ("a", "b")
     assert left_out.test.tolist() == [[0.5, 0.0]]
@@ -412,7 +412,7 @@ def test_that_a_test_set_of_other_classes_is_refused_and_of_some_others_is_a_war
     data = open_data(pair(tmp_path, train, train + ".1,.1,r\n.2,.1,r\n.3,.1,other\n"))
     (guess,) = data.opened.guesses
     assert guess.what == "3 test rows of 5 in classes that the training set lacks"
-    assert guess.why == "other: 1 row, r: 2 rows; a classifier errs on each of them"
+    assert guess.why == "other: 1 row, r: 2 rows; a classifier misclassifies all of them"
     assert not data.opened.sure
     with pytest.raises(DataError, match="none of its classes"):
         open_data(pair(tmp_path, TRAIN, TRAIN.replace(",0\n", ",7\n").replace(",1\n", ",8\n")))
@@ -456,7 +456,7 @@ def test_that_a_quantity_as_label_gives_no_classes_until_it_is_cut_into_ranges(t
     where = "The column 'target'" if kind == "csv" else "The label"
     with pytest.raises(DataError, match=f"{where} has {many} different numbers. It looks like a quantity.*--bins 3"):
         data.check_classes()
-    cut = open_data([path], Reading(bins=3))
+    cut = open_data([path], ParseOptions(bins=3))
     counts = np.bincount(cut.train_labels)
     assert counts.max() - counts.min() <= 4
     assert cut.label_names[1] == f"above {np.sort(QUANTITY)[66]:g} to {np.sort(QUANTITY)[133]:g}"
@@ -467,18 +467,18 @@ def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_cla
     train, test = tmp_path / "a_train.npz", tmp_path / "a_test.npz"
     np.savez(train, X=np.eye(300, 5), y=np.arange(300) * 3)
     np.savez(test, X=np.eye(4, 5), y=[-50, 297, 298, 5000])
-    data = open_data([train, test], Reading(bins=3))
+    data = open_data([train, test], ParseOptions(bins=3))
     assert data.test_labels.tolist() == [0, 0, 1, 2]
-    each = open_data([train, test], Reading(bins=0))
+    each = open_data([train, test], ParseOptions(bins=0))
     assert (len(np.unique(each.train_labels)), each.why_no_classes) == (300, "")
 
 
 def test_that_only_numbers_are_cut_into_ranges(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,b,class\n1,2,cat\n3,4,dog\n")
-    with pytest.raises(DataError, match="has no labels that are numbers to cut into ranges"):
-        open_data([tmp_path / "x.csv"], Reading(bins=3))
-    with pytest.raises(ValueError, match="bins is 1; it must be 2 to 30 ranges, or 0"):
-        Reading(bins=1).checked()
+    with pytest.raises(DataError, match="has no numeric labels to cut into ranges"):
+        open_data([tmp_path / "x.csv"], ParseOptions(bins=3))
+    with pytest.raises(ValueError, match="bins is 1; give 2 to 30 ranges, or 0"):
+        ParseOptions(bins=1).checked()
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "amat", "npz", "npy", "mat"])

@@ -8,12 +8,12 @@ import pytest
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.arrays import known_names, parts_from_named
 from slide_gui.data.readers.parts import (
+    integer_labels,
     looks_like_quantity,
     named_labels,
     quantile_ranges,
     role_of,
     square_shape,
-    whole_labels,
 )
 
 
@@ -44,16 +44,16 @@ def test_that_squares_are_images_from_a_size_on() -> None:
 
 def test_that_labels_are_whole_numbers_of_any_type_and_the_first_that_is_not_is_named() -> None:
     for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
-        found = whole_labels(values, "here")
+        found = integer_labels(values, "here")
         assert found.dtype == np.int64
         assert found.tolist() == [3, -2]
-    assert whole_labels(np.array([True, False]), "here").tolist() == [1, 0]
-    assert whole_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
+    assert integer_labels(np.array([True, False]), "here").tolist() == [1, 0]
+    assert integer_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
     for wrong in (0.5, np.nan, np.inf, 2.0**31, -(2.0**31)):
         with pytest.raises(DataError, match="label of row 3 is"):
-            whole_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
-    with pytest.raises(DataError, match="labels are complex128, expected whole numbers"):
-        whole_labels(np.array([1j]), "here")
+            integer_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
+    with pytest.raises(DataError, match="labels are complex128, expected integers"):
+        integer_labels(np.array([1j]), "here")
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_that_ranges_hold_equally_many_values_and_are_named_by_their_limits() ->
     limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]
     assert names == ("up to 100", "above 100 to 200", "above 200")
-    with pytest.raises(DataError, match="here: has labels that fall into fewer than 3 ranges"):
+    with pytest.raises(DataError, match="here: has too few different labels for 3 ranges"):
         quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
 
 
@@ -104,7 +104,7 @@ def test_that_ten_thousand_different_texts_are_classes_and_more_are_not() -> Non
     texts = [f"class {k:05}" for k in range(10_001)]
     labels, names = named_labels(texts[:-1], "here")
     assert (labels[-1], len(names)) == (9_999, 10_000)
-    with pytest.raises(DataError, match="here: holds more than 10000 different texts, which are no classes"):
+    with pytest.raises(DataError, match="here: has more than 10000 different class names"):
         named_labels(texts, "here")
 
 
@@ -118,10 +118,14 @@ def test_that_names_say_part_and_kind_before_or_behind() -> None:
     }
     assert known_names(["whatever"], "f") == {("", "rows"): "whatever"}
     assert known_names(["X", "y_test"], "f") == {("", "rows"): "X"}  # labels of rows that are not there
-    with pytest.raises(DataError, match="holds both 'X' and 'data'; leave one of them out"):
+    with pytest.raises(DataError, match="contains both 'X' and 'data'; remove one of them"):
         known_names(["X", "data"], "f")
-    for names, shown in ((["a", "y"], "a, y"), ([], "nothing"), ([f"n{k}" for k in range(12)], "n0, n1, n10, n11, n2")):
-        with pytest.raises(DataError, match=f"holds {shown}.*; expected arrays named"):
+    for names, shown in (
+        (["a", "y"], "a, y"),
+        ([], "no arrays"),
+        ([f"n{k}" for k in range(12)], "n0, n1, n10, n11, n2"),
+    ):
+        with pytest.raises(DataError, match=f"contains {shown}.*; name the arrays"):
             known_names(names, "f")
 
 
@@ -143,7 +147,7 @@ def test_that_plain_tables_of_a_square_number_of_features_are_images_from_64_on(
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"X": np.array([["a"]]), "y": np.ones(1)}, "is of type <U1, expected real numbers"),
+        ({"X": np.array([["a"]]), "y": np.ones(1)}, "has type <U1, expected real numbers"),
         ({"X": np.ones((2, 3, 4, 5))}, "has shape 2 × 3 × 4 × 5, expected"),
         ({"X": np.float64(1.0)}, r"has shape \(\), expected"),
         ({"X": np.ones((2, 9)), "y": np.ones((2, 2))}, "has shape 2 × 2, expected a vector of labels"),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from slide_gui.data.catalogue import entry
+from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation

@@ -110,7 +110,7 @@ def test_that_a_transformer_of_scikit_learn_takes_slides_place() -> None:
 
 
 def test_that_a_class_that_cannot_be_used_is_refused_before_anything_is_fitted() -> None:
-    with pytest.raises(ValueError, match="is no classifier"):
+    with pytest.raises(ValueError, match="is not a classifier that can be used; choose one of ensemble"):
         run(DATA, spec(DATA, method="custom", classifier=Estimator.of("decomposition.PCA")))
 
 

@@ -190,7 +190,7 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6 + 1)})
     huge = edited(saved, {"n_features": 10**6, "image_shape": None}, weights_1=header.getvalue())
-    refused(huge, "its header says 8000008000000 bytes .* but 0 follow")
+    refused(huge, "its header declares 8000008000000 bytes .* but 0 follow")
 
 
 @pytest.mark.parametrize(

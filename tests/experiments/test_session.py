@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments import session as session_module
 from slide_gui.experiments.session import (
     MissingData,
@@ -19,7 +19,6 @@ from slide_gui.experiments.session import (
     SessionRecord,
     file_content,
     located,
-    look_for,
     picture_text,
     read_session,
     write_session,
@@ -27,12 +26,11 @@ from slide_gui.experiments.session import (
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
-from slide_gui.progress import Cancelled, Listener
 
 _GOLDENS = Path(__file__).parent / "golden"
 _EARLIER, _GOLDEN = (_GOLDENS / f"session-{version}.slide-session" for version in (1, 2))
 _RECORD = SessionRecord(
-    DataSource(paths=("iris.csv",), reading=Reading(label_column="5"), held_out=HeldOut(0.3, 7)),
+    DataSource(paths=("iris.csv",), reading=ParseOptions(label_column="5"), held_out=HeldOut(0.3, 7)),
     "0123456789abcdef",
     StackParameters(noise=0.35, depth=2, squashing="tanh"),
     Selection((3, 1), ~4, "global", "jet", True),
@@ -185,7 +183,7 @@ _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 )
 def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices, scaled):
     record = SessionRecord(
-        DataSource(paths=("table.csv",), reading=Reading(scaled=scaled)),
+        DataSource(paths=("table.csv",), reading=ParseOptions(scaled=scaled)),
         "ab",
         StackParameters(noise=float(np.round(noise, 3)), depth=depth).checked(),
         Selection(tuple(pins), sample),
@@ -214,72 +212,6 @@ def test_that_a_folder_is_a_bundle_where_a_session_stands_beside_the_script_of_i
     assert found == (str(tmp_path / "table.csv"),)
     (tmp_path / "bundle" / "table.csv").write_text("1,2\n")
     assert located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)
-
-
-def moved(tmp_path: Path) -> tuple[SessionRecord, Path]:
-    """Return the session of a table that has another name now, beside tables that are not it."""
-    random = np.random.default_rng(0)
-    for name in ("a.csv", "b.csv", "renamed.csv"):
-        np.savetxt(tmp_path / name, random.random((12, 5)), delimiter=",", fmt="%.4f")
-    (tmp_path / "broken.csv").write_text("no,table\n")
-    (tmp_path / "renamed.txt").write_text((tmp_path / "renamed.csv").read_text())
-    whole = DataSource(paths=(str(tmp_path / "renamed.csv"),)).load()
-    return SessionRecord(DataSource(paths=("table.csv",)), whole.fingerprint), tmp_path / "mine.slide-session"
-
-
-def test_that_moved_data_are_recognised_by_their_hash_under_another_name(tmp_path: Path) -> None:
-    record, path = moved(tmp_path)
-    heard: list[float] = []
-    there = look_for(record, path, [], progress=Listener(lambda fraction, _: heard.append(fraction)))
-    assert there is not None
-    assert there.source.paths == (str(tmp_path / "renamed.csv"),)
-    assert heard == sorted(heard)
-    elsewhere = tmp_path / "elsewhere" / "mine.slide-session"
-    assert look_for(record, elsewhere, []) is None
-    assert look_for(record, elsewhere, [tmp_path / "nowhere", tmp_path]) == there
-
-
-def test_that_several_files_of_other_names_are_recognised_together(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    names = ("mine-train.csv", "mine-test.csv")
-    for name, rows in zip(names, (30, 12), strict=True):
-        np.savetxt(tmp_path / name, np.column_stack([random.random((rows, 5)), np.arange(rows) % 2]), delimiter=",")
-    source = DataSource(paths=tuple(str(tmp_path / name) for name in names))
-    record = SessionRecord(replace(source, paths=names), source.load().fingerprint)
-    (tmp_path / "b").mkdir()
-    for name in names:
-        (tmp_path / name).rename(tmp_path / "b" / name.replace("mine", "other"))
-    np.savetxt(tmp_path / "b" / "more.csv", random.random((3, 5)), delimiter=",")
-    there = look_for(record, tmp_path / "mine.slide-session", [tmp_path / "b"])
-    assert there is not None
-    assert {Path(name).name for name in there.source.paths} == {"other-train.csv", "other-test.csv"}
-    assert there.source.load().fingerprint == record.fingerprint
-
-
-def test_that_data_that_are_nowhere_or_of_no_known_hash_are_not_recognised(tmp_path: Path) -> None:
-    record, path = moved(tmp_path)
-    assert look_for(replace(record, fingerprint=""), path, []) is None
-    assert look_for(replace(record, fingerprint="0" * 64), path, []) is None
-    two = replace(record, source=DataSource(paths=("table.csv", "test.csv")))
-    assert look_for(two, path, []) is None
-
-
-def test_that_nothing_is_looked_for_where_no_data_are_missing(tmp_path: Path) -> None:
-    record, path = moved(tmp_path)
-    assert look_for(replace(record, source=DataSource(paths=("renamed.csv",))), path, []) is None
-
-
-def test_that_a_search_is_bounded_and_can_be_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record, path = moved(tmp_path)
-
-    def stop(_fraction: float, _payload: object) -> None:
-        raise Cancelled
-
-    with pytest.raises(Cancelled):
-        look_for(record, path, [], progress=Listener(stop))
-    size = (tmp_path / "renamed.csv").stat().st_size
-    monkeypatch.setattr("slide_gui.experiments.session._MOST_CANDIDATE_BYTES", size - 1)
-    assert look_for(record, path, []) is None
 
 
 def test_that_a_comment_of_a_gif_without_end_is_not_followed_far(monkeypatch):

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slide_gui.core.svm.training import fit_svm
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
+from slide_gui.experiments import training
 from slide_gui.experiments.run import run
 from slide_gui.experiments.splits import (
     Classes,
@@ -72,7 +74,7 @@ def test_that_data_without_two_classes_are_refused() -> None:
     data = rectangles(6, 4)
     with pytest.raises(DataError, match="no labels"):
         Classes.of(replace(data, train_labels=None))
-    with pytest.raises(DataError, match="class 3; a classifier needs two, so add"):
+    with pytest.raises(DataError, match="class 3; add rows of another class"):
         Classes.of(replace(data, train_labels=np.full(6, 3)))
 
 
@@ -256,3 +258,18 @@ def test_that_a_single_group_cannot_be_divided() -> None:
         divide(whole, HeldOut())
     with pytest.raises(ValueError, match="all training rows are of one group"):
         split_rows(whole.train_labels, 0, 0, whole.groups)
+
+
+def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+    groups = np.repeat(np.arange(30), 5)
+    rows = (random.normal(size=(30, 4))[groups] + 1e-3 * random.normal(size=(150, 4))).astype(np.float32)
+    labels = random.permutation(np.arange(30) % 2)[groups].astype(np.int64)
+    data = divide(Dataset("repeated", rows, rows[:0], labels, np.empty(0, np.int64), groups=groups), HeldOut())
+    grid = run(data, replace(spec(data, method="raw-svm"), held_out=data.held_out)).classifier
+    assert grid is not None
+    assert min(point.error for point in grid.grid) > 0.2  # each row has four nearly equal rows of its class
+    passed = []
+    monkeypatch.setattr(training, "fit_svm", lambda *a, **k: passed.append(k["row_groups"]) or fit_svm(*a, **k))
+    run(data, replace(spec(data, training="split"), held_out=data.held_out))
+    assert passed[0].tolist() == data.groups[split_rows(data.train_labels, 0, 0, data.groups)[0]].tolist()

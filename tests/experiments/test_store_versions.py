@@ -20,7 +20,7 @@ from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import RunStore, StoreReport
 from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
-from slide_gui.numerics import numerics
+from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
@@ -45,11 +45,11 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_that_a_run_records_the_version_of_its_numbers() -> None:
-    assert dict(RESULT.versions)["numerics"] == str(numerics())
+    assert dict(RESULT.versions)["numerics"] == str(RESULTS_VERSION)
     assert RESULT.is_current
     assert RESULT.hash == RESULT.spec.hash
     assert not OLD.is_current
-    assert len({RESULT.hash, OLD.hash, made_by("1-0123abce").hash, made_by(f"{numerics()}+0123").hash}) == 4
+    assert len({RESULT.hash, OLD.hash, made_by("1-0123abce").hash, made_by(f"{RESULTS_VERSION}+0123").hash}) == 4
 
 
 def test_that_a_run_of_another_version_is_no_answer(path: Path) -> None:
@@ -112,7 +112,7 @@ def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path
 
 
 @pytest.mark.parametrize(
-    "change", ["numerics = '1'", f"numerics = '{numerics()}'", f"hash = '{RESULT.hash}'", "numerics = 3"]
+    "change", ["numerics = '1'", f"numerics = '{RESULTS_VERSION}'", f"hash = '{RESULT.hash}'", "numerics = 3"]
 )
 def test_that_a_run_that_says_another_version_than_its_row_is_not_trusted(path: Path, change: str) -> None:
     with closing(sqlite3.connect(path)) as database, database:

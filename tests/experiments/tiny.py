@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from slide_gui.core.slide.parameters import StackParameters
@@ -26,6 +28,12 @@ def rectangles(n_train: int = 120, n_test: int = 300, seed: int = 0, n_classes: 
             image[:] = rng.random((8, 8)) > 0.7
     rows, labels = images.reshape(len(images), 64), labels.astype(np.int64)
     return Dataset("tiny", rows[:n_train], rows[n_train:], labels[:n_train], labels[n_train:], (8, 8), generated=True)
+
+
+def with_wrong_labels(data: Dataset) -> Dataset:
+    """Return two classes with every seventh training label exchanged, so that validation errors are not zero."""
+    wrong = np.arange(len(data.train_labels)) % 7 == 0
+    return replace(data, train_labels=np.where(wrong, 1 - data.train_labels, data.train_labels))
 
 
 def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object) -> RunSpec:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import stat
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +19,6 @@ from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.session import SessionRecord, picture_text, read_session
 from slide_gui.figures import weight_animations
-from slide_gui.figures.animation import ANIMATED
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, figure_bytes, save_export
 from slide_gui.figures.style import Style
@@ -59,19 +55,9 @@ def against_noise() -> FigureExport:
     return noise_animation([data()], ONE_LAYER, [(7, 20)], [now])
 
 
-@pytest.fixture(scope="module")
-def few_noises() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weight_animations, "NOISES", FEW_NOISES)
-        yield
-
-
-@pytest.fixture(scope="module")
-def apng(few_noises: None, tmp_path_factory: pytest.TempPathFactory) -> list[NDArray[np.uint8]]:
-    """Return the pictures of the animation against the noise, as an animated PNG holds them."""
-    path = tmp_path_factory.mktemp("animation") / "a.apng"
-    save_export(path, against_noise(), STYLE)
-    return pictures(path)
+@pytest.fixture
+def few_noises(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weight_animations, "NOISES", FEW_NOISES)
 
 
 def pictures(path: Path) -> list[NDArray[np.uint8]]:
@@ -92,22 +78,17 @@ def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit() -> None:
         assert rows.parameters == alone.parameters
 
 
-def test_that_each_picture_of_an_apng_is_the_still_figure_to_the_pixel(apng: list[NDArray[np.uint8]]) -> None:
-    assert len(apng) == len(FEW_NOISES)
-    for frame, noise in zip(apng, FEW_NOISES, strict=True):
-        rows = fitted_rows(fit_model(data(), replace(ONE_LAYER, noise=noise)), (7, 20))
-        np.testing.assert_array_equal(frame, still(rows, replace(STYLE, show="weights")))
-
-
-def test_that_a_gif_shows_the_same_in_the_nearest_of_its_colours_and_zero_as_it_is(
-    tmp_path: Path, apng: list[NDArray[np.uint8]]
+def test_that_a_gif_shows_each_still_figure_in_the_nearest_of_its_colours_and_zero_as_it_is(
+    tmp_path: Path, few_noises: None
 ) -> None:
     save_export(tmp_path / "a.gif", against_noise(), STYLE)
     with Image.open(tmp_path / "a.gif") as image:
         assert image.info["loop"] == 0
         assert [frame.info["duration"] for frame in ImageSequence.Iterator(image)] == [250] * 5 + [1500]
-    both = zip(pictures(tmp_path / "a.gif"), apng, strict=True)
-    for frame, exact in list(both)[::2]:
+    both = zip(pictures(tmp_path / "a.gif"), FEW_NOISES, strict=True)
+    for frame, noise in list(both)[::2]:
+        rows = fitted_rows(fit_model(data(), replace(ONE_LAYER, noise=noise)), (7, 20))
+        exact = still(rows, replace(STYLE, show="weights"))
         apart = np.abs(frame.astype(int) - exact).max(axis=2)
         of_map = np.isin(packed(exact), packed(COLORS))
         assert of_map.mean() > 0.2
@@ -155,16 +136,15 @@ def test_that_tiles_and_texts_of_a_layer_stay_within_the_figure(
         assert box.y1 < 1.001, artist
 
 
-@pytest.mark.parametrize("suffix", [".gif", ".apng"])
-def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path, suffix: str) -> None:
-    for name in "ab":
-        save_export(tmp_path / f"{name}{suffix}", layers_animation(now()), STYLE, SESSION)
-    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
-    session = read_session(tmp_path / f"a{suffix}")
+def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path) -> None:
+    for name in ("a.gif", "b.gif"):
+        save_export(tmp_path / name, layers_animation(now()), STYLE, SESSION)
+    assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
+    session = read_session(tmp_path / "a.gif")
     assert session is not None
     assert picture_text(session) == SESSION
-    save_export(tmp_path / f"c{suffix}", layers_animation(now()), STYLE)
-    assert read_session(tmp_path / f"c{suffix}") is None
+    save_export(tmp_path / "c.gif", layers_animation(now()), STYLE)
+    assert read_session(tmp_path / "c.gif") is None
 
 
 @pytest.mark.parametrize("after", [0.2, 0.7, 0.99])
@@ -185,42 +165,3 @@ def test_that_a_cancelled_animation_leaves_no_file(tmp_path: Path, few_noises: N
 def test_that_a_figure_that_stands_still_is_no_animation(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="stands still"):
         save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)
-
-
-def test_that_without_ffmpeg_mp4_is_refused_before_anything_is_drawn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    heard: list[float] = []
-    with pytest.raises(ValueError, match=r"\.mp4 needs ffmpeg, which is not installed; write \.gif or \.apng"):
-        save_export(tmp_path / "a.mp4", against_noise(), STYLE, progress=Listener(lambda at, _: heard.append(at)))
-    assert heard == []
-    assert ANIMATED == (".gif", ".apng", ".mp4")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a script stands in for ffmpeg")
-def test_that_ffmpeg_gets_each_picture_as_often_as_it_is_to_be_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    program = tmp_path / "ffmpeg"
-    program.write_text(
-        f"#!{sys.executable}\nimport sys\n"
-        "size = sys.argv[sys.argv.index('-s') + 1]\n"
-        "said = next(word for word in sys.argv if word.startswith('comment='))\n"
-        "open(sys.argv[-1], 'wb').write(f'{size}|{said}|'.encode() + sys.stdin.buffer.read())\n"
-    )
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    save_export(tmp_path / "a.mp4", layers_animation(now()), STYLE, SESSION)
-    save_export(tmp_path / "a.apng", layers_animation(now()), STYLE, SESSION)
-    size, _, content = (tmp_path / "a.mp4").read_bytes().split(b"|", 2)
-    width, height = map(int, size.split(b"x"))
-    assert (width % 2, height % 2) == (0, 0)
-    frames = np.frombuffer(content, np.uint8).reshape(-1, height, width, 4)[..., :3]
-    assert len(frames) == 2 * 20
-    for start, picture in zip((0, 20), pictures(tmp_path / "a.apng"), strict=True):
-        for frame in frames[start : start + 20]:
-            np.testing.assert_array_equal(frame, picture[:height, :width])
-    session = read_session(tmp_path / "a.mp4")
-    assert session is not None
-    assert picture_text(session) == SESSION

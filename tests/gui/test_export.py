@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QScrollArea
 
@@ -285,7 +284,7 @@ def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dr
     choose(dialog.figure_box, "2")
     assert dialog.windowTitle() == "Export the animation by layer"
     choose(dialog.width_box, "single")
-    choose(dialog.format_box, "gif")
+    assert dialog.style_chosen().dpi == 150
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "layers.gif"), ""))
     dialog.save_button.click()
     wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
@@ -302,8 +301,7 @@ def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, mo
     window.workspace.set_parameters(depth=1)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "1")
-    choose(dialog.format_box, "apng")
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "noise.apng"), ""))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "noise.gif"), ""))
     shown = []
     window.lane.status_changed.connect(lambda status: shown.append(status))
     dialog.save_button.click()
@@ -312,24 +310,8 @@ def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, mo
     ended = []
     window.lane.submit("next", lambda _progress: None, channel="next", on_result=ended.append)
     wait(lambda: ended, 60)
-    assert list(tmp_path.glob("*.apng")) == []
+    assert list(tmp_path.glob("*.gif")) == []
     assert not window.notice.isVisible()
-
-
-def test_that_mp4_can_be_chosen_only_where_ffmpeg_is_and_says_why(window, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    dialog = dialog_of(window, "weights")
-    choose(dialog.figure_box, "1")
-    place = dialog.format_box.findData("mp4")
-    assert not dialog.format_box.model().flags(dialog.format_box.model().index(place, 0)) & Qt.ItemFlag.ItemIsEnabled
-    assert dialog.format_box.itemText(place) == "MP4 (needs ffmpeg, which is not installed)"
-    (tmp_path / "ffmpeg").touch(mode=0o755)
-    choose(dialog.figure_box, "2")
-    assert dialog.format_box.model().flags(dialog.format_box.model().index(place, 0)) & Qt.ItemFlag.ItemIsEnabled
-    assert dialog.format_box.itemText(place) == "MP4"
-    assert dialog.style_chosen().dpi == 150
-    dialog.reject()
-    wait(lambda: not window.lane.busy, 60)
 
 
 def test_that_an_export_asked_for_during_a_fit_waits_and_then_opens(window):

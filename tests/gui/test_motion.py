@@ -52,9 +52,6 @@ def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWind
     show_page(window, "curves")
     window.workspace.set_parameters(noise=0.4)  # an estimate pulses
     wait(lambda: seen.extend(moving(window)) or (runs.estimated is not None and not window.lane.busy), 60)
-    window.actions_by_name["scramble"].trigger()
-    part = window.weights_page.scramble_part()
-    wait(lambda: seen.extend(moving(window)) or part.fit is not None)
     window.actions_by_name["wall"].trigger()
     window.workspace.set_parameters(noise=0.5)  # the wall morphs
     wait(lambda: seen.extend(moving(window)) or (window.workspace.model() is not None and not window.lane.busy))
@@ -64,7 +61,7 @@ def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWind
 
 
 def test_that_the_same_moves_where_nobody_asked_for_less(window: MainWindow) -> None:
-    window.actions_by_name["scramble"].trigger()
+    window.job_bar.set_job("a job of unknown length", None)
     assert moving(window)
 
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
 from slide_gui.experiments.inspection.explorer import Explorer
-from slide_gui.gui.pages.weights.page import COPIES, FLOW, SCRAMBLE, VIEWS
+from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.state import runs as runs_module
 from tests.gui.given import Given, labelled, settle, show_page, wait
 
@@ -74,14 +74,14 @@ def words(widget):
 
 
 def use_everything(window):
-    """Train, scramble, corrupt copies and look at every place, so that every place holds something of these data."""
+    """Train, shuffle, corrupt copies and look at every place, so that every place holds something of these data."""
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     show_page(window, CLASSIFIER).train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     for place in PLACES:
         widget = show(window, place)
-        if place == SCRAMBLE:
-            part = widget.scramble_part()
+        if place == SHUFFLE:
+            part = widget.shuffle_view()
             part.start()
             wait(lambda part=part: part.fit is not None)
         elif place == COPIES:

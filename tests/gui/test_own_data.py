@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font
 from slide_gui.gui.widgets.pixels import ring_radius
@@ -238,7 +238,7 @@ def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_
     window.reading_preview.scaled.click()
     window.reading_preview.open_button.click()
     wait(lambda: window.workspace.dataset.train.max() > 1 and not window.lane.busy)
-    assert window.workspace.source.reading == Reading(scaled=False)
+    assert window.workspace.source.reading == ParseOptions(scaled=False)
     window.actions_by_name["undo"].trigger()
     wait(lambda: window.workspace.dataset.train.max() == 1 and not window.lane.busy)
 
@@ -270,7 +270,7 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     preview.label_column.setCurrentIndex(preview.label_column.findData("2"))
     preview.open_button.click()
     wait(lambda: window.workspace.dataset.train_labels is not None and not window.lane.busy)
-    assert window.workspace.source.reading == Reading(label_column="2")
+    assert window.workspace.source.reading == ParseOptions(label_column="2")
 
 
 def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):

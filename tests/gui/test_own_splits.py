@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import HeldOut
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui.app import tear_down
@@ -179,12 +179,12 @@ def test_that_a_doubtful_file_is_open_at_once_and_shown_how_it_was_read(window, 
     preview = window.reading_preview
     assert preview.isVisible()
     assert window.workspace.dataset.image_shape is None
-    assert preview.reading() == Reading()
+    assert preview.reading() == ParseOptions()
     shapes = [preview.shape.itemText(index) for index in range(preview.shape.count())]
     preview.shape.setCurrentIndex(shapes.index("6 × 12"))
     preview.shape.activated.emit(preview.shape.currentIndex())
     preview.transposed.setChecked(True)
-    assert preview.reading() == Reading(shape=(6, 12), transposed=True)
+    assert preview.reading() == ParseOptions(shape=(6, 12), transposed=True)
     QTest.mouseClick(preview.open_button, Qt.MouseButton.LeftButton)
     wait(lambda: window.workspace.dataset.image_shape == (6, 12))
     quiet(window)
@@ -200,7 +200,7 @@ def test_that_a_doubtful_file_is_open_at_once_and_shown_how_it_was_read(window, 
 
 def test_that_a_file_opens_again_as_it_was_read_and_divided(window, pixels, tmp_path):
     opened(window, pixels)
-    window.workspace.read_as(Reading(shape=(8, 9)))
+    window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))
     quiet(window)
     window.workspace.hold_out(HeldOut(0.4, 2))
@@ -225,7 +225,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     assert window.workspace.dataset is before
     settings = QSettings(window.settings.fileName(), window.settings.format())
     known = FileChoices(settings).recall(DataSource(paths=(str(pixels),)))
-    assert known.reading == Reading()
+    assert known.reading == ParseOptions()
     window.workspace.open_paths([pixels])
     wait(lambda: window.workspace.dataset is not before)
     quiet(window)
@@ -235,9 +235,9 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
 def test_that_what_cannot_be_read_so_leaves_what_is_open(window, pixels):
     opened(window, pixels)
     before = window.workspace.dataset
-    window.workspace.read_as(Reading(shape=(5, 5)))
+    window.workspace.read_as(ParseOptions(shape=(5, 5)))
     wait(lambda: window.notice.isVisible() and not window.lane.busy)
-    assert "72 features, which make no images of 5 × 5" in window.notice.accessibleName()
+    assert "72 features, not 5 × 5 pixels" in window.notice.accessibleName()
     assert window.workspace.dataset is before
 
 
@@ -245,7 +245,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     path = tmp_path / "one.csv"
     path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
     opened(window, path)
-    assert window.session.runs.why_not().startswith("Its last column holds only the value 1")
+    assert window.session.runs.why_not().startswith("Its last column has only the value 1")
     before = window.workspace.dataset
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])

@@ -46,14 +46,6 @@ def test_that_opening_curves_starts_no_estimate_that_takes_long(window, monkeypa
     assert curves.estimate_button.isVisible()
 
 
-def test_that_opening_curves_starts_no_estimate_that_takes_much_memory(window, monkeypatch):
-    monkeypatch.setattr(runs_module, "run_bytes", lambda *_: 500_000_001)
-    curves = show_page(window, "curves")
-    wait(lambda: window.session.runs.offered is not None)
-    assert not window.session.runs.estimate.running
-    assert curves.estimate_button.isVisible()
-
-
 def test_that_an_estimate_that_is_offered_is_made_once_its_button_is_pressed(window, monkeypatch):
     monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
     curves = show_page(window, "curves")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
     LayeredTransformer,
@@ -27,19 +25,18 @@ from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
 from slide_gui.core.slide.scatter import is_sparse, without_duplicates
 from slide_gui.core.slide.squashing import SQUASHINGS
-from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features, threshold_problem
-from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.core.slide.stack import fit_stack, room_for_features, threshold_problem
+from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDE", "NoisePath"]
 
 
 @stating(squashing=SQUASHINGS, fit_on=FIT_ON)
-class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
+class SLIDE(LayeredTransformer):
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     Each layer is the linear map that reconstructs its input from randomly blanked features with the least squared
-    error over all corruptions, in closed form; between two layers the values are squashed. Callbacks of scikit-learn,
-    from its version 1.9 on, are told of each layer, and may end the fit after one.
+    error over all corruptions, in closed form; between two layers the values are squashed.
 
     Parameters
     ----------
@@ -96,7 +93,6 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
     ) -> None:
         store_parameters(self, locals())
 
-    @called_back
     def fit(self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS) -> Self:
         """Fit every layer in closed form.
 
@@ -133,7 +129,6 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         self._fit(self._rows(X, reset=True), None, sample_weight, progress)
         return self
 
-    @called_back
     def fit_transform(
         self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS
     ) -> NDArray[np.floating]:
@@ -160,51 +155,19 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         X = self._rows(X, reset=True)
         out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
         self._fit(X, out, sample_weight, progress)
-        return self._remembered(out if len(self.weights_) == self.depth else out[:, : self._n_features_out])
+        return self._remembered(out)
 
     def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
         parameters = StackParameters(**self.get_params(deep=False)).checked()
         weights = row_weights(sample_weight, X.shape[0])
-        tasks = FitTasks(self, parameters.depth, X, sample_weight=sample_weight)
-
-        def layer_fitted(fraction: float, payload: object) -> None:
-            progress.report(fraction, payload)
-            if not isinstance(payload, Stack):
-                return
-            fitted = len(payload.layers)
-            if tasks.end_part(self._fitted(payload)) and fitted < parameters.depth:
-                raise _EndedEarly(payload)
-            if fitted < parameters.depth:
-                tasks.begin("layer")
-
-        if parameters.depth:
-            tasks.begin("layer")
-        try:
-            stack = fit_stack(X, parameters, out=out, sample_weight=weights, progress=Listener(layer_fitted))
-        except _EndedEarly as early:
-            stack = replace(early.stack, parameters=replace(parameters, depth=len(early.stack.layers)).checked())
-            if out is not None:
-                width = (len(stack.layers) + 1) * self.n_features_in_
-                out[:, :width] = stack.transform(X)
+        stack = fit_stack(X, parameters, out=out, sample_weight=weights, progress=progress)
         problem = "" if isinstance(X, BlockRows) or not parameters.depth else threshold_problem(X, parameters)
         if problem:
-            warnings.warn(problem, UserWarning, stacklevel=4)
-        for name, value in self._fitted(stack).items():
-            setattr(self, name, value)
-        tasks.end()
-
-    stack_: Stack
-    weights_: list[NDArray[np.float64]]
-    errors_: list[float]
-
-    def _fitted(self, stack: Stack) -> dict[str, Any]:
-        """Return the attributes of an estimator with these layers."""
-        return {
-            "stack_": stack,
-            "weights_": [layer.weights for layer in stack.layers],
-            "errors_": [layer.error for layer in stack.layers],
-            "_n_features_out": (len(stack.layers) + 1) * self.n_features_in_,
-        }
+            warnings.warn(problem, UserWarning, stacklevel=3)
+        self.stack_ = stack
+        self.weights_ = [layer.weights for layer in stack.layers]
+        self.errors_ = [layer.error for layer in stack.layers]
+        self._n_features_out = (len(stack.layers) + 1) * self.n_features_in_
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d): an array; of a Dask array one of Dask, block by block.
@@ -268,13 +231,6 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return X
-
-
-class _EndedEarly(Exception):
-    """A callback wanted no more layers than this stack has."""
-
-    def __init__(self, stack: Stack) -> None:
-        self.stack = stack
 
 
 def _plain(X: Any) -> bool:

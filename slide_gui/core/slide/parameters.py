@@ -42,7 +42,7 @@ class StackParameters:
     threshold : float
         t of the threshold function (the paper's 0.5).
     squashing : str
-        The function T between two layers, a key of `SQUASHINGS`, or the name of a plug-in's, which becomes its key.
+        The function T between two layers, a key of `SQUASHINGS`.
     fit_on : {"values", "thresholded"}
         Whether a layer is fitted on the real-valued h (the paper) or on T(h).
     ridge : float

@@ -33,7 +33,7 @@ from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
-    "InputScatter", "Layer", "Stack", "StackParameters", "features_bytes", "fit_bytes", "fit_stack", "input_scatter",
+    "InputScatter", "Layer", "Stack", "StackParameters", "fit_bytes", "fit_stack", "input_scatter",
     "room_for_features", "threshold_problem",
 ]  # fmt: skip
 
@@ -277,11 +277,6 @@ def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
     corrected = 1 if parameters.noise < 0.1 else 0
     packed = n * (d // 8 + 1) if depth > 2 else 0
     return (2 * depth + _MATRICES + corrected) * matrix + min(packed, 256 << 20) + item * d * min(n, _ROWS)
-
-
-def features_bytes(n: int, d: int, parameters: StackParameters) -> int:
-    """Return the bytes of the features [h⁰ | h¹ | … | hˡ] of n rows."""
-    return (8 if parameters.dtype == "float64" else 4) * n * d * (parameters.depth + 1)
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:

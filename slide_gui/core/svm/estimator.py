@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
-from sklearn.utils.metaestimators import available_if
 
-from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
     fitted_rows,
@@ -30,50 +28,34 @@ from slide_gui.core.estimators import (
 )
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
-from slide_gui.core.svm.model import TrainingStep, one_after_the_other
+from slide_gui.core.svm.model import one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
-from slide_gui.core.svm.probability import class_probabilities, fit_sigmoids, folds_of
 from slide_gui.core.svm.spread import solved_by
 from slide_gui.core.svm.training import fit_svm
-from slide_gui.core.svm.widths import WidthsStep
-from slide_gui.core.validation import check_flag
-from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["MultiWidthSVC", "with_probability"]
+__all__ = ["MultiWidthSVC"]
 
 Array = NDArray[np.float64]
-Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DTYPES = (np.float64, np.float32)
 
 
-def _has_probability(estimator: Any) -> bool:
-    if not estimator.probability:
-        raise AttributeError("predict_proba is not available; set probability=True before the fit")
-    return True
-
-
-def with_probability(method: Method) -> Method:
-    """Return a method that is there with `probability` only; without it the AttributeError says how to get it."""
-    return available_if(_has_probability)(method)  # type: ignore[no-any-return]
-
-
 @stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
-class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width a layer (paper, section "SVM Training").
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …; the widths σ_t can be learned by
-    gradient descent on a bound or estimate of the generalisation error. Callbacks of scikit-learn, from its version 1.9
-    on, are told of each step of that descent and of each pair of classes.
+    gradient descent on a bound or estimate of the generalisation error.
 
     Parameters
     ----------
     groups : "auto", int, sequence of int, or None, default="auto"
-        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE` and `SDA`
-        give them where they return data frames (``set_output(transform="pandas")``); rows without such names are one
+        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE`
+        gives them where it returns data frames (``set_output(transform="pandas")``); rows without such names are one
         block. A number: so many blocks of equal size. A sequence: their sizes. None: one block. What does not fit the
         columns, or contradicts their names, is refused. Arrays carry no names, so that in a pipeline of arrays this
         cannot follow SLIDE's depth: `SLIDEClassifier` does.
@@ -114,10 +96,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
     class_weight : dict, "balanced" or None, default=None
         At the final widths and C, the C of a row is C times the weight of its class. "balanced": n / (n_classes · rows
         of the class). "radius-margin" is not defined with weights and refused.
-    probability : bool, default=False
-        Whether `predict_proba` is wanted: a sigmoid of the margins for each pair of classes (Platt scaling), fitted to
-        margins of five-fold cross-validation at the chosen widths and C, so that training takes about five times as
-        long; pairs are coupled as Wu, Lin and Weng (2004) do. The likeliest class may differ from that of `predict`.
 
     Attributes
     ----------
@@ -136,9 +114,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
     intercept_ : ndarray of shape (n_pairs,)
     history_ : list of WidthsStep
         Criterion, prior, widths, shares, C and support vectors at each iteration of learning.
-    probA_, probB_ : ndarray of shape (n_pairs,)
-        With `probability`, A and B of 1 / (1 + exp(A f + B)), the probability of the second class of each pair at its
-        margin f.
     chosen_by_ : str
         The criterion that the widths were learned by, "median widths (guard)" if those had fewer errors on held-out
         rows, "median widths" or "given".
@@ -177,11 +152,9 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
-        probability: bool = False,
     ) -> None:
         store_parameters(self, locals())
 
-    @called_back
     def fit(
         self,
         Z: ArrayLike,
@@ -229,9 +202,8 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
                 f"Z is an array of {len(sizes)} layers without names, and is trained with one width for all; give "
                 f"groups={groups}, or use SLIDEClassifier, whose widths follow the depth",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
-        probability = check_flag("probability", self.probability)
         weights = self._weights(sample_weight, classes, codes)
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
         if weights is not None and used is not None:
@@ -239,28 +211,14 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
             if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
                 name = classes[missing].tolist()[0]
                 raise ValueError(f"every row of class {name!r} has a weight of 0; leave its rows out, or weigh one")
-        folds = folds_of(codes, parameters.seed) if probability else None
         solve = one_after_the_other if client is None else solved_by(client)
-        tasks = FitTasks(self, None, Z, y, sample_weight)
-
-        def heard(fraction: float, payload: object) -> None:
-            progress.report(0.5 * fraction if probability else fraction, payload)
-            if isinstance(payload, WidthsStep):
-                tasks.begin("widths")
-            elif isinstance(payload, TrainingStep):
-                tasks.begin("pair", payload.pair)
-
-        model = fit_svm(rows, codes, parameters, weights=weights, progress=Listener(heard), solve_pairs=solve)
-        if folds is not None:
-            tasks.begin("probability")
-            given = rows, codes, folds, model, parameters
-            self.probA_, self.probB_ = fit_sigmoids(*given, weights=weights, progress=progress.part(0.5, 1.0))
+        model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, solve_pairs=solve)
         if not model.converged:
             warnings.warn(
                 f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if "
                 "it is given, give it more memory, scale the features, or lower C",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
         n_support = np.bincount(codes[model.support], minlength=len(classes))
         if used is not None:
@@ -278,7 +236,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         self.chosen_by_ = _chosen_by(model.chosen, self.widths)
         self.candidates_ = [] if model.chosen is None else list(model.chosen.candidates)
         self.n_iter_ = max(1, model.steps)
-        tasks.end()
         return self
 
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
@@ -321,24 +278,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         """Return the class of each row."""
         rows = self._rows(Z)
         return np.asarray(self.classes_[self.model_.predict(rows)])
-
-    @with_probability
-    def predict_proba(self, Z: ArrayLike) -> Array:
-        """Return P(class | row), shape (n, n_classes), in the order of `classes_`; only with `probability`.
-
-        Raises
-        ------
-        AttributeError
-            Without `probability`.
-        """
-        rows = self._rows(Z)
-        return class_probabilities(self.model_.margins(rows), self.probA_, self.probB_, len(self.classes_))
-
-    @with_probability
-    def predict_log_proba(self, Z: ArrayLike) -> Array:
-        """Return log P(class | row), as `predict_proba`."""
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self.predict_proba(Z)))
 
     def _rows(self, Z: ArrayLike) -> NDArray[Any]:
         rows = written_out(fitted_rows(self, Z, _DTYPES, sparse=True))

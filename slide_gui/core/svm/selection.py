@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.sampling import held_out_mask, stratified_subset
-from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
+from slide_gui.core.sampling import deal_folds, held_out_mask, stratified_subset
+from slide_gui.core.svm.decomposition import SolverOptions, solve
 from slide_gui.core.svm.kernel import COARSE, Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy
 from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ __all__ = [
     "GridPoint",
     "choose_widths",
     "enough_fresh",
-    "grid_bytes",
     "median_width_search",
     "stratified_folds",
     "tune",
@@ -77,8 +77,10 @@ class GridResult:
     points: tuple[GridPoint, ...]
 
 
-def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
+def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indices | None = None) -> Indices:
     """Return the fold of each row, every class spread evenly over the folds.
+
+    Rows of one group are in the same fold, or in fold −1, which every fold trains on, if a class has no other group.
 
     Raises
     ------
@@ -90,6 +92,8 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
+    if row_groups is not None:
+        return deal_folds(codes, row_groups, n_folds, seed)
     rng = np.random.default_rng(seed)
     folds = np.empty(len(codes), dtype=np.intp)
     dealt = 0
@@ -179,6 +183,7 @@ def median_width_search(
     squared: bool = False,
     memory: int = 2 << 30,
     seed: int = 0,
+    row_groups: Indices | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> GridResult:
     """Fix σ_t² to the median D_t and cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C, then around the best σ.
@@ -198,6 +203,8 @@ def median_width_search(
         Squared hinge loss; otherwise the hinge.
     memory : int
         Bytes for distances and kernel values.
+    row_groups : ndarray of int, shape (n,), optional
+        Rows of one group are in the same fold.
     progress : Progress
         Told a `GridPoint` after each point.
 
@@ -214,9 +221,11 @@ def median_width_search(
             f"a grid on {n} rows shares {4 * n * n / 1e6:.0f} MB of distances, more than half of the "
             f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
         )
+    check_free(4 * n * n, f"a grid on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
-    folds = stratified_folds(codes, n_folds, seed)
+    folds = stratified_folds(codes, n_folds, seed, row_groups)
+    n_judged = max(int(np.count_nonzero(folds >= 0)), 1)
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
@@ -233,7 +242,7 @@ def median_width_search(
     def judge(sigma: float, Cs: Sequence[float]) -> None:
         for C in Cs:
             wrong, converged = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
-            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n, converged))
+            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n_judged, converged))
             steady.report(len(points) / total, points[-1])
 
     for factor in factors:
@@ -243,11 +252,6 @@ def median_width_search(
         judge(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
-
-
-def grid_bytes(n: int, columns: int, memory: int, n_folds: int = 5) -> int:
-    """Return about how many bytes `median_width_search` takes at its peak, above its input."""
-    return 4 * n * n + 4 * n * columns + largest_store(n - n // n_folds, memory // 2)
 
 
 def _error(point: GridPoint) -> float:
@@ -278,6 +282,7 @@ def tune(
     *,
     learned_on: Indices | None = None,
     weights: Array | None = None,
+    row_groups: Indices | None = None,
 ) -> tuple[float, float]:
     """Return the scale and the C with the fewest errors, by weight, on a stratified fifth; the first of equals.
 
@@ -298,13 +303,17 @@ def tune(
         Rows that the widths were learned on, and so fit better than others would: none of them is judged.
     weights : ndarray of shape (n,), optional
         Of the rows.
+    row_groups : ndarray of int, shape (n,), optional
+        No row is evaluated of a group that has a row among those trained or learned on.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(codes, MOST_ROWS, parameters.seed)
     fresh = np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
     if len(points) == 1 or np.bincount(codes[rows][fresh]).max(initial=0) < 2:
         return points[0]
-    held_out = held_out_mask(codes[rows], parameters.seed, fresh)
+    held_out = held_out_mask(codes[rows], parameters.seed, fresh, None if row_groups is None else row_groups[rows])
+    if not held_out.any():
+        return points[0]
     inside, outside = rows[~held_out], rows[held_out]
     steady = MonotonicProgress(progress)
     fitted, judged = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
@@ -373,7 +382,8 @@ def choose_widths(
     of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows:
     both are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
     Learning selects C, and the scale of the median widths, by cross-validation on the rows that it is given. The one
-    with fewer errors on all held-out rows together is the better; the learned widths win ties.
+    with fewer errors on all held-out rows together is the better; the learned widths win ties. If the sample knows
+    groups of rows, whole groups are held out.
 
     Parameters
     ----------
@@ -391,7 +401,7 @@ def choose_widths(
         Told each `WidthsStep` on the whole sample, and at the end the `ChosenBy`.
     """
     comparison = _Comparison(options, parameters, progress)
-    if enough_fresh(len(sample.rows), len(codes)):
+    if sample.row_groups is None and enough_fresh(len(sample.rows), len(codes)):
         selected = comparison.on_fresh_rows(sample, Z, codes, sizes, weights)
     else:
         selected = comparison.on_folds(sample)
@@ -441,12 +451,12 @@ class _Comparison:
         """Compare on folds of the sample, then learn on all of it."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
-            folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
+            folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
             n_held_out = 1 if n >= _FOLDS * _JUDGED else 2
-            for fold in range(n_held_out):
-                part = self._progress.part(0.6 * fold / n_held_out, 0.6 * (fold + 1) / n_held_out)
+            for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
+                part = self._progress.part(0.6 * number / n_held_out, 0.6 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
-                steady.report(0.0, Stage("learning widths on four fifths to compare them", fold, n_held_out))
+                steady.report(0.0, Stage("learning widths on four fifths to compare them", number, n_held_out))
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
                     learned = learn_on(inside, replace(self._learning, near=()), progress=_unheard(steady))
@@ -503,7 +513,7 @@ class _Comparison:
     ) -> tuple[Array, Candidate]:
         """Return the widths and the point with the fewest errors over all folds, of the best few on the first folds."""
         steady = MonotonicProgress(progress)
-        folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
+        folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
         judge = self._cross_validation(sample, widths, folds, steady.pulse)
         given = self._parameters.C
         points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
@@ -513,7 +523,7 @@ class _Comparison:
         def evaluate(number: int, some: range, done: float) -> Candidate:
             """Return a point with its errors on all folds up to the last of these."""
             steady.report(done + 0.5 * number / len(points))
-            point, now = points[number], folds < some.stop
+            point, now = points[number], (folds >= 0) & (folds < some.stop)
             errors, converged = judge.wrong(point.scale**-2.0, point.C, some, steady.pulse)
             wrong[number, np.isin(folds, some)] = errors
             return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)

@@ -47,6 +47,7 @@ def fit_svm(
     parameters: SvmParameters,
     *,
     weights: Array | None = None,
+    row_groups: Indices | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
@@ -62,6 +63,8 @@ def fit_svm(
     weights : ndarray of shape (n,), optional
         Positive. At the final widths and C, the C of a row is C times its weight. If these are selected, errors count
         by weight; the rows learned on, held out and the median distances do not depend on weights.
+    row_groups : ndarray of int, shape (n,), optional
+        The group of each row, such as the patient: no split for selecting widths and C separates rows of one group.
     start : SvmModel, optional
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress
@@ -86,7 +89,7 @@ def fit_svm(
         raise ValueError("all rows are of one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
-    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters)
+    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters, grouped=row_groups is not None)
     check_free(
         needed,
         f"training on {len(codes)} rows of {Z.shape[1]} columns",
@@ -99,7 +102,7 @@ def fit_svm(
     learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
     chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
     part = progress.part(0.0, chosen_by)
-    widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, parameters, part)
+    widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, row_groups, parameters, part)
     return train(
         Z,
         codes,
@@ -117,7 +120,9 @@ def fit_svm(
     )
 
 
-def svm_bytes(counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters) -> int:
+def svm_bytes(
+    counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters, *, grouped: bool = False
+) -> int:
     """Return about how many bytes choosing widths and C and training take at their peak, above their input.
 
     What is kept depends on the support vectors: this is where many rows are.
@@ -128,13 +133,15 @@ def svm_bytes(counts: Sequence[int], columns: int, layers: int, parameters: SvmP
         Rows of each class.
     columns, layers : int
         Of the rows, and of their blocks.
+    grouped : bool
+        True if rows have groups.
     """
     n = sum(counts)
     needs: list[int] = [_solved(counts, columns, parameters.memory)]
     if parameters.widths == "learn":
         learned = min(n, parameters.subset_size)
         matrices: float = layers + _LEARNING
-        if not enough_fresh(learned, n):  # then learned on four fifths too, beside the distances of all
+        if grouped or not enough_fresh(learned, n):  # then learned on four fifths too, beside the distances of all
             matrices = max(matrices, layers + 0.64 * matrices)
         needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
     elif parameters.C is None:
@@ -161,6 +168,7 @@ def _choose(
     sizes: tuple[int, ...],
     medians: Array,
     weights: Array | None,
+    row_groups: Indices | None,
     parameters: SvmParameters,
     progress: Progress,
 ) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
@@ -173,13 +181,17 @@ def _choose(
                 f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
             )
         if given is None:
-            given = tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress, weights=weights)[1]
+            given = tune(
+                Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress, weights=weights, row_groups=row_groups
+            )[1]
         return widths, given, (), None
     if parameters.widths == "median":
         widths = widths_from(medians, float(len(sizes)))
         if given is not None:
             return widths, given, (), None
-        scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress, weights=weights)
+        scale, C = tune(
+            Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress, weights=weights, row_groups=row_groups
+        )
         return widths * scale, C, (), None
     options = WidthOptions(
         parameters.criterion,
@@ -190,7 +202,7 @@ def _choose(
         memory=parameters.memory,
         near=() if parameters.near is None else (parameters.near,),
     )
-    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
+    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights, row_groups)
     part, seen = progress.part(0.0, 0.9), sample.rows
     selected = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
     widths, C = selected.widths, selected.C
@@ -198,6 +210,18 @@ def _choose(
     if parameters.retune and enough_fresh(len(seen), len(codes)):
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
         part = progress.part(0.9, 1.0)
-        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=seen, weights=weights)
+        scale, C = tune(
+            Z,
+            codes,
+            sizes,
+            widths,
+            NEAR_SCALES,
+            Cs,
+            parameters,
+            part,
+            learned_on=seen,
+            weights=weights,
+            row_groups=row_groups,
+        )
         widths = widths * scale
     return widths, C, selected.history, selected.chosen

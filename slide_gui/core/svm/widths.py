@@ -73,6 +73,8 @@ class Objective:
         The cancel point.
     weights : ndarray of shape (n,), optional
         Of the points.
+    row_groups : ndarray of int, shape (n,), optional
+        Whole groups are held out by a criterion that holds points out.
     """
 
     def __init__(
@@ -82,13 +84,19 @@ class Objective:
         options: WidthOptions,
         progress: Progress,
         weights: Array | None = None,
+        row_groups: Indices | None = None,
     ) -> None:
         self.distances, self.codes, self.options, self.weights = distances, codes, options, weights
         self.progress = progress
         self.criterion = resolved(options.criterion, int(codes.max()) + 1)
-        self.held_out = (
-            held_out_mask(codes, options.seed) if CRITERIA[self.criterion].holds_out else np.zeros(len(codes), bool)
-        )
+        self.held_out = np.zeros(len(codes), bool)
+        if CRITERIA[self.criterion].holds_out:
+            self.held_out = held_out_mask(codes, options.seed, None, row_groups)
+            if not self.held_out.any():
+                raise ValueError(
+                    f"the criterion {self.criterion} cannot hold out whole groups, because some class would be lost; "
+                    "choose another criterion"
+                )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
@@ -360,6 +368,8 @@ class WidthsSample:
         D_t.
     weights : ndarray of shape (n,) or None
         Of the rows.
+    row_groups : ndarray of int, shape (n,), or None
+        The group of each row; no split separates rows of one group.
     """
 
     rows: Indices
@@ -367,6 +377,7 @@ class WidthsSample:
     medians: Array
     distances: Array
     weights: Array | None = None
+    row_groups: Indices | None = None
 
     @classmethod
     def of(
@@ -377,6 +388,7 @@ class WidthsSample:
         options: WidthOptions,
         progress: Progress = NO_PROGRESS,
         weights: Array | None = None,
+        row_groups: Indices | None = None,
     ) -> WidthsSample:
         """Draw the rows, whatever their weights; arguments and errors as of `learn_widths`."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
@@ -391,15 +403,15 @@ class WidthsSample:
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
-        return cls(rows, codes[rows], medians, distances, None if weights is None else weights[rows])
+        return cls(rows, codes[rows], medians, distances, _rows_or_none(weights, rows), _rows_or_none(row_groups, rows))
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
         """Return the sample of some of these rows, given by their positions; with the same medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
-        weights = None if self.weights is None else self.weights[some]
-        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights)
+        weights, groups = _rows_or_none(self.weights, some), _rows_or_none(self.row_groups, some)
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², (n, n)."""
@@ -409,6 +421,10 @@ class WidthsSample:
             exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
             progress.report(0.0)
         return exponents
+
+
+def _rows_or_none(values: Any, rows: Indices) -> Any:
+    return None if values is None else values[rows]
 
 
 def learn_widths(
@@ -446,7 +462,7 @@ def learn_widths(
 def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
     """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
     steady = MonotonicProgress(progress)
-    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights)
+    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights, sample.row_groups)
     origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15

@@ -1,10 +1,8 @@
-"""Seeded generators of the benchmark's data sets: the same seed gives the same bytes."""
+"""Seeded generators of the benchmark data sets; equal seeds give equal bytes."""
 
-from __future__ import annotations
+from __future__ import annotations as annotations
 
-from slide_gui.data.generators.convex import convex
-from slide_gui.data.generators.digits import digits
-from slide_gui.data.generators.rectangles import rectangles
-from slide_gui.data.generators.rectangles_images import rectangles_images
-
-__all__ = ["convex", "digits", "rectangles", "rectangles_images"]
+from slide_gui.data.generators.convex import convex as convex
+from slide_gui.data.generators.digits import digits as digits
+from slide_gui.data.generators.rectangles import rectangles as rectangles
+from slide_gui.data.generators.rectangles_images import rectangles_images as rectangles_images

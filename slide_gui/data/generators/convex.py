@@ -1,4 +1,4 @@
-"""Convex and non-convex white regions: the benchmark's Convex, made anew."""
+"""Generate the Convex data set of the benchmark: convex and non-convex white regions."""
 
 from __future__ import annotations
 
@@ -13,37 +13,35 @@ from slide_gui.data.generators.frames import SIDE
 from slide_gui.data.generators.parts import generated
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
-__all__ = ["convex"]
-
 Bits = NDArray[np.uint32]
 
 _CONVEX_RATE, _CONVEX_LEAST = 0.195, 20
 _PIECE_RATE, _PIECE_LEAST = 0.07, 11
 _PIECES = (2, 4)
-_BLOCK = 4096  # candidates drawn at once
+_BLOCK = 4096  # candidates per draw
 
 
 def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:
     """Draw white regions on black, half of them convex, in images of 28 × 28.
 
-    A convex region is the intersection of g half-planes, g geometric with parameter 0.195; a region that is not
-    convex is the union of 2 to 4 such sets with parameter 0.07, kept only if some pixel on the segment between two
-    of its pixels is missing. The half-planes of a set cut it one after the other, each somewhere between two of its
-    pixels and its border (`intersections`), until there were g or the next would leave fewer than 20 pixels (11 in
-    the sets of a union). Label 1 is convex.
+    A convex region is the intersection of g half-planes, where g is geometric with parameter 0.195. A non-convex region
+    is the union of 2 to 4 such sets with parameter 0.07. It is accepted only if a pixel on the segment between two of
+    its pixels is missing. `intersections` draws the half-planes one after the other. It stops after g half-planes, or
+    before fewer than 20 pixels would remain (11 in the sets of a union). Label 1 is convex.
 
-    The benchmark's description leaves open where half-planes lie. So much of its 8 000 training images is met:
+    The benchmark's description does not state where the half-planes lie. The table compares its 8 000 training images
+    with generated ones:
 
     ===================================  ============================  ============================
     .                                    benchmark                     generated
     ===================================  ============================  ============================
     convex: mean area                    299                           298
-    area, 5/25/50/75/95 % of the images  23 75 249 496 728             23 71 242 497 725
-    boundary inside the image, the same  17 28 39 52 74                18 30 40 53 73
+    area, 5/25/50/75/95th percentile     23 75 249 496 728             23 71 242 497 725
+    boundary length, same percentiles    17 28 39 52 74                18 30 40 53 73
     touches no border of the image       15 %                          16 %
     not convex: mean area                304                           298
-    area, 5/25/50/75/95 % of the images  30 90 251 495 721             31 86 247 486 715
-    boundary inside the image, the same  27 45 63 80 104               29 49 67 85 110
+    area, 5/25/50/75/95th percentile     30 90 251 495 721             31 86 247 486 715
+    boundary length, same percentiles    27 45 63 80 104               29 49 67 85 110
     in 1, 2, 3, 4 pieces                 43 39 15 3 %                  44 40 13 3 %
     Raw-SVM, 500 training images         38.6 %                        37.9 %
     Raw-SVM, 2 000                       28.3 %                        27.6 %
@@ -55,11 +53,11 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
     Parameters
     ----------
     n_train, n_test : int
-        Images of each part; the training images do not depend on `n_test`.
+        Number of images in each set; the training images do not depend on `n_test`.
     seed : int
-        The same seed gives the same images.
+        Equal seeds give equal images.
     progress : Progress
-        Reports the share of the images drawn.
+        Reports the fraction of the images drawn.
     """
     return generated(
         _draw,
@@ -77,8 +75,8 @@ def _draw(n: int, random: np.random.Generator, progress: Progress) -> tuple[NDAr
     """Draw n images in random order, half of them (rounded down) convex."""
     labels = random.permutation((np.arange(n) < n // 2).astype(np.int64))
     images = np.empty((n, SIDE * SIDE), np.float32)
-    for label, candidates, share in ((1, _convex_regions, (0.0, 0.05)), (0, _other_regions, (0.05, 1.0))):
-        sets = _collect(int((labels == label).sum()), candidates, random, progress.part(*share))
+    for label, candidates, span in ((1, _convex_regions, (0.0, 0.05)), (0, _other_regions, (0.05, 1.0))):
+        sets = _collect(int((labels == label).sum()), candidates, random, progress.part(*span))
         for start in range(0, len(sets), _BLOCK):
             places = np.flatnonzero(labels == label)[start : start + _BLOCK]
             images[places] = pixels(sets[start : start + _BLOCK]).reshape(-1, SIDE * SIDE)
@@ -88,14 +86,14 @@ def _draw(n: int, random: np.random.Generator, progress: Progress) -> tuple[NDAr
 def _collect(
     n: int, candidates: Callable[[np.random.Generator, Progress], Bits], random: np.random.Generator, progress: Progress
 ) -> Bits:
-    """Gather blocks of accepted regions until there are n."""
+    """Draw blocks of accepted regions until there are n."""
     blocks = [np.empty((0, SIDE), np.uint32)]
-    found = 0
-    cancel_point = Listener(lambda *_: progress.report(min(1.0, found / n)))
-    while found < n:
+    n_accepted = 0
+    cancel_point = Listener(lambda *_: progress.report(min(1.0, n_accepted / n)))
+    while n_accepted < n:
         blocks.append(candidates(random, cancel_point))
-        found += len(blocks[-1])
-        progress.report(min(1.0, found / n))
+        n_accepted += len(blocks[-1])
+        progress.report(min(1.0, n_accepted / n))
     return np.concatenate(blocks)[:n]
 
 

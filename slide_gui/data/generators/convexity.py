@@ -1,4 +1,4 @@
-"""Sets of pixels as rows of bits: half-planes intersected, and the all-pairs test of convexity."""
+"""Sets of pixels as rows of bits: intersections of half-planes, and a test of convexity over all pairs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["intersections", "is_convex", "pixels"]
-
 Bits = NDArray[np.uint32]
 
 _FULL = np.uint32((1 << SIDE) - 1)
@@ -22,53 +20,57 @@ _EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0
 def intersections(
     counts: NDArray[np.int64], least: int, random: np.random.Generator, progress: Progress = NO_PROGRESS
 ) -> Bits:
-    """Intersect half-planes: each set begins as the whole image and is cut by one line after the other.
+    """Draw random intersections of half-planes by cutting the image with one line after the other.
 
-    A line is perpendicular to a ray of uniform direction and cuts it at a uniform place. The ray begins in the middle
-    between two pixels drawn from the set and ends at the set's border; the side where it begins is kept. A cut that
-    would leave too few pixels is not made, nor is any after it.
+    A line is perpendicular to a ray of uniform direction and crosses it at a uniform position. The ray starts midway
+    between two random pixels of the set and ends at the border of the set. The side with the start of the ray remains.
+    The first cut that would leave too few pixels is omitted, and so are all later cuts of the set.
 
     Parameters
     ----------
     counts : ndarray of shape (n,)
-        Half-planes of each set, if all its cuts are made.
+        Number of half-planes of each set, if no cut is omitted.
     least : int
-        Pixels of the smallest set.
+        Smallest number of pixels of a set.
     random : numpy.random.Generator
+        Source of the random numbers.
     progress : Progress
-        The cancel point, after each cut.
+        The cancel point, reported after each cut.
 
     Returns
     -------
     ndarray of shape (n, 28), uint32
-        One bit a pixel: row r, column c is bit c of element r.
+        One bit per pixel: row r, column c is bit c of element r.
     """
     n = counts.size
     low, high = np.zeros((n, SIDE)), np.full((n, SIDE), SIDE - 1.0)
     planes = np.tile(_EDGES, (n, 1, 1))
     active = np.flatnonzero(counts > 0)
-    made = 0
+    n_cuts = 0
     while active.size:
         progress.report(0.0)
-        begin = (_drawn(low[active], high[active], random) + _drawn(low[active], high[active], random)) / 2
+        first = _random_pixels(low[active], high[active], random)
+        begin = (first + _random_pixels(low[active], high[active], random)) / 2
         angle = random.uniform(0.0, 2 * np.pi, active.size)
         normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        reach = _reach(begin, normal, planes[active]) * random.random(active.size)
+        reach = _ray_lengths(begin, normal, planes[active]) * random.random(active.size)
         offset = (begin * normal).sum(axis=1) + reach
-        first, last = _cut(low[active], high[active], normal, offset)
-        large = np.maximum(last - first + 1, 0).sum(axis=1) >= least
+        start, last = _clip(low[active], high[active], normal, offset)
+        large = np.maximum(last - start + 1, 0).sum(axis=1) >= least
         active = active[large]
-        low[active], high[active] = first[large], last[large]
-        made += 1
-        if made > planes.shape[1] - len(_EDGES):
+        low[active], high[active] = start[large], last[large]
+        n_cuts += 1
+        if n_cuts > planes.shape[1] - len(_EDGES):
             planes = np.concatenate([planes, np.broadcast_to(_EDGES[:1], (n, planes.shape[1], 3))], axis=1)
-        planes[active, made + len(_EDGES) - 1] = np.column_stack([normal[large], offset[large]])
-        active = active[counts[active] > made]
+        planes[active, n_cuts + len(_EDGES) - 1] = np.column_stack([normal[large], offset[large]])
+        active = active[counts[active] > n_cuts]
     return _spans(low, high)
 
 
-def _drawn(low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
-    """Draw one pixel of each set of spans, uniformly: its column and row, (n, 2)."""
+def _random_pixels(
+    low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw a uniform pixel of each set of spans, and return its column and row (n, 2)."""
     upto = np.cumsum(np.maximum(high - low + 1, 0), axis=1)
     place = np.floor(random.random(len(low)) * upto[:, -1])
     row = (upto <= place[:, None]).sum(axis=1)
@@ -76,21 +78,21 @@ def _drawn(low: NDArray[np.float64], high: NDArray[np.float64], random: np.rando
     return np.column_stack([high[which, row] - (upto[which, row] - 1 - place), row])
 
 
-def _reach(
+def _ray_lengths(
     begin: NDArray[np.float64], direction: NDArray[np.float64], planes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how far rays (n, 2) go until they leave one of their half-planes (n, k, 3)."""
+    """Return the lengths of rays (n, 2) until they leave one of their half-planes (n, k, 3)."""
     along = planes[:, :, 0] * direction[:, :1] + planes[:, :, 1] * direction[:, 1:]
-    room = planes[:, :, 2] - planes[:, :, 0] * begin[:, :1] - planes[:, :, 1] * begin[:, 1:]
+    distance = planes[:, :, 2] - planes[:, :, 0] * begin[:, :1] - planes[:, :, 1] * begin[:, 1:]
     ahead = along > 1e-9
-    reach: NDArray[np.float64] = np.where(ahead, room / np.where(ahead, along, 1.0), np.inf).min(axis=1)
+    reach: NDArray[np.float64] = np.where(ahead, distance / np.where(ahead, along, 1.0), np.inf).min(axis=1)
     return reach
 
 
-def _cut(
+def _clip(
     low: NDArray[np.float64], high: NDArray[np.float64], normal: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what a·x + b·y ≤ c leaves of the spans of each row."""
+    """Return the spans of each row restricted to the half-plane a·x + b·y ≤ c."""
     cosine, sine = normal.T
     cosine = np.where(np.abs(cosine) < 1e-9, 1e-9, cosine)
     x = (offset / cosine)[:, None] - (sine / cosine)[:, None] * np.arange(SIDE)
@@ -101,7 +103,7 @@ def _cut(
 
 
 def _spans(low: NDArray[np.float64], high: NDArray[np.float64]) -> Bits:
-    """Set the bits from low to high, both included, and none where low > high."""
+    """Set the bits from low to high, both included; no bits if low > high."""
     first = np.clip(low, 0, SIDE - 1).astype(np.uint32)
     last = np.clip(high, 0, SIDE - 1).astype(np.uint32)
     ahead = (np.uint32(2) << last) - np.uint32(1)
@@ -115,18 +117,20 @@ def pixels(sets: Bits) -> NDArray[np.bool_]:
 
 
 def is_convex(sets: Bits) -> NDArray[np.bool_]:
-    """Say for each set whether every pixel centre on the segment between any two of its pixels is in it.
+    """Test whether each set contains all pixel centres on the segments between its pixels.
 
-    Between two pixels there are centres only along the primitive direction that joins them, so all pairs
-    pass exactly if no line in any primitive direction leaves the set and enters it again.
+    The centres between two pixels lie on a line in a primitive direction. A set therefore passes exactly if no line in
+    a primitive direction leaves the set and enters it again.
 
     Parameters
     ----------
     sets : ndarray of shape (n, 28), uint32
+        One bit per pixel.
 
     Returns
     -------
     ndarray of shape (n,), bool
+        True for a convex set.
     """
     convex = np.ones(sets.shape[0], bool)
     left = np.arange(sets.shape[0])
@@ -140,15 +144,15 @@ def is_convex(sets: Bits) -> NDArray[np.bool_]:
 
 
 def _directions() -> list[tuple[int, int]]:
-    """Return the primitive directions, one of each opposite pair, of which two steps fit in the image."""
+    """Return one of each pair of opposite primitive directions, if two steps fit into the image."""
     reach = (SIDE - 1) // 2
-    found = [
+    steps = [
         (down, across)
         for down in range(reach + 1)
         for across in range(-reach, reach + 1)
         if gcd(down, across) == 1 and (down > 0 or across > 0)
     ]
-    return sorted(found, key=lambda step: (step[0] ** 2 + step[1] ** 2, step))
+    return sorted(steps, key=lambda step: (step[0] ** 2 + step[1] ** 2, step))
 
 
 def _has_gap(sets: Bits, down: int, across: int) -> NDArray[np.bool_]:
@@ -157,7 +161,7 @@ def _has_gap(sets: Bits, down: int, across: int) -> NDArray[np.bool_]:
 
 
 def _ahead(sets: Bits, down: int, across: int) -> Bits:
-    """Return the pixels that have a pixel of the set some steps behind them, by doubling the reach."""
+    """Return the pixels with a pixel of the set any number of steps behind them, by doubling the step."""
     reached = _moved(sets, down, across)
     steps = 1
     while steps * max(abs(down), abs(across)) < SIDE:

@@ -1,4 +1,4 @@
-"""scikit-learn's small digits, enlarged: they stand in for MNIST until its files are there."""
+"""Enlarge scikit-learn's small digits as a substitute for missing MNIST files."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["digits"]
-
 _SMALL, _LEVELS = 8, 16
 
 
 def digits(n_test: int = 500, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:
     """Return the 1 797 handwritten digits of 8 × 8 pixels, enlarged to 28 × 28.
 
-    They are interpolated linearly between pixel centres and scaled to [0, 1]. The test part is drawn at random
-    with each digit's share kept; the rest is for training.
+    The images are interpolated linearly between pixel centres and scaled to [0, 1]. The test set is a random sample,
+    stratified by digit; the other images are the training set.
 
     Parameters
     ----------
     n_test : int
-        Images of the test part, 0 to 1 787.
+        Number of test images, 0 to 1 787.
     seed : int
-        Sets which images are for testing, and the order of both parts.
+        Seed of the test sample and of the order of both sets.
     progress : Progress
-        Reports before and after.
+        Reports the start and the end.
     """
     from sklearn.datasets import load_digits
 
@@ -35,8 +33,8 @@ def digits(n_test: int = 500, seed: int = 0, progress: Progress = NO_PROGRESS) -
     bunch = load_digits()
     small: NDArray[np.float64] = np.asarray(bunch.images, np.float64) / _LEVELS
     labels: NDArray[np.int64] = np.asarray(bunch.target, np.int64)
-    weights = _enlargement()
-    # Small whole multiples of 1/16 times float64 weights: einsum adds in a fixed order, unlike BLAS.
+    weights = _interpolation_weights()
+    # Unlike BLAS, einsum adds in a fixed order, so that the result has the same bits everywhere.
     images = np.einsum("ij,njk,lk->nil", weights, small, weights, optimize=False)
     rows = np.clip(images, 0, 1).reshape(-1, SIDE * SIDE).astype(np.float32)
     train, test = _stratified(labels, n_test, np.random.default_rng(seed))
@@ -56,8 +54,8 @@ def digits(n_test: int = 500, seed: int = 0, progress: Progress = NO_PROGRESS) -
     )
 
 
-def _enlargement() -> NDArray[np.float64]:
-    """Return the (28, 8) weights of linear interpolation between pixel centres, held constant beyond them."""
+def _interpolation_weights() -> NDArray[np.float64]:
+    """Return the (28, 8) weights of linear interpolation, which is constant beyond the outer pixel centres."""
     centres = np.clip((np.arange(SIDE) + 0.5) * _SMALL / SIDE - 0.5, 0, _SMALL - 1)
     return np.maximum(0.0, 1.0 - np.abs(centres[:, None] - np.arange(_SMALL)))
 
@@ -65,16 +63,16 @@ def _enlargement() -> NDArray[np.float64]:
 def _stratified(
     labels: NDArray[np.int64], n_test: int, random: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return shuffled indices of the training and the test part.
+    """Return shuffled indices of the training and the test set.
 
-    The shuffled samples are ranked within their class; the smallest relative ranks are for testing, so that
-    each class gives its share to within one.
+    The samples are ranked within their class in random order. The smallest relative ranks form the test set, so that
+    each class is represented in proportion to within one sample.
     """
     order = random.permutation(labels.size)
     rank = np.empty(labels.size)
     for label in np.unique(labels):
         members = np.flatnonzero(labels[order] == label)
         rank[members] = (np.arange(members.size) + 0.5) / members.size
-    chosen = np.zeros(labels.size, bool)
-    chosen[np.argsort(rank, kind="stable")[:n_test]] = True
-    return order[~chosen], order[chosen]
+    is_test = np.zeros(labels.size, bool)
+    is_test[np.argsort(rank, kind="stable")[:n_test]] = True
+    return order[~is_test], order[is_test]

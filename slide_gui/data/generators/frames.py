@@ -1,4 +1,4 @@
-"""Where rectangles lie in an image of 28 × 28 pixels, for both data sets of rectangles."""
+"""Draw the positions of rectangles in images of 28 × 28 pixels, for both rectangle data sets."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LABEL_NAMES", "SIDE", "Frames", "draw_frames"]
-
 SIDE = 28
 """Rows and columns of an image."""
 
 
 LABEL_NAMES = ("wider", "taller")
-"""Of the labels 0 and 1 of `Frames`."""
+"""The names of the labels 0 and 1 of `Frames`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """Rectangles by their outermost rows and columns, both ends included.
+    """Positions of rectangles: their outermost rows and columns, both included.
 
     Attributes
     ----------
@@ -33,7 +31,7 @@ class Frames:
 
     @property
     def labels(self) -> NDArray[np.int64]:
-        """1 where a rectangle has more rows than columns, else 0; shape (n,)."""
+        """1 for a rectangle with more rows than columns, else 0; shape (n,)."""
         return ((self.bottom - self.top) > (self.right - self.left)).astype(np.int64)
 
     def __getitem__(self, rows: slice) -> Frames:
@@ -41,17 +39,16 @@ class Frames:
 
 
 def draw_frames(n: int, sizes: NDArray[np.int64], random: np.random.Generator) -> Frames:
-    """Draw rectangles with uniform sizes among those given, each uniform among the places where it fits.
+    """Draw rectangles with uniform sizes from a list, at uniform positions inside the image.
 
     Parameters
     ----------
     n : int
-        How many.
+        Number of rectangles.
     sizes : ndarray of shape (k, 2), int64
-        The admissible (rows, columns). Drawing from these is drawing both sides independently and
-        rejecting the pairs that are not among them.
+        The allowed (rows, columns). A uniform draw equals drawing both sides independently and rejecting other pairs.
     random : numpy.random.Generator
-        Advanced by three draws of n.
+        Source of the random numbers, advanced by three draws of n.
     """
     rows, columns = sizes[random.integers(len(sizes), size=n)].T
     top = random.integers(SIDE - rows + 1)

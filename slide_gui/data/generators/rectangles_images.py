@@ -1,4 +1,4 @@
-"""Rectangles cut out of one photograph and laid on another: the benchmark's Rectangles-Images, made anew."""
+"""Generate the Rectangles-Images data set of the benchmark: rectangles of photographs on photographs."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from slide_gui.data.generators.parts import generated
 from slide_gui.data.readers.images import image_files, read_image
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["rectangles_images"]
-
 _SHORTEST, _LEAST_DIFFERENCE = 10, 5
 _AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
-_LEAST_DEVIATION = 0.05  # grey levels in [0, 1]; plainer patches show no rectangle
+_LEAST_DEVIATION = 0.05  # of grey levels in [0, 1]; smaller contrast hides the rectangle
 _SCALES = (1, 2, 4)
-_NEAR = 140  # pixels between the corners of the two patches of an image, at most, in rows and in columns
+_NEAR = 140  # largest distance in rows and in columns between the two patches of an image, in pixels
 _MOST_PIXELS = 1 << 24
 _BLOCK = 2048
 
@@ -32,35 +30,35 @@ def rectangles_images(
     photographs: Path | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Dataset:
-    """Lay a rectangle of one natural image patch on another, in images of 28 × 28.
+    """Draw rectangles of one natural image patch on another patch, in images of 28 × 28.
 
-    Outline and inside come from one patch, the rest from another. Both sides are at least 10 and differ by
-    at least 5, the area is 25 to 75 % of the image; the pairs of sides and the position are uniform among
-    those. The first patch is drawn uniformly from the photographs in grey, at full, half and quarter size, the
-    other uniformly from within 140 pixels of it, for what is near is alike: patches from anywhere show the
-    rectangle too clearly. Both are flipped at random both ways; if the standard deviation of either is below
-    0.05, both are rejected. Label 1 is a rectangle with more rows than columns.
+    The rectangle is from one patch, its surroundings are from another. Both sides are at least 10 and differ by at
+    least 5, and the area is 25 to 75 % of the image. Sizes and positions are uniform under these conditions.
 
-    An SVM on 12 000 raw images errs by 22.6 % (on the benchmark's by 23.3 and 24.0 %, as published).
+    The first patch is drawn uniformly from the grey photographs at full, half and quarter size. The second is drawn
+    uniformly within 140 pixels of the first, because distant patches differ too clearly. Both are flipped at random in
+    both directions. A pair is rejected if the standard deviation of a patch is below 0.05. Label 1 is a rectangle with
+    more rows than columns.
+
+    An SVM on 12 000 raw images has an error of 22.6 % (published for the benchmark: 23.3 and 24.0 %).
 
     Parameters
     ----------
     n_train, n_test : int
-        Images of each part; the training images do not depend on `n_test`.
+        Number of images in each set; the training images do not depend on `n_test`.
     seed : int
-        The same seed gives the same images.
+        Equal seeds give equal images.
     photographs : Path, optional
-        A folder of pictures of at least 28 × 28; by default scikit-learn's two photographs.
+        Folder of pictures of at least 28 × 28 pixels; by default scikit-learn's two photographs.
     progress : Progress
-        Reports the share of the images drawn.
+        Reports the fraction of the images drawn.
 
     Raises
     ------
     DataError
-        If the folder has no usable pictures, or only plain ones.
+        If the folder has no usable pictures, or only pictures without contrast.
     """
-    layers, source = _layers(photographs)
-    own = photographs is not None
+    layers, source = _grey_layers(photographs)
     return generated(
         lambda n, random, step: _draw(n, layers, random, step),
         (n_train, n_test),
@@ -69,10 +67,12 @@ def rectangles_images(
         name="Rectangles-Images",
         label_names=LABEL_NAMES,
         source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from {source}",
-        licence="that of the photographs" if own else "photographs: CC BY 2.0",
+        licence="photographs: CC BY 2.0" if photographs is None else "that of the photographs",
         citation="After the Rectangles-Images data of Larochelle et al. (2007), ICML."
         + (
-            "" if own else " Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
+            " Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
+            if photographs is None
+            else ""
         ),
     )
 
@@ -83,12 +83,12 @@ def _sizes() -> NDArray[np.int64]:
     area = rows * columns
     fits = (np.abs(rows - columns) >= _LEAST_DIFFERENCE) & (area >= _AREAS[0]) & (area <= _AREAS[1])
     sizes: NDArray[np.int64] = np.stack([rows, columns], axis=1)
-    kept: NDArray[np.int64] = sizes[fits]
-    return kept
+    allowed: NDArray[np.int64] = sizes[fits]
+    return allowed
 
 
-def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
-    """Return the photographs in grey, at each scale that leaves room for a patch, and where they are from."""
+def _grey_layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
+    """Return the grey photographs at all scales that are larger than a patch, and their source."""
     if photographs is None:
         from sklearn.datasets import load_sample_images
 
@@ -102,7 +102,7 @@ def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
     layers = [_reduced(image, scale) for image in grey for scale in _SCALES]
     layers = [layer for layer in layers if min(layer.shape) >= SIDE]
     if not layers:
-        raise DataError(f"holds no pictures of at least {SIDE} × {SIDE} pixels", source)
+        raise DataError(f"contains no pictures of at least {SIDE} × {SIDE} pixels; choose another folder", source)
     return layers, source
 
 
@@ -125,41 +125,44 @@ def _draw(
         k = part.top.size
         in_rows = (at >= part.top[:, None]) & (at <= part.bottom[:, None])
         in_columns = (at >= part.left[:, None]) & (at <= part.right[:, None])
-        inner, outer = _pairs(k, layers, random)
+        inner, outer = _draw_pairs(k, layers, random)
         inside = in_rows[:, :, None] & in_columns[:, None, :]
         images[start : start + k] = np.where(inside, inner, outer)
         progress.report((start + k) / n)
     return images.reshape(n, SIDE * SIDE), frames.labels
 
 
-def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
-    """Draw n pairs of patches (2, n, 28, 28), the first uniformly over all places of all layers, the other near it."""
+def _draw_pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
+    """Draw n pairs of patches (2, n, 28, 28): the first uniformly from all layers, the second near the first."""
     places = np.array([(layer.shape[0] - SIDE + 1) * (layer.shape[1] - SIDE + 1) for layer in layers])
     ends = np.cumsum(places)
     pairs = np.empty((2, n, SIDE, SIDE), np.float32)
-    found = 0
+    n_pairs = 0
     for _ in range(100):
         at = random.integers(int(ends[-1]), size=n)
         drawn = np.empty((2, n, SIDE, SIDE), np.float32)
         of_layer = np.searchsorted(ends, at, side="right")
         for index, layer in enumerate(layers):
-            chosen = np.flatnonzero(of_layer == index)
+            members = np.flatnonzero(of_layer == index)
             windows = np.lib.stride_tricks.sliding_window_view(layer, (SIDE, SIDE))
-            row, column = np.divmod(at[chosen] - (ends[index] - places[index]), windows.shape[1])
-            drawn[0, chosen] = windows[row, column]
-            drawn[1, chosen] = windows[_near(row, windows.shape[0], random), _near(column, windows.shape[1], random)]
+            row, column = np.divmod(at[members] - (ends[index] - places[index]), windows.shape[1])
+            drawn[0, members] = windows[row, column]
+            drawn[1, members] = windows[
+                _random_positions_near(row, windows.shape[0], random),
+                _random_positions_near(column, windows.shape[1], random),
+            ]
         flips = random.integers(4, size=(2, n))
         drawn[flips & 1 == 1] = drawn[flips & 1 == 1, ::-1]
         drawn[flips & 2 == 2] = drawn[flips & 2 == 2, :, ::-1]
         contrasted = (drawn.std(axis=(2, 3)) >= _LEAST_DEVIATION).all(axis=0)
-        kept = drawn[:, contrasted][:, : n - found]
-        pairs[:, found : found + kept.shape[1]] = kept
-        found += kept.shape[1]
-        if found == n:
+        accepted = drawn[:, contrasted][:, : n - n_pairs]
+        pairs[:, n_pairs : n_pairs + accepted.shape[1]] = accepted
+        n_pairs += accepted.shape[1]
+        if n_pairs == n:
             return pairs
-    raise DataError("the photographs are too plain: hardly a patch of them has any contrast; choose others")
+    raise DataError("the photographs have hardly any patches with contrast; choose others")
 
 
-def _near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
-    """Draw places uniformly among those from 0 to size − 1 that are near the given ones."""
+def _random_positions_near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw uniform positions from 0 to size − 1 near the given positions."""
     return random.integers(np.maximum(place - _NEAR, 0), np.minimum(place + _NEAR, size - 1), endpoint=True)

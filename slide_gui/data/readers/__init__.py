@@ -1,1 +1,1 @@
-"""Readers of files, one a format; none trusts its file."""
+"""Readers of data files, one module per format; each checks its file before use."""

@@ -1,4 +1,4 @@
-"""Members of a zip file, opened in place: nothing is written to disk."""
+"""Open members of a zip file without extracting them to disk."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from typing import IO
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim
 
-__all__ = ["BROKEN", "member_stream", "zip_members"]
-
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
-"""What Python's zip and gzip readers raise on damaged streams."""
+"""Exceptions that Python's zip and gzip readers raise on damaged streams."""
 
 _MOST_MEMBERS = 10_000
 
@@ -32,30 +30,27 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except BROKEN as error:
-        raise DataError(f"is not a readable zip file ({_short(error)}); fetch it again", str(path)) from error
+        raise DataError(f"is not a readable zip file ({_short(error)}); download it again", str(path)) from error
     if len(members) > _MOST_MEMBERS:
-        raise DataError(
-            f"holds {len(members)} members, expected at most {_MOST_MEMBERS}",
-            str(path),
-        )
+        raise DataError(f"has {len(members)} members, expected at most {_MOST_MEMBERS}; split the archive", str(path))
     return [m for m in members if not m.filename.endswith("/") and not Path(m.filename).name.startswith((".", "_"))]
 
 
 @contextmanager
 def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
-    """Open one member for reading, after its declared size was found possible.
+    """Open a member for reading, after checking its declared size.
 
     Raises
     ------
     DataError
-        If the declared size cannot be true or exceeds the memory bound, if the member is encrypted or packed
-        otherwise than by deflate, or if reading finds it damaged (checksum, size).
+        If the declared size is impossible or exceeds the memory limit. Also if the member is encrypted, has a
+        compression other than deflate, or is damaged (checksum, size).
     """
     place = f"{path}, {member.filename}"
     if member.flag_bits & 1:
-        raise DataError("is encrypted; unpack it first", place)
+        raise DataError("is encrypted; extract it first", place)
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError("is packed by an unusual method; pack it again by deflate", place)
+        raise DataError("has an unsupported compression; compress it again with deflate", place)
     ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
     check_claim(member.file_size, min(member.compress_size, path.stat().st_size), place, ratio=ratio)
     try:
@@ -64,7 +59,7 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     except DataError:
         raise
     except BROKEN as error:
-        raise DataError(f"is damaged ({_short(error)}); fetch the archive again", place) from error
+        raise DataError(f"is damaged ({_short(error)}); download the archive again", place) from error
 
 
 def _short(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""NumPy’s .npy and .npz files, read without pickle, their headers checked first; arrays found by their names."""
+"""Read NumPy's .npy and .npz files without pickle, after checking their headers; choose arrays by name."""
 
 from __future__ import annotations
 
@@ -17,12 +17,9 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape
-from slide_gui.data.reading import Opened
+from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
+from slide_gui.data.reading import ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["NPY_MAGIC", "is_label_name", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
-
 
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
@@ -30,103 +27,100 @@ _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", 
 _LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
 
 SMALLEST_SQUARE = 64
-"""The fewest features of an unknown table that are taken for a square image, 8 × 8."""
+"""The smallest number of features of a table that are guessed to be a square image (8 × 8)."""
 
 
 def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
-    """Find the arrays that make a data set.
+    """Choose the arrays of a data set by their names.
 
     Parameters
     ----------
     names : iterable of str
-        All names in the file.
+        All array names in the file.
     place : str
         The file, for messages.
 
     Returns
     -------
     dict
-        From (part, kind) to the name; the part is ``"train"``, ``"test"`` or, where the name says neither,
-        ``""``, the kind ``"rows"`` or ``"labels"``. A single array of any name is the rows.
+        Maps (role, kind) to an array name. The role is ``"train"``, ``"test"`` or ``""`` for neither; the kind is
+        ``"rows"`` or ``"labels"``. A single array is the rows, with any name.
 
     Raises
     ------
     DataError
-        If no rows are found, or two names mean the same.
+        If there are no rows, or two names have the same meaning.
     """
     names = list(names)
-    found: dict[tuple[str, str], str] = {}
+    known: dict[tuple[str, str], str] = {}
     for name in names:
         match = _NAME.fullmatch(name)
         if match is None or (match[1] and match[4]):
             continue
         key = ((match[1] or match[4] or "").lower(), "rows" if match[2] else "labels")
-        if key in found:
-            raise DataError(f"holds both {found[key]!r} and {name!r}; leave one of them out", place)
-        found[key] = name
+        if key in known:
+            raise DataError(f"contains both {known[key]!r} and {name!r}; remove one of them", place)
+        known[key] = name
     if len(names) == 1:
         return {("", "rows"): names[0]}
-    if not any(kind == "rows" for _, kind in found):
+    if not any(kind == "rows" for _, kind in known):
         shown = ", ".join(sorted(names)[:8])
         raise DataError(
-            f"holds {shown}; expected arrays named X and y, or X_train, y_train, X_test, y_test"
-            if shown
-            else "holds nothing; expected arrays named X and y, or X_train, y_train, X_test, y_test",
+            f"contains {shown or 'no arrays'}; name the arrays X and y, or X_train, y_train, X_test and y_test",
             place,
         )
-    return {(part, kind): name for (part, kind), name in found.items() if (part, "rows") in found}
+    return {(role, kind): name for (role, kind), name in known.items() if (role, "rows") in known}
 
 
 def is_label_name(name: str) -> bool:
-    """Whether an array of this name holds labels, where there are rows, too."""
+    """Return True if this is a name for an array of labels."""
     match = _NAME.fullmatch(name)
     return match is not None and match[3] is not None
 
 
-def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[Part]:
-    """Make parts of arrays whose names `known_names` understands.
+def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[DataPart]:
+    """Make data parts from arrays with names that `known_names` recognises.
 
-    Rows are (n, d) features or (n, h, w) images, also with one channel (n, h, w, 1) or (n, 1, h, w); labels
-    are vectors of n numbers, or of n texts.
+    Rows are features (n, d) or images (n, h, w), also with one channel: (n, h, w, 1) or (n, 1, h, w). Labels are
+    vectors of n numbers or texts.
 
     Raises
     ------
     DataError
-        If an array is not numeric or has another shape, or the labels are not one for each row.
+        If an array is not numeric or has another shape, or the number of labels differs from the number of rows.
     """
-    found = known_names(arrays, place)
+    known = known_names(arrays, place)
     parts = []
-    for (part, kind), name in found.items():
+    for (role, kind), name in known.items():
         if kind == "labels":
             continue
         rows, shape = _rows(arrays[name], f"{place}, {name}")
-        label_name = found.get((part, "labels"))
+        label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
             raise DataError(
-                (
-                    f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels; expected samples "
-                    "along the "
-                    "first axis and a label for each"
-                ),
+                f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels; expected samples along the "
+                "first axis and one label per sample",
                 place,
             )
         guessed = square_guess(shape) if arrays[name].ndim == 2 else ()
-        role, opened = part or role_of(file_name), Opened(guesses=guessed)
-        parts.append(Part(rows, labels, shape, f"{place}, {name}", role, names, opened=opened))
+        opened = ParseReport(guesses=guessed)
+        parts.append(
+            DataPart(rows, labels, shape, f"{place}, {name}", role or role_of(file_name), names, opened=opened)
+        )
     return parts
 
 
 def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
     if array.dtype.kind not in "biuf":
-        raise DataError(f"is of type {array.dtype}, expected real numbers", place)
+        raise DataError(f"has type {array.dtype}, expected real numbers; save it as numbers", place)
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[:, :, :, 0]
     elif array.ndim == 4 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (2, 3) or array.size == 0:
         raise DataError(
-            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected n × d features or n × h × w grey images",
+            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected features n × d or grey images n × h × w",
             place,
         )
     if array.ndim == 3:
@@ -135,7 +129,7 @@ def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], 
 
 
 def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
-    """Return labels and, where they are texts, the names of the classes."""
+    """Return labels and, for texts, the class names."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         raise DataError(
             f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected a vector of labels",
@@ -147,10 +141,10 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
     codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
     try:
         if ((codes > _LAST_LETTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
-            raise ValueError  # before NumPy makes text of it, which ends in a SystemError
+            raise ValueError  # NumPy's conversion to text would end in a SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
     except ValueError:
-        raise DataError("holds labels that are not text in UTF-8; save them as str", place) from None
+        raise DataError("has labels that are not UTF-8 text; save them as str", place) from None
     return named_labels(texts, place)
 
 
@@ -160,15 +154,15 @@ _LONGEST_HEADER = 10_000
 _MOST_ROWS = 1 << 63  # along any axis
 
 
-def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
-    """Read one array as rows without labels: (n, d) features or (n, h, w) images.
+def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+    """Read an array of rows without labels: features (n, d) or images (n, h, w).
 
-    A d that is a perfect square of at least 64 is taken for square images.
+    If d is a perfect square of at least 64, the rows are guessed to be square images.
 
     Raises
     ------
     DataError
-        If the header is damaged or does not agree with the file's size, or the array is not numeric.
+        If the header is damaged or contradicts the file size, or the array is not numeric.
     """
     size = path.stat().st_size
     check_memory(size, str(path))
@@ -177,18 +171,18 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     return parts_from_named({"x": array}, str(path), path.name)
 
 
-def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
-    """Read an archive of arrays, by their names.
+def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+    """Read an archive of arrays, chosen by name.
 
-    Rows are named X, data, images or features, labels, numbers or texts, y, labels or targets (upper or lower case,
-    singular or plural); the two parts have ``train`` and ``test`` before or behind, as in ``X_train`` or
-    ``test_labels``.
-    Arrays of other names are not read. A d that is a perfect square of at least 64 is taken for square images.
+    Rows are named X, data, images or features. Labels, numbers or texts, are named y, labels or targets. Case and
+    plural do not matter. Names of the two sets start or end with ``train`` or ``test``, as in ``X_train`` or
+    ``test_labels``. Other arrays are ignored. If d is a perfect square of at least 64, the rows are guessed to be
+    square images.
 
     Raises
     ------
     DataError
-        As `read_npy`, and if the names are not among these.
+        As `read_npy`, and if no array has a name for rows.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
     known = known_names(members, str(path))
@@ -210,43 +204,44 @@ def _read_member(path: Path, member: zipfile.ZipInfo, texts: bool, progress: Pro
 def read_array(
     stream: IO[bytes], size: int, place: str, *, texts: bool = False, progress: Progress = NO_PROGRESS
 ) -> NDArray[np.generic]:
-    """Read one array of numbers whose header and numbers take exactly `size` bytes.
+    """Read one array of exactly `size` bytes, header included.
 
     Parameters
     ----------
     stream : binary file
-        At the array's beginning.
+        Positioned at the start of the array.
     size : int
-        Which was found possible: so much may be allocated.
+        Size in bytes, already checked, so that it can be allocated.
     place : str
-        For the message.
+        The file, for messages.
     texts : bool
-        It may hold texts, too.
+        True to accept arrays of texts, too.
     progress : Progress
+        Reports the fraction of the bytes read.
 
     Raises
     ------
     DataError
-        If the header is damaged or does not agree with the size, or the array is not numeric.
+        If the header is damaged or contradicts the size, or the array is not numeric.
     """
     shape, fortran, dtype = _header(stream, place, texts)
-    n_bytes, there = prod(shape) * dtype.itemsize, size - stream.tell()
-    if n_bytes != there:
+    n_bytes, n_left = prod(shape) * dtype.itemsize, size - stream.tell()
+    if n_bytes != n_left:
         raise DataError(
-            f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {there} follow; it is "
+            f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {n_left} follow; it is "
             "truncated or damaged",
             place,
         )
     buffer = np.empty(n_bytes, np.uint8)
     view, filled = buffer.data, 0
     while filled < n_bytes:
-        got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
-        if not got:
+        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        if not n_read:
             raise DataError(f"ends after {filled} of {n_bytes} bytes; it is truncated", place)
-        filled += got
+        filled += n_read
         progress.report(filled / n_bytes)
-    if stream.read(1):  # also lets the archive compare its checksum
-        raise DataError("holds more than its header says; it is damaged", place)
+    if stream.read(1):  # reading to the end makes zipfile verify the checksum
+        raise DataError("is longer than its header declares; it is damaged", place)
     array = buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
 
@@ -254,23 +249,23 @@ def read_array(
 def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     try:
         version = npy.read_magic(stream)
-        said = stream.read(2 if version == (1, 0) else 4)
-        length = int.from_bytes(said, "little")
-        if length > _LONGEST_HEADER:  # for which NumPy would ask for memory
+        length_bytes = stream.read(2 if version == (1, 0) else 4)
+        length = int.from_bytes(length_bytes, "little")
+        if length > _LONGEST_HEADER:  # NumPy would allocate this length
             raise ValueError
-        header = io.BytesIO(said + stream.read(length))
+        header = io.BytesIO(length_bytes + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
-        if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too long to be said
+        if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too large
             raise ValueError
-    except Exception as error:  # the header is parsed as Python text, which fails in a dozen ways
-        raise DataError("has no readable NumPy header; it is damaged", place) from error
+    except Exception as error:  # NumPy parses the header as Python text and raises many types
+        raise DataError("has no readable NumPy header; save it again", place) from error
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"
     if dtype.kind not in kinds or any(size < 0 for size in shape):
         raise DataError(
-            "holds Python objects, which are never read; expected real numbers"
+            "contains Python objects, which are never read; save real numbers"
             if dtype.hasobject
-            else f"holds {dtype} of shape {shape}; expected real numbers",
+            else f"has type {dtype} and shape {shape}; expected real numbers",
             place,
         )
     return shape, fortran, dtype

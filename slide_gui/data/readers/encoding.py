@@ -1,4 +1,4 @@
-"""Read text files in any of three encodings as UTF-8: UTF-8 itself, UTF-16 with a byte order mark, or Windows-1252."""
+"""Convert text files in UTF-8, UTF-16 with a byte order mark, or Windows-1252 to UTF-8."""
 
 from __future__ import annotations
 
@@ -11,55 +11,53 @@ from slide_gui.data.limits import check_memory
 from slide_gui.data.reading import Guess
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["unmarked_stream", "utf8_start", "utf8_stream"]
-
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _BLOCK = 1 << 20  # bytes
 
 
 def utf8_start(start: bytes) -> bytes:
-    """Return the beginning of a text file, in UTF-8 if it has the byte order mark of UTF-16."""
+    """Return the beginning of a text file, converted to UTF-8 if it has a UTF-16 byte order mark."""
     if not start.startswith(_UTF16_MARKS):
         return start
-    return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last letter may be cut in two
+    return start[: len(start) // 2 * 2].decode("utf-16", "ignore").encode()  # the last letter may be incomplete
 
 
 def unmarked_stream(stream: BinaryIO, size: int, place: str) -> tuple[BinaryIO, int]:
-    """Return a text at its first letter and its size from there on, in UTF-8 if it has a byte order mark.
+    """Skip a byte order mark, and convert UTF-16 to UTF-8; return the stream and its remaining size.
 
     Parameters
     ----------
     stream : binary file
-        At its beginning.
+        A text file, at its start.
     size : int
-        Its number of bytes.
+        Number of bytes of the file.
     place : str
         The file, for messages.
 
     Raises
     ------
     DataError
-        If it has the mark of UTF-16 and is in another encoding.
+        If the text has a UTF-16 mark but another encoding.
     """
     start = stream.read(len(codecs.BOM_UTF8))
-    begins = len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0
-    stream.seek(begins)
+    first = len(codecs.BOM_UTF8) if start == codecs.BOM_UTF8 else 0
+    stream.seek(first)
     if start.startswith(_UTF16_MARKS):
         return _converted(stream, size, "utf-16", "is marked as UTF-16 but is not; save it as UTF-8", place)
-    return stream, size - begins
+    return stream, size - first
 
 
 def utf8_stream(
     stream: BinaryIO, size: int, place: str, *, progress: Progress = NO_PROGRESS
 ) -> tuple[BinaryIO, int, tuple[Guess, ...]]:
-    """Return a text in UTF-8 at its first letter, its size from there on, and its encoding if that is a guess.
+    """Convert a text to UTF-8; return the stream, its remaining size, and a guess of the encoding if needed.
 
     Parameters
     ----------
     stream, size, place
-        As for `unmarked_stream`.
+        See `unmarked_stream`.
     progress : Progress
-        The point at which reading can be cancelled.
+        The cancel point.
 
     Raises
     ------
@@ -67,9 +65,9 @@ def utf8_stream(
         If the text is neither UTF-8 nor Windows-1252, nor UTF-16 with a byte order mark.
     """
     text, size = unmarked_stream(stream, size, place)
-    begins = text.tell()
+    first = text.tell()
     line = _first_line_not_utf8(text, progress)
-    text.seek(begins)
+    text.seek(first)
     if line is None:
         return text, size, ()
     refusal = f"line {line} is neither UTF-8 nor Windows-1252; save the file as UTF-8"
@@ -78,7 +76,7 @@ def utf8_stream(
 
 
 def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
-    """Return the number of the first line that is not UTF-8; None if all are."""
+    """Return the number of the first line that is not UTF-8, or None."""
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     while True:
         block = stream.read(_BLOCK)
@@ -93,7 +91,7 @@ def _first_line_not_utf8(stream: BinaryIO, progress: Progress) -> int | None:
 
 
 def _converted(stream: BinaryIO, size: int, encoding: str, refusal: str, place: str) -> tuple[BinaryIO, int]:
-    check_memory(6 * size, place)  # the bytes, the text (two bytes a letter at least), and up to three in UTF-8
+    check_memory(6 * size, place)  # the bytes, the text (two bytes per letter or more), and UTF-8 (up to three)
     try:
         text = stream.read().decode(encoding).encode()
     except UnicodeDecodeError:

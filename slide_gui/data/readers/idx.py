@@ -1,4 +1,4 @@
-"""IDX files, the format of MNIST: a header of sizes, then the numbers, big-endian; gzipped or not."""
+"""Read IDX files, the format of MNIST: a header with sizes, then big-endian numbers, optionally gzipped."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from slide_gui.data.limits import DEFLATE_RATIO, check_claim
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["GZIP_MAGIC", "is_idx_start", "read_idx", "read_start"]
-
 GZIP_MAGIC = b"\x1f\x8b"
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -25,12 +23,12 @@ _BLOCK = 1 << 20
 
 
 def is_idx_start(start: bytes) -> bool:
-    """Say whether a file that begins so is IDX: two zero bytes, a known type, one to four axes."""
+    """Return True if these first bytes are an IDX header: two zero bytes, a known type, one to four axes."""
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _DTYPES and 1 <= start[3] <= _MOST_AXES
 
 
 def read_start(path: Path, count: int) -> bytes:
-    """Return the first bytes of a file, of its content if it is gzipped; fewer if it is shorter or damaged."""
+    """Return the first bytes of a file, gunzipped if needed; fewer bytes if it is shorter or damaged."""
     with path.open("rb") as stream:
         start = stream.read(count)
         if not start.startswith(GZIP_MAGIC):
@@ -49,19 +47,19 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
     Parameters
     ----------
     path : Path
-        The file, gzipped or not, whatever its name.
+        The file, gzipped or not, with any name.
     progress : Progress
-        Reports the share of the bytes read.
+        Reports the fraction of the bytes read.
 
     Returns
     -------
     ndarray
-        In the file's own shape, in native byte order.
+        The array in native byte order.
 
     Raises
     ------
     DataError
-        If it is no IDX file, if the sizes in its header do not agree with the file, or if it is damaged.
+        If it is not an IDX file, its header contradicts its size, or it is damaged.
     """
     place, packed = str(path), path.stat().st_size
     with path.open("rb") as stream:
@@ -75,39 +73,37 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
         except DataError:
             raise
         except BROKEN as error:
-            raise DataError("is a damaged or truncated gzip file; fetch it again", place) from error
+            raise DataError("is a damaged or truncated gzip file; download it again", place) from error
 
 
 def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:
     start = stream.read(4)
     if not is_idx_start(start):
         raise DataError(
-            f"begins with {start.hex(' ')}, expected an IDX header such as 00 00 08 03"
-            if start
-            else "begins with nothing, expected an IDX header such as 00 00 08 03",
+            f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03; choose another",
             place,
         )
     axes = start[3]
     sizes = stream.read(4 * axes)
     if len(sizes) < 4 * axes:
-        raise DataError(f"ends within its header, expected {axes} sizes; it is truncated", place)
+        raise DataError(f"ends within its header, expected {axes} sizes; it is truncated, so download it again", place)
     shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
     dtype = np.dtype(_DTYPES[start[2]])
     n_bytes = prod(shape) * dtype.itemsize
     if n_bytes == 0:
-        raise DataError(f"its header says {' × '.join(map(str, shape))}: there is no data in it", place)
+        raise DataError(f"its header declares an empty array ({' × '.join(map(str, shape))}); open another file", place)
     check_claim(n_bytes, packed if ratio > 1 else packed - 4 - 4 * axes, place, ratio=ratio)
     buffer = np.empty(n_bytes, np.uint8)
     view, filled = buffer.data, 0
     while filled < n_bytes:
-        got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
-        if not got:
+        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        if not n_read:
             raise DataError(
-                f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))}), found {filled}; it is truncated",
+                f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))}), found {filled}; it is truncated",
                 place,
             )
-        filled += got
+        filled += n_read
         progress.report(filled / n_bytes)
     if stream.read(1):
-        raise DataError(f"holds more than the {n_bytes} bytes that its header says; it is damaged", place)
+        raise DataError(f"has more than the {n_bytes} bytes that its header declares; it is damaged", place)
     return buffer.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)

@@ -1,4 +1,4 @@
-"""A folder of pictures, one sub-folder a class."""
+"""Read a folder of pictures with one sub-folder per class."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import DataPart
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["image_files", "read_image", "read_image_folder"]
 
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
@@ -24,18 +22,18 @@ _MOST_BYTES = 64 << 20
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 
 
-def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     """Read all pictures of a folder as grey images in [0, 1].
 
-    Each sub-folder is a class; the classes are numbered in the order of their names. If the sub-folders are
-    named train and test, each of them holds classes in its turn. Pictures directly in the folder have no labels.
-    Hidden files and files that are no pictures by their name are passed over.
+    Each sub-folder is a class, numbered in alphabetical order. Sub-folders named train and test contain sub-folders of
+    classes themselves. Pictures directly in the folder have no labels. Hidden files and files without the suffix of a
+    picture are skipped.
 
     Raises
     ------
     DataError
-        If there are no pictures, a picture cannot be read, is larger than 65 536 pixels, or has another size
-        than the first.
+        If there are no pictures, or a picture cannot be read, has more than 65 536 pixels, or differs in size from the
+        first.
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below:
@@ -48,7 +46,7 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
 
 
 def image_files(folder: Path) -> list[Path]:
-    """Return the pictures directly in a folder, in the order of their names."""
+    """Return the pictures directly in a folder, sorted by name."""
     with os.scandir(folder) as entries:
         names = [e.name for e in entries if not e.name.startswith(".") and e.is_file()]
     return [folder / name for name in sorted(names) if Path(name).suffix.lower() in IMAGE_SUFFIXES]
@@ -60,9 +58,9 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     Parameters
     ----------
     path : Path
-        A PNG, JPEG, BMP, GIF, TIFF, WebP, PGM or PPM file; of several frames the first.
+        A PNG, JPEG, BMP, GIF, TIFF, WebP, PGM or PPM file; only the first frame is read.
     most_pixels : int
-        A larger picture is refused before it is unpacked.
+        Larger pictures are refused before they are decoded.
 
     Returns
     -------
@@ -75,7 +73,7 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     """
     from PIL import Image
 
-    # From memory: of a file Pillow asks for as many bytes as a damaged length says.
+    # Read from memory, because Pillow allocates the length that a damaged file declares.
     content = io.BytesIO(read_small(path, _MOST_BYTES, "a picture"))
     try:
         with Image.open(content, formats=_FORMATS) as picture:
@@ -84,13 +82,13 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
                     f"has {picture.width} × {picture.height} pixels, expected at most {most_pixels}; make it smaller",
                     str(path),
                 )
-            if picture.mode.startswith("I"):  # 16 bits a pixel
+            if picture.mode.startswith("I"):  # 16 bits per pixel
                 wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
                 return np.minimum(wide, np.float32(1))
             return np.asarray(picture.convert("L"), np.float32) / np.float32(255)
     except DataError:
         raise
-    except Exception as error:  # Pillow's decoders raise many types, warnings of bombs among them
+    except Exception as error:  # Pillow's decoders raise many types, also decompression bomb warnings
         raise DataError("is not a readable picture; remove it from the folder or save it again", str(path)) from error
 
 
@@ -105,33 +103,30 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
 
 def _read_part(
     folder: Path, role: str, names: tuple[str, ...], shape: tuple[int, int] | None, progress: Progress
-) -> Part:
+) -> DataPart:
     if names:
-        found = [
+        files = [
             (file, k) for k, name in enumerate(names) if (folder / name).is_dir() for file in image_files(folder / name)
         ]
     else:
-        found = [(file, 0) for file in image_files(folder)]
-    if not found:
-        raise DataError("holds no pictures; expected a sub-folder of pictures for each class", str(folder))
+        files = [(file, 0) for file in image_files(folder)]
+    if not files:
+        raise DataError("contains no pictures; expected a sub-folder of pictures for each class", str(folder))
     rows: NDArray[np.float32] | None = None
-    for index, (file, _) in enumerate(found):
+    for index, (file, _) in enumerate(files):
         pixels = read_image(file)
         shape = shape or (pixels.shape[0], pixels.shape[1])
         if pixels.shape != shape:
             raise DataError(
-                (
-                    f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the "
-                    "others; "
-                    "make all pictures the same size"
-                ),
+                f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the others; "
+                "make all pictures the same size",
                 str(file),
             )
         if rows is None:
-            check_memory(4 * len(found) * pixels.size, str(folder))
-            rows = np.empty((len(found), pixels.size), np.float32)
+            check_memory(4 * len(files) * pixels.size, str(folder))
+            rows = np.empty((len(files), pixels.size), np.float32)
         rows[index] = pixels.ravel()
-        progress.report((index + 1) / len(found))
+        progress.report((index + 1) / len(files))
     assert rows is not None
-    labels = np.array([label for _, label in found], np.int64) if names else None
-    return Part(rows, labels, shape, str(folder), role, names)
+    labels = np.array([label for _, label in files], np.int64) if names else None
+    return DataPart(rows, labels, shape, str(folder), role, names)

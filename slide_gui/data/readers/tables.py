@@ -1,4 +1,4 @@
-"""Tables of numbers as text, streamed by blocks of whole lines; numbers of sixteen characters without a parser."""
+"""Read text tables of numbers in blocks of complete lines, with a fast path for numbers of 16 characters."""
 
 from __future__ import annotations
 
@@ -16,42 +16,39 @@ from slide_gui.data.readers.parts import is_missing
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-__all__ = ["LATE_COMMENT", "Table", "decode", "fits_float32", "read_table"]
-
-
-LATE_COMMENT = "begins with #, but comments may stand only before the first row; leave the line out"
+LATE_COMMENT = "begins with #, but comments are allowed only before the first row; remove the line"
 
 CELL = 16
 _ZERO = np.frombuffer(b"   0.0000000e+00", np.uint8)
 _DIGIT, _ONE = 3, ord("1")
 
-# The same cell as two little-endian words, masked to what is fixed in it.
+# The fixed bytes of a cell as two little-endian words, with their masks.
 _LOW_FIXED, _LOW_MASK = 0x0000_002E_0000_2020, 0x0000_00FF_0000_FFFF
 _HIGH_FIXED, _HIGH_MASK = 0x0000_0065_0000_0000, 0x0000_00FF_0000_0000
 
-_POWERS = np.array([10.0**k for k in range(23)])  # these are exact in float64
-_SHIFT = 7  # digits behind the point: value = (digits as a whole number) · 10^(exponent − 7)
+_POWERS = np.array([10.0**k for k in range(23)])  # exact in float64
+_SHIFT = 7  # digits after the point: value = (digits as an integer) · 10^(exponent − 7)
 
 
 def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArray[np.float64] | None:
-    """Read a block of lines of `columns` cells of sixteen characters.
+    """Decode a block of lines with `columns` cells of 16 characters each.
 
     Parameters
     ----------
     block : ndarray of shape (k, 16·columns + 1), uint8
-        Whole lines.
+        Complete lines.
     columns : int
-        Numbers in a line.
+        Numbers per line.
 
     Returns
     -------
     ndarray of shape (k, columns), or None
-        Booleans where every number is exactly 0 or 1, else float64, each equal to ``float(text)``;
-        None if the block is not laid out so.
+        Booleans if every number is exactly 0 or 1, else float64 equal to ``float(text)``. None if the block has
+        another layout.
     """
     template = _template(columns)
     ones: NDArray[np.bool_] = block[:, _DIGIT : CELL * columns : CELL] == _ONE
-    # Every byte is the template's, or a 1 in the place of the leading digit: then nothing else is to be read.
+    # The block differs from the template only in leading digits 1, so all numbers are 0 or 1.
     if np.count_nonzero(block != template) == np.count_nonzero(ones):
         return ones
     if (block[:, -1] != ord("\n")).any():
@@ -91,16 +88,16 @@ def _decode_any(cells: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.
 
 
 def _all_digits(word: NDArray[np.uint64]) -> bool:
-    """Say whether all eight bytes of every word are ASCII digits."""
+    """Return True if all eight bytes of every word are ASCII digits."""
     high_nibble = np.uint64(0xF0F0_F0F0_F0F0_F0F0)
     carried = ((word + np.uint64(0x0606_0606_0606_0606)) & high_nibble) >> np.uint64(4)
     return bool((((word & high_nibble) | carried) == np.uint64(0x3333_3333_3333_3333)).all())
 
 
 def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the whole number that eight ASCII digits spell, first digit in the lowest byte.
+    """Return the integer of eight ASCII digits, with the first digit in the lowest byte.
 
-    Neighbours are joined in parallel within the word: digits to pairs, pairs to fours, fours to eight.
+    Each step combines neighbours in parallel: digits to pairs, pairs to fours, fours to eight.
     """
     word = word - np.uint64(0x3030_3030_3030_3030)
     word = word * np.uint64(10) + (word >> np.uint64(8))
@@ -114,8 +111,8 @@ def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return digits · 10^power, correctly rounded.
 
-    Both factors are exact in float64 for |power| ≤ 22, so one multiplication or division rounds as
-    ``float(text)`` does; the few numbers beyond are given to ``float`` itself.
+    For |power| ≤ 22 both factors are exact in float64, so one multiplication or division rounds like ``float(text)``.
+    ``float`` converts the few other numbers.
     """
     size = np.abs(power)
     factor = _POWERS[np.minimum(size, _POWERS.size - 1)]
@@ -129,7 +126,7 @@ def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray
 
 _BLANK_LINES = re.compile(rb"(?:[ \t\r\v\f]*\n)*+")
 _BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
-_BLOCK = 1 << 18  # bytes: the block and what is computed from it stay in the processor's cache
+_BLOCK = 1 << 18  # bytes; the block and the arrays computed from it fit into the processor's cache
 _LONGEST_LINE = 1 << 24
 
 _FLOAT32_BOUND = 2.0**128 - 2.0**103  # from here on float32 rounds to infinity
@@ -140,16 +137,16 @@ _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table of numbers with one column kept apart.
+    """A table of numbers with one column separated from the others.
 
     Attributes
     ----------
     rows : ndarray of shape (n, columns − 1), float32 or float64
-        All columns but one; float32 if that holds every number exactly.
+        All other columns; float32 if it represents every number exactly.
     column : ndarray of shape (n,), float64
-        The column kept apart, which may hold labels.
+        The separated column, possibly the labels.
     comments, blanks : int
-        How many lines of each kind were skipped.
+        Numbers of comment lines and blank lines skipped.
     """
 
     rows: NDArray[np.floating]
@@ -169,73 +166,73 @@ def read_table(
     first_line: int = 1,
     progress: Progress = NO_PROGRESS,
 ) -> Table:
-    """Read numbers, one row a line, all rows of the same width.
+    """Read a table of numbers with one row per line and rows of equal width.
 
-    Blank lines are skipped. So are, unless there is a delimiter, lines before the first row that begin with ``#``.
+    Blank lines are skipped. Without a delimiter, lines before the first row that begin with ``#`` are skipped, too.
 
     Parameters
     ----------
     stream : binary file
-        Read to its end.
+        The text, which is read to its end.
     size : int
-        Bytes that the whole text has, or is said to have; sets the first allocation and the progress.
+        Bytes of the text, or an estimate, for the first allocation and the progress.
     place : str
-        The file or member, for messages.
+        The file or the member of an archive, for messages.
     columns : int
-        Numbers in a row; 0 leaves it to the first row.
+        Numbers per row; 0 to count them in the first row.
     apart : int
-        The column to keep apart, within the columns.
+        Index of the column to separate.
     delimiter : bytes
-        One character between numbers; empty for blanks.
+        The character between numbers; empty for blanks.
     first_line : int
-        The number of the first line, for messages.
+        Number of the first line, for messages.
     progress : Progress
-        Reports the share of the text read.
+        Reports the fraction of the text read.
 
     Raises
     ------
     DataError
-        For an empty table, a line of the wrong width, what is no finite number (float32), fewer than
-        two columns, or more rows than the memory holds.
+        If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a number
+        is not finite as float32, or the rows do not fit into memory.
     """
-    sink: _Sink | None = None
+    buffer: _RowBuffer | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
     comments = blanks = 0
     while True:
-        # Up to the end of a line, so that the next block begins with one; a very long line by doubling.
+        # A block ends at a line end; the request doubles for a very long line.
         chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
-        text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
+        text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
-            raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
-        if sink is None:
-            text, begins, before = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
-            comments, blanks, line = comments + begins, blanks + before, line + begins + before
-        if text and sink is None:
-            sink = _start(text, size, place, columns, apart)
-            step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes
-        if text and sink is not None:
-            rows = sink.filled
-            after = _take(sink, text, delimiter, place, line)
-            blanks += after - line - (sink.filled - rows)
-            line = after
+            raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
+        if buffer is None:
+            text, n_comments, n_blanks = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
+            comments, blanks, line = comments + n_comments, blanks + n_blanks, line + n_comments + n_blanks
+        if text and buffer is None:
+            buffer = _new_buffer(text, size, place, columns, apart)
+            step = max(1, _BLOCK // buffer.line_bytes) * buffer.line_bytes
+        if text and buffer is not None:
+            rows = buffer.filled
+            next_line = _append(buffer, text, delimiter, place, line)
+            blanks += next_line - line - (buffer.filled - rows)
+            line = next_line
         progress.report(min(1.0, done / size) if size else 1.0)
         if not chunk:
             break
-    if sink is None or sink.filled == 0:
-        raise DataError("holds no rows of numbers; expected one row a line", place)
-    return sink.table(comments, blanks)
+    if buffer is None or buffer.filled == 0:
+        raise DataError("has no rows of numbers; expected one row per line", place)
+    return buffer.table(comments, blanks)
 
 
 def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
-    """Return whole lines from the first row on, and how many comments and blank lines come before it."""
-    beginning = cast(re.Match[bytes], pattern.match(text))[0]  # it matches nothing, too
+    """Return the lines from the first row on, and the numbers of comments and blank lines before it."""
+    beginning = cast(re.Match[bytes], pattern.match(text))[0]  # the pattern also matches an empty text
     comments = len(re.findall(rb"^#", beginning, re.MULTILINE))
     return text[len(beginning) :], comments, beginning.count(b"\n") - comments
 
 
-def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
-    """Split after the last newline; the last text of all ends in one."""
+def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
+    """Split after the last newline; at the end of the file, add a missing newline."""
     if last:
         return (text + b"\n" if text and not text.endswith(b"\n") else text), b""
     cut = text.rfind(b"\n") + 1
@@ -243,16 +240,16 @@ def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
 
 
 def fits_float32(values: NDArray[np.generic]) -> bool:
-    """Return True if float32 holds every value exactly."""
+    """Return True if float32 represents every value exactly."""
     with np.errstate(over="ignore", under="ignore"):
         return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
 
 
-class _Sink:
-    """Rows collected in place: the array grows by moving its memory, never by a second copy.
+class _RowBuffer:
+    """A growing array of rows; it is enlarged in place, without a second copy.
 
-    The rows are float32 until a number comes that float32 does not hold exactly. Rounding a column of time stamps
-    before it is scaled would make equal what lies seconds apart.
+    The rows are float32 until a number needs float64. Rounding time stamps before scaling would make different times
+    equal.
     """
 
     def __init__(self, columns: int, apart: int, expected: int, line_bytes: int, place: str) -> None:
@@ -290,37 +287,37 @@ class _Sink:
         self._column.resize(rows, refcheck=False)
 
 
-def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sink:
-    """Learn the width from the first row, with which the text begins."""
+def _new_buffer(text: bytes, size: int, place: str, columns: int, apart: int) -> _RowBuffer:
+    """Create a row buffer with the width of the first row of the text."""
     row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
     columns = columns or len(row.split())
     if columns < 2:
         raise DataError(
-            "its rows have one column, expected a feature or more and a label (785 columns for images of 28 × 28)",
+            "its rows have one column, expected features and a label (785 columns for images of 28 × 28)",
             place,
         )
-    # A number takes at least a digit and a separator; one row more for a last line without newline.
+    # A number has at least a digit and a separator; the last line may have no newline.
     expected = min(size // len(row), size // (2 * columns)) + 1
-    return _Sink(columns, apart, expected, len(row), place)
+    return _RowBuffer(columns, apart, expected, len(row), place)
 
 
-def _take(sink: _Sink, text: bytes, delimiter: bytes, place: str, line: int) -> int:
-    """Append the rows of whole lines; return the number of the next line."""
-    width = CELL * sink.columns + 1
+def _append(buffer: _RowBuffer, text: bytes, delimiter: bytes, place: str, line: int) -> int:
+    """Append the rows of complete lines; return the number of the next line."""
+    width = CELL * buffer.columns + 1
     if not delimiter and len(text) % width == 0:
-        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), sink.columns)
+        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), buffer.columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
-            sink.append(block)
+            buffer.append(block)
             return line + len(block)
-    numbers, lines = _parse(text, sink.columns, delimiter, sink.apart, place, line)
-    sink.append(numbers)
+    numbers, lines = _parse(text, buffer.columns, delimiter, buffer.apart, place, line)
+    buffer.append(numbers)
     return line + lines
 
 
 def _parse(
     text: bytes, columns: int, delimiter: bytes, apart: int, place: str, line: int
 ) -> tuple[NDArray[np.float64], int]:
-    """Read any whitespace- or delimiter-separated numbers; return them and the count of lines."""
+    """Parse numbers separated by whitespace or a delimiter; return them and the number of lines."""
     if delimiter:
         text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
@@ -330,7 +327,7 @@ def _parse(
         between = codes == delimiter[0]
         counts = np.add.reduceat(between, begins, dtype=np.int64) + 1
         filled = (counts > 1) | np.logical_or.reduceat(~_IS_BLANK[codes], begins)
-        tokens = _between(text, delimiter, every_line_filled=bool(filled.all()))
+        tokens = _cells(text, delimiter, every_line_filled=bool(filled.all()))
     else:
         starts = ~_IS_BLANK[codes]
         starts[1:] &= _IS_BLANK[codes[:-1]]
@@ -341,16 +338,14 @@ def _parse(
         at = int(np.argmax(wrong))
         if text[begins[at] : begins[at] + 1] == b"#":
             raise DataError(f"line {line + at} {LATE_COMMENT}", place)
-        raise DataError(
-            f"line {line + at} has {counted(counts[at], 'number')}, expected {columns}",
-            place,
-        )
+        n = counted(counts[at], "number")
+        raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, apart, place, underscores=b"_" in text)
     return numbers.reshape(-1, columns), ends.size
 
 
-def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
-    """Return what stands between delimiters and line ends, empty cells too, but not blank lines."""
+def _cells(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
+    """Return the cells of all lines that are not blank, empty cells included."""
     if not every_line_filled:
         lines = text.split(b"\n")
         text = b"".join(line + b"\n" for line in lines if delimiter in line or line.strip())
@@ -360,9 +355,9 @@ def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[
 def _floats(
     tokens: list[bytes], columns: int, lines: NDArray[np.int64], apart: int, place: str, *, underscores: bool
 ) -> NDArray[np.float64]:
-    """Convert all tokens, or say which line holds the one that is no finite number.
+    """Convert all tokens; refuse the first that is not a finite number, with its line and column.
 
-    `underscores` says that some token holds one: ``float`` reads 1_0 as ten, a table must not.
+    `underscores` is True if a token may have one. ``float`` reads 1_0 as ten, which is an error in a table.
     """
     try:
         numbers = np.fromiter(map(float, tokens), np.float64, len(tokens))
@@ -383,10 +378,10 @@ def _floats(
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {LATE_COMMENT}", place)
             if not is_missing(shown):
-                problem = f"found {shown!r}, expected a finite number"
+                problem = f"found {shown!r}, expected a finite number; correct it, or leave the row out"
             elif column == apart:
                 problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
             else:
                 problem = f"the value is missing (found {shown!r}); fill it in, or leave out the row or the column"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
-    raise AssertionError("one of the tokens is no finite number")
+    raise AssertionError("all tokens are finite numbers")

@@ -22,10 +22,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.figures.animation import ANIMATION_DPI, why_not_written
+from slide_gui.figures.animation import ANIMATION_DPI
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
-from slide_gui.gui.export.option import ANIMATION, ExportOption
+from slide_gui.gui.export.option import ANIMATION, TABLE, ExportOption
 from slide_gui.gui.export.preview import FigurePreview
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.jobs import Lane, sentence
@@ -43,8 +43,6 @@ _FORMATS = {
     "png": "PNG, 300 dots per inch",
     "csv": "CSV, the numbers",
     "gif": "GIF, 256 colours",
-    "apng": "APNG, every colour",
-    "mp4": "MP4",
     "tex": "LaTeX, the table",
     "md": "Markdown, the table",
     "bundle": "Folder: figure, numbers, command line and script",
@@ -54,14 +52,11 @@ _NOTES = {
     "tex": "A table float, its notes in the caption.",
     "md": "A table, its notes below it.",
     "gif": "Opens everywhere; each picture in the nearest of 256 colours.",
-    "apng": "Shown by browsers; each picture is the still figure, to the pixel.",
-    "mp4": "For slides.",
     "bundle": (
         "A new folder is made where you choose; nothing is overwritten. Opened in the window, it brings back what is "
         "shown now."
     ),
 }
-_ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
 _TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
     "single": "single column",
@@ -226,23 +221,17 @@ class ExportDialog(QDialog):
         self._export = None
         self.format_box.blockSignals(True)
         self.format_box.clear()
-        titles = {kind: _FORMATS[kind] for kind in option.kinds} | _further(option)
-        for kind, title in titles.items():
-            reason = why_not_written(f".{kind}")
-            self.format_box.addItem(f"{title} ({reason})" if reason else title, kind)
-            if reason:
-                self.format_box.setItemData(self.format_box.count() - 1, 0, _ENABLED)
+        for kind in option.kinds:
+            self.format_box.addItem(_FORMATS[kind], kind)
         entries = self.format_box.view()
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the box may be narrower
-        wanted = self.format_box.findData(str(self._settings.value("export/format", "pdf")))
-        is_offered = wanted >= 0 and not why_not_written(f".{self.format_box.itemData(wanted)}")
-        self.format_box.setCurrentIndex(wanted if is_offered else 0)
+        self._choose(self.format_box, str(self._settings.value("export/format", "pdf")))
         self.format_box.blockSignals(False)
         for box, value in ((self._levels, option.style.levels), (self._colors, option.style.colors)):
             self._choose(box, value)
         for row in (self._levels, self._colors, self.bias_box):
             self._form.setRowVisible(row, option.of_weights)
-        self._paper.setVisible(len(option.kinds) > 1)
+        self._paper.setVisible(option.kinds != TABLE)
         self._paper.start()
         self._paper.show_text("drawing…")
         self._changed()
@@ -335,7 +324,7 @@ class ExportDialog(QDialog):
         if path is None or not self.options:  # or closed meanwhile
             return
         self._settings.setValue("folder/export", str(path.parent))
-        if len(option.kinds) > 1 and option.kinds != ANIMATION:
+        if len(option.kinds) > 1:
             self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self.width_box.currentData())
         ready = self._export
@@ -360,15 +349,6 @@ class ExportDialog(QDialog):
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
         return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
-
-
-def _further(option: ExportOption) -> dict[str, str]:
-    """Return format → title of the exporters of other packages, for what is a figure that stands still."""
-    if "pdf" not in option.kinds:
-        return {}
-    from slide_gui.figures.export import further_formats
-
-    return {each.name: f"{each.name.upper()}, by {each.package}" for each in further_formats()}
 
 
 def unused(path: Path) -> Path:

@@ -18,7 +18,7 @@ __all__ = ["ANIMATION", "FIGURE", "TABLE", "TABLES", "ExportOption"]
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
 TABLE = ("csv",)
 TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
-ANIMATION = ("gif", "apng", "mp4")
+ANIMATION = ("gif",)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
 
-__all__ = ["TileSource", "row_tile"]
+__all__ = ["TileSource", "row_tile", "short_size"]
 
 
 class TileSource:
@@ -141,7 +141,7 @@ class TileSource:
         pending = stack is None or layer > len(stack.layers)
         if pending or self._workspace.state.selection.levels != "layer":
             return f"layer {layer}"
-        return f"layer {layer} · ±{_short(self._limit_of(layer))}"
+        return f"layer {layer} · ±{short_size(self._limit_of(layer))}"
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
@@ -207,11 +207,11 @@ def row_tile(
         What the values are, where they are no weights.
     """
     largest = float(np.abs(row[:-1]).max(initial=0.0))
-    caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
+    caption = f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
     return Tile.of(row[:-1], shape, scale, caption, feature, quantity)
 
 
-def _short(size: float) -> str:
+def short_size(size: float) -> str:
     """Return a size in at most four characters, from 1e−9 to 9999."""
     if 0 < size < 0.005:
         return f"{size:.0e}".replace("e-0", "e-")  # a hyphen: as wide as a point, so that captions keep their room

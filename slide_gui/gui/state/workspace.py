@@ -16,7 +16,7 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import Reading, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import Selection
@@ -166,8 +166,9 @@ class Workspace(QObject):
             prepare(progress.part(0.0, prepared))
             self._check_blas()
             known = None if choices is None else choices.recall(source)
-            read, dataset = _read(known or source, progress.part(prepared, 0.95))
-            return _ready(read, dataset, confirmed=known is not None or state is not None, state=state)
+            opened = known or source
+            dataset = opened.load(progress=progress.part(prepared, 0.95))
+            return _ready(opened, dataset, confirmed=known is not None or state is not None, state=state)
 
         self._submit_opening(title, work, failure)
 
@@ -205,7 +206,7 @@ class Workspace(QObject):
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
 
-    def read_as(self, reading: Reading) -> None:
+    def read_as(self, reading: ParseOptions) -> None:
         """Read the files that are open in another way, or confirm how they were read; it is remembered."""
         source, dataset, choices = self.source, self.dataset, self.choices
         if source is None or dataset is None or not source.paths:
@@ -525,23 +526,6 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
         raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
     _ = dataset.fingerprint, dataset.checks  # hashed and compared here, off the GUI thread
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
-
-
-def _read(source: DataSource, progress: Progress) -> tuple[DataSource, Dataset]:
-    """Read data; of a table that leaves it undecided what its columns are, take a guess, which the data tell.
-
-    Returns
-    -------
-    DataSource, Dataset
-        The source as it was read, and the data.
-    """
-    try:
-        return source, source.load(progress=progress)
-    except UndecidedColumnsError as error:
-        guessed, guesses = replace(source, reading=error.reading), error.guesses
-    dataset = guessed.load(progress=progress)
-    opened = replace(dataset.opened, guesses=(*guesses, *dataset.opened.guesses))
-    return guessed, replace(dataset, opened=opened)
 
 
 def _whole(dataset: Dataset) -> str:

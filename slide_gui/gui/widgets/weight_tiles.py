@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QTo
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, ring_radius
+from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
@@ -363,7 +363,8 @@ class WeightTiles(Painted):
                 image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
         elif image is None:
             shown = tile.values.T if self._transposed else tile.values
-            image = self._images[tile] = coloured_image(tile.scale.indices(shown), colour_table(tile.scale))
+            table = ink_table(theme_of(self).is_dark) if tile.scale is INK else colour_table(tile.scale)
+            image = self._images[tile] = coloured_image(tile.scale.indices(shown), table)
         return image
 
     # Mouse and keys

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import LIGHT, figure_font
 from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunTable
-from slide_gui.numerics import numerics
+from slide_gui.results_version import RESULTS_VERSION
 from tests.gui.given import calls_in, settle, wait
 
 Shown = Callable[..., Any]
@@ -26,7 +26,8 @@ def run(key: str, day: int, data: str, method: str = "slide-svm", **known: Any) 
     usual = {
         "generated": False, "fingerprint": "", "noise": 0.0, "depth": 0, "split": 0, "seed": 0, "training": "whole",
         "evaluate": "test", "error": 0.5, "n_test": 1000, "validation_error": None, "seconds": 1.0,
-        "created": datetime(2026, 11, day, 10).timestamp(), "tags": (), "deleted": False, "numerics": str(numerics()),
+        "created": datetime(2026, 11, day, 10).timestamp(), "tags": (), "deleted": False,
+        "numerics": str(RESULTS_VERSION),
     }  # fmt: skip
     return StoredRun(key, data, method=method, **(usual | known))
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
-    from slide_gui.gui.pages.weights.scramble import ScramblePart
+    from slide_gui.gui.pages.weights.shuffle import ShuffleView
     from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.plots.mosaic import Mosaic
     from slide_gui.gui.state.runs import RunController
@@ -192,10 +192,10 @@ def _copies(context: ViewContext, parent: QWidget) -> View:
     return CopiesPart(context, parent)
 
 
-def _scramble(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.scramble import ScramblePart
+def _shuffle(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.shuffle import ShuffleView
 
-    return ScramblePart(context, parent)
+    return ShuffleView(context, parent)
 
 
 def _explained(context: ViewContext, parent: QWidget) -> View:
@@ -204,7 +204,7 @@ def _explained(context: ViewContext, parent: QWidget) -> View:
     return ExplainedWeight(context, parent)
 
 
-PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SCRAMBLE = "pinned", "all", "flow", "copies", "explain", "scramble"
+PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SHUFFLE = "pinned", "all", "flow", "copies", "explain", "shuffle"
 VIEWS = (
     ViewSpec(
         PINNED,
@@ -249,12 +249,12 @@ VIEWS = (
         about="the numbers behind one weight",
     ),
     ViewSpec(
-        SCRAMBLE,
-        "Scramble",
-        "W of scrambled pixels, un-scrambled, is W: nothing in eq. 8 knows where a pixel stands",
-        "Scrambled pixels",
-        _scramble,
-        about="W knows nothing of where pixels stand",
+        SHUFFLE,
+        "Shuffle",
+        "W fitted to shuffled pixels beside W: eq. 8 ignores the positions of pixels",
+        "Shuffled pixels",
+        _shuffle,
+        about="W does not depend on the positions of pixels",
         needs=frozenset({"show", "levels", "colors"}),
         whole=True,
     ),
@@ -392,10 +392,10 @@ class WeightsPage(Page):
         self.set_view(COPIES)
         return cast("CopiesPart", self._view_of[COPIES])
 
-    def scramble_part(self) -> ScramblePart:
-        """Show the scrambled pixels and return them."""
-        self.set_view(SCRAMBLE)
-        return cast("ScramblePart", self._view_of[SCRAMBLE])
+    def shuffle_view(self) -> ShuffleView:
+        """Show the shuffled pixels and return the view."""
+        self.set_view(SHUFFLE)
+        return cast("ShuffleView", self._view_of[SHUFFLE])
 
     @Slot()
     def show_wall(self) -> None:

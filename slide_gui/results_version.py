@@ -1,0 +1,25 @@
+"""The results version: an integer that is raised when the same run gives other numbers.
+
+It is part of the hash of every run, so that a store never returns a run that this program would compute otherwise.
+`tests/test_results_version.py` fails when stored numbers are no longer reproduced.
+"""
+
+from __future__ import annotations
+
+__all__ = ["RESULTS_VERSION", "is_current", "version_in_hashes"]
+
+RESULTS_VERSION = 16
+
+_NAMES = {"16": "16-1c7160a1"}
+"""Version → its name in the hashes of stored runs; until version 16 a name ended in a digest of the sources."""
+
+
+def version_in_hashes(text: str) -> int | str:
+    """Return a version, as runs record it, in the form that their hashes contain."""
+    name = _NAMES.get(text, text)
+    return int(name) if name.isdigit() else name
+
+
+def is_current(text: str | None) -> bool:
+    """Return whether a version, as a run records it, is that of this program."""
+    return text is not None and version_in_hashes(text) == version_in_hashes(str(RESULTS_VERSION))

@@ -1,0 +1,74 @@
+"""The layers fitted to shuffled pixels: put back, they are those of the pixels in their places."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from slide_gui.gui.pages.weights import shuffle
+from tests.gui.given import Given, labelled, settle, wait
+
+
+def test_that_the_lane_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
+    threads, fit = [], shuffle.fit_scrambled
+    monkeypatch.setattr(
+        shuffle, "fit_scrambled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
+    )
+    window.actions_by_name["shuffle"].trigger()
+    view = window.weights_page.shuffle_view()
+    assert view.isVisible()
+    assert [tile is None for tile in view.tiles.rows[0].tiles] == [False, True, True, True, True]
+    wait(lambda: view.fit is not None)
+    assert threads
+    assert threads[0] is not threading.main_thread()
+    shuffled, put_back, original = view.tiles.rows
+    order = view.fit.order
+    for there, back, here in zip(shuffled.tiles, put_back.tiles, original.tiles, strict=True):
+        np.testing.assert_allclose(back.values, here.values, atol=1e-6)
+        np.testing.assert_array_equal(there.values.ravel(), back.values.ravel()[order])
+        assert order[there.marker] == back.marker == here.marker
+    assert max(view.fit.differences) < 1e-12
+    assert "at most" in view.status.text()
+    (table,) = view.tables()
+    assert len(table.cells) == 4
+
+
+def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(window):
+    view = window.weights_page.shuffle_view()
+    orders = []
+    for _ in range(2):
+        view.button.click()
+        wait(lambda: view.fit is not None)
+        orders.append(view.fit.order)
+    assert not np.array_equal(*orders)
+    window.workspace.set_parameters(noise=0.55)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert view.fit is None
+    assert "differs" not in view.status.text()
+
+
+def test_that_the_fit_is_dropped_when_the_view_is_left(window):
+    view = window.weights_page.shuffle_view()
+    view.button.click()
+    assert window.lane.busy
+    window.actions_by_name["view_pinned"].trigger()
+    assert not window.lane.busy
+    settle(0.05)
+    assert view.fit is None
+
+
+def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_are_open(window):
+    window.actions_by_name["shuffle"].trigger()
+    view, seen = window.weights_page.shuffle_view(), []
+
+    def look(_data: object) -> None:  # a pixel that is pointed at just then
+        window.weights_page.shown.changed.emit()
+        seen.append(view.fit)
+
+    wait(lambda: view.fit is not None)
+    window.workspace.dataset_changed.disconnect(view._forget)
+    window.workspace.dataset_changed.connect(look)
+    window.workspace.open(Given(labelled()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert seen == [None]

@@ -1,0 +1,51 @@
+"""The results version: raised when stored numbers are no longer reproduced; runs stored before it was an integer."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from slide_gui.experiments.spec import document_hash
+from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
+from tests import golden
+from tests.experiments.tiny import spec
+
+REMEDY = (
+    "stored runs are no longer reproduced. If that is intended, raise RESULTS_VERSION in slide_gui/results_version.py "
+    "by one and run `python -m tests.golden`; else undo the change"
+)
+TOLERANCE = 1e-5
+"""Relative; kernels of OpenBLAS differ by at most 7e-7 in float32."""
+
+
+def test_that_stored_numbers_are_reproduced() -> None:
+    stored = json.loads(golden.FILE.read_text("utf-8"))
+    assert stored["results_version"] == RESULTS_VERSION, REMEDY
+    assert stored["hashes"] == golden.hashes(), REMEDY
+    computed = dict(golden.numbers())
+    assert computed.keys() == stored["numbers"].keys()
+    other = [name for name, numbers in computed.items() if not _same(numbers, stored["numbers"][name])]
+    assert not other, f"{', '.join(other)}: {REMEDY}"
+
+
+def _same(some: list[float], others: list[float]) -> bool:
+    return len(some) == len(others) and all(
+        math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-9) for one, other in zip(some, others, strict=True)
+    )
+
+
+def test_that_runs_stored_under_the_last_digest_of_sources_are_current() -> None:
+    asked = spec(golden.TWO)
+    if RESULTS_VERSION == 16:
+        assert is_current("16-1c7160a1")
+        assert is_current("16")
+        assert asked.hash == document_hash(asked.document(), "16-1c7160a1")
+    assert version_in_hashes("16") == version_in_hashes("16-1c7160a1") == "16-1c7160a1"
+
+
+@pytest.mark.parametrize("version", ["15-7c87b6ef", "16-1c7160a1+0123", "16+0123", "3", "", None])
+def test_that_other_versions_are_not_current(version: str | None) -> None:
+    assert not is_current(version)
+    assert version is None or str(version_in_hashes(version)) == version
