@@ -6,8 +6,6 @@ It is part of the hash of every run, so that a store never returns a run that th
 
 from __future__ import annotations
 
-__all__ = ["RESULTS_VERSION", "is_current", "version_in_hashes"]
-
 RESULTS_VERSION = 16
 
 _NAMES = {"16": "16-1c7160a1"}

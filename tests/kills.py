@@ -34,8 +34,8 @@ from slide_gui.data.download import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.model_file import FittedModel, fit_model, load_model, save_model
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.run import run as run_spec
 from slide_gui.experiments.session import SUFFIX, read_session
 from slide_gui.experiments.spec import RunSpec, SweepSpec

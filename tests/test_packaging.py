@@ -15,8 +15,9 @@ import pytest
 import slide_gui
 from slide_gui import licences, resources
 from slide_gui.cli import main
+from slide_gui.core.workers import ClusterError
 from slide_gui.data.open import DATA_SUFFIXES
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError
+from slide_gui.experiments.cluster import Cluster, ClusterChoice
 from slide_gui.experiments.session import SUFFIX
 
 ROOT = Path(__file__).parent.parent

@@ -19,23 +19,6 @@ from typing import Any, TextIO
 from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
 from slide_gui.text import about, printable, time_left
 
-__all__ = [
-    "DONE",
-    "FAILED",
-    "USAGE",
-    "Command",
-    "UsageError",
-    "add_json",
-    "announce",
-    "guarded",
-    "interruptible",
-    "print_answer",
-    "print_line",
-    "progress_bar",
-    "usage",
-    "warn",
-]
-
 DONE, FAILED, USAGE = 0, 1, 2
 _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 

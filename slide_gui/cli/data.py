@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.model_file import FittedModel
 
-__all__ = ["COMMANDS", "describe_model"]
-
 
 def _datasets_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)

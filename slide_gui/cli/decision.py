@@ -13,8 +13,6 @@ from slide_gui.cli.options import add_data, add_image_options, chosen_image, dat
 if TYPE_CHECKING:
     from slide_gui.experiments.inspection.decision import Decision, Flip
 
-__all__ = ["COMMANDS"]
-
 
 def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)

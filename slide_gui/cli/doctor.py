@@ -14,8 +14,6 @@ from pathlib import Path
 from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Command, print_answer
 
-__all__ = ["COMMANDS", "Finding", "examine"]
-
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "pooch", "platformdirs", "threadpoolctl",
     "PySide6-Essentials", "pyqtgraph",

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from slide_gui.reproduction.figures import ReproducedItem
     from slide_gui.reproduction.plan import ReproductionScale
 
-__all__ = ["COMMANDS"]
-
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 

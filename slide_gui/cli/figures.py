@@ -31,7 +31,7 @@ from slide_gui.cli.options import (
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
-    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.inspection.copies import CopiesResult
     from slide_gui.experiments.inspection.flow import FlowResult
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from slide_gui.experiments.source import DataSource
     from slide_gui.figures.export import FigureExport
     from slide_gui.figures.style import Style
-
-__all__ = ["COMMANDS", "headless"]
 
 _FORMATS = ("pdf", "svg", "png", "csv")
 
@@ -490,7 +488,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     list of Path
         Written files.
     """
-    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.files import folder_files
     from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
     from slide_gui.experiments.model_file import fit_model

@@ -6,8 +6,6 @@ import argparse
 
 from slide_gui.cli.console import Command, print_answer
 
-__all__ = ["COMMANDS"]
-
 
 def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.licences import components

@@ -17,45 +17,16 @@ from slide_gui.text import counted
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
     from slide_gui.core.choices import Choice
-    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.core.svm.parameters import SvmParameters
-    from slide_gui.data.dataset import Dataset
+    from slide_gui.data.dataset import Dataset, HeldOut
     from slide_gui.data.lazy import LazyRows
     from slide_gui.data.reading import ParseOptions
     from slide_gui.experiments.cluster import Cluster, ClusterChoice
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.session import Selection
-    from slide_gui.experiments.source import DataSource, HeldOut
-
-__all__ = [
-    "add_cluster_options",
-    "add_data",
-    "add_data_options",
-    "add_image_options",
-    "add_method_options",
-    "add_run_options",
-    "add_stack_options",
-    "check_folder",
-    "check_outputs",
-    "choice_help",
-    "chosen_image",
-    "cluster_choice",
-    "data_source",
-    "data_sources",
-    "files_source",
-    "fit_data",
-    "opened_cluster",
-    "picture_session",
-    "read_data",
-    "read_options",
-    "refuse_existing",
-    "run_choices",
-    "stack_parameters",
-    "svm_parameters",
-    "warn_of_guesses",
-    "warn_of_threshold",
-]
+    from slide_gui.experiments.source import DataSource
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
@@ -152,7 +123,7 @@ def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut |
     UsageError
         If options exclude each other or are out of range.
     """
-    from slide_gui.experiments.source import ParseOptions
+    from slide_gui.data.reading import ParseOptions
 
     with usage():
         shape = None if arguments.shape is None else _shape(arguments.shape)
@@ -165,7 +136,8 @@ def data_sources(
     arguments: argparse.Namespace, texts: Sequence[Sequence[str]], *, judges: str = "test"
 ) -> list[DataSource]:
     """Return several data sets, as `data_source` does."""
-    from slide_gui.experiments.source import DataSource, HeldOut
+    from slide_gui.data.dataset import HeldOut
+    from slide_gui.experiments.source import DataSource
 
     reading, held_out = read_options(arguments)
     if held_out is None and judges != "test":
@@ -219,7 +191,7 @@ def _shape(text: str) -> tuple[int, ...]:
 
 
 def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
-    from slide_gui.experiments.source import HeldOut
+    from slide_gui.data.dataset import HeldOut
 
     fold, seed = getattr(arguments, "fold", None), arguments.split_seed or 0
     if arguments.folds is not None:
@@ -413,7 +385,7 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     UsageError
         If a value is out of range.
     """
-    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.core.slide.parameters import StackParameters
 
     given = {item.name: getattr(arguments, item.name) for item in fields(StackParameters)}
     with usage():

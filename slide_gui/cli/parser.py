@@ -16,8 +16,6 @@ from slide_gui.cli.options import add_data_options, files_source
 if TYPE_CHECKING:
     from slide_gui.experiments.source import DataSource
 
-__all__ = ["build_parser", "run"]
-
 _COMMANDS: dict[str, Command] = {
     command.name: command
     for module in (data, trial, figures, runs, decision, evaluation, doctor, licences)

@@ -55,8 +55,6 @@ if TYPE_CHECKING:
     from slide_gui.experiments.sweep import SweepState
     from slide_gui.figures.run_exports import RunFigure
 
-__all__ = ["COMMANDS"]
-
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
 

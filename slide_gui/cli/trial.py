@@ -17,8 +17,6 @@ from slide_gui.cli.options import (
     read_data,
 )
 
-__all__ = ["COMMANDS"]
-
 
 def _try_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)

@@ -18,19 +18,6 @@ from numpy.typing import NDArray
 from slide_gui.core.validation import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "ESTIMATORS",
-    "PCA",
-    "RANDOM_PROJECTION",
-    "WHITENED_PCA",
-    "Estimator",
-    "OtherClassifier",
-    "Projection",
-    "Transformer",
-    "fit_classifier",
-    "fit_transformer",
-]
-
 Indices = NDArray[np.intp]
 Rule = tuple[type | str, ...]
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-__all__ = ["Choice", "check_choice", "stating", "table_of"]
-
 
 @dataclass(frozen=True)
 class Choice:

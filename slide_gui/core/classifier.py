@@ -15,8 +15,6 @@ from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["SLIDEClassifier"]
-
 _DTYPES = (np.float32, np.float64)
 
 

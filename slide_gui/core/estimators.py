@@ -19,23 +19,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_whole, empty
 
-__all__ = [
-    "LayeredTransformer",
-    "checked_rows",
-    "fitted_rows",
-    "labelled_rows",
-    "layer_names",
-    "layer_sizes",
-    "listed",
-    "parameters_of",
-    "remember_layers",
-    "remembered_layers",
-    "row_weights",
-    "seed_of",
-    "store_parameters",
-    "written_out",
-]
-
 P = TypeVar("P")
 
 _LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union

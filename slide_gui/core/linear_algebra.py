@@ -10,24 +10,6 @@ from numpy.typing import NDArray
 
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "WHOLE",
-    "at",
-    "factor_square",
-    "float32_scatter_is_exact",
-    "inverse_definite",
-    "inverse_factor",
-    "leading_digits",
-    "product",
-    "rows_per_block",
-    "solve_symmetric",
-    "solver",
-    "take_rows",
-    "take_submatrix",
-    "weighted_square",
-]
-
-
 Array = NDArray[np.float64]
 
 WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["deal_folds", "deal_groups", "held_out_mask", "stratified_subset"]
-
-
 Indices = NDArray[np.intp]
 
 _HELD_OUT = 0.2

@@ -12,17 +12,6 @@ from numpy.typing import NDArray
 
 from slide_gui.memory import check_free
 
-__all__ = [
-    "check_dtype",
-    "check_flag",
-    "check_noise",
-    "check_number",
-    "check_ridge",
-    "check_whole",
-    "empty",
-    "number_or_nan",
-]
-
 _DTYPES = ("float32", "float64")
 
 

@@ -12,8 +12,6 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["ClusterError", "TaskProgress", "check_alive", "results_of", "sent"]
-
 T = TypeVar("T")
 
 _LOOK = 0.05  # seconds between two checks for completed tasks

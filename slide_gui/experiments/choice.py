@@ -12,18 +12,6 @@ from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.experiments.statistics import splits_rate
 from slide_gui.text import place_name
 
-__all__ = [
-    "Place",
-    "PointResult",
-    "best_words",
-    "choose",
-    "chosen_places",
-    "final_points",
-    "final_spec",
-    "mean_rate",
-    "pooled",
-]
-
 Place = tuple[float, int]  # noise and depth
 
 _MOST_ROWS = 10**7

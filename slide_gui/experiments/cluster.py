@@ -31,20 +31,6 @@ from slide_gui.results_version import RESULTS_VERSION
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = [
-    "ATTEMPTS",
-    "CONNECTING",
-    "LOOK",
-    "MOST_WORKERS",
-    "Cluster",
-    "ClusterChoice",
-    "ClusterError",
-    "Versions",
-    "Worker",
-    "refuse_other",
-    "versions_here",
-]
-
 MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 

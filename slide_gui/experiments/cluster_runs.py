@@ -24,8 +24,9 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.cluster import ATTEMPTS, CONNECTING, LOOK, Cluster, Versions, refuse_other, versions_here
 from slide_gui.experiments.cost import RunShape, typical_seconds
 from slide_gui.experiments.networks import Networks, shared_networks
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import divided_as
@@ -34,8 +35,6 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 if TYPE_CHECKING:
     from distributed import Future
-
-__all__ = ["Order", "networks_here", "run_orders"]
 
 _BETWEEN_REPORTS = 0.5  # seconds between two progress reports of a task
 _DATA_SETS = 2  # on workers at once: while the last runs on one finish, the first on the next start

@@ -12,13 +12,11 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.inspection.rows import drowns, input_rms
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import McNemar, error_matrix, mcnemar
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = ["ComparedRows", "Comparison", "compare_errors", "compare_rows"]
 
 Rows = NDArray[np.float64]
 

@@ -16,8 +16,6 @@ from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.stored_run import StoredRun
 
-__all__ = ["CostModel", "RunKind", "RunShape", "kind_of", "run_shares", "typical_seconds"]
-
 
 @dataclass(frozen=True)
 class RunKind:

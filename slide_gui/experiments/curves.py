@@ -13,18 +13,6 @@ from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.experiments.stored_run import StoredRun
 
-__all__ = [
-    "CurvePoint",
-    "ErrorCurves",
-    "LabelCurves",
-    "LabelLine",
-    "LabelPoint",
-    "error_curves",
-    "known_answers",
-    "label_curves",
-    "label_points",
-]
-
 
 @dataclass(frozen=True)
 class CurvePoint:

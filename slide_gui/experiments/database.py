@@ -21,8 +21,6 @@ from typing import Any
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["Database", "StoreReplaced", "checked_by", "store_files"]
-
 _WAIT = 60.0  # seconds for another process's lock
 _LARGEST = 64 << 20  # bytes of one value
 _WORLD = {

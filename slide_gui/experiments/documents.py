@@ -11,8 +11,6 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from slide_gui.text import clean_name
 
-__all__ = ["checked_value", "from_document", "unmarked"]
-
 T = TypeVar("T")
 
 _MOST = (1 << 63) - 1

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Projection
 from slide_gui.core.choices import Choice, table_of
 
-__all__ = ["METHODS", "Method"]
-
 
 @dataclass(frozen=True)
 class Method(Choice):

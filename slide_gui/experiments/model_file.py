@@ -27,8 +27,6 @@ from slide_gui.experiments.documents import unmarked
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
 
-__all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_model"]
-
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:

@@ -16,8 +16,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
-__all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "shared_networks", "tuned"]
-
 Indices = NDArray[np.intp]
 
 _MOST = 24  # largest number of each kind in the cache

@@ -13,14 +13,13 @@ from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import checked_value, from_document
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.results_version import RESULTS_VERSION, is_current
-
-__all__ = ["FigureProvenance"]
 
 _FORMAT = 1
 _LARGEST = 64 << 20  # bytes

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.baselines import fit_transformer
-from slide_gui.core.slide.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scatter import InputScatter, input_scatter
+from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import Networks
@@ -19,8 +21,6 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
     from slide_gui.experiments.result import RunResult
-
-__all__ = ["Representation", "Reuse", "feature_seconds", "represent"]
 
 Indices = NDArray[np.intp]
 

@@ -24,15 +24,6 @@ from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.statistics import row_errors
 from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
 
-__all__ = [
-    "ARRAYS",
-    "Classifier",
-    "RunResult",
-    "Timings",
-    "pack_arrays",
-    "unpack_arrays",
-]
-
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return an uncompressed .npz. Equal arrays give equal bytes."""

@@ -36,21 +36,6 @@ from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION
 
-__all__ = [
-    "Estimate",
-    "Judgement",
-    "ProgressCollector",
-    "Restored",
-    "Reuse",
-    "RunProgress",
-    "SvmPredictor",
-    "judge",
-    "live_spec",
-    "restore",
-    "run",
-]
-
-
 Indices = NDArray[np.intp]
 
 _FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest after doubling

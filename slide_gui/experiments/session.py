@@ -18,19 +18,6 @@ from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.source import DataSource
 
-__all__ = [
-    "PICTURES",
-    "SUFFIX",
-    "MissingData",
-    "Selection",
-    "SessionRecord",
-    "file_content",
-    "located",
-    "picture_text",
-    "read_session",
-    "write_session",
-]
-
 SUFFIX = ".slide-session"
 PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
 """Suffixes of pictures that may contain a session."""

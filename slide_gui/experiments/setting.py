@@ -16,8 +16,6 @@ from slide_gui.experiments.source import width_criterion
 from slide_gui.experiments.spec import FIT_ROWS, RunSpec
 from slide_gui.text import counted
 
-__all__ = ["Setting"]
-
 
 @dataclass(frozen=True)
 class Setting:

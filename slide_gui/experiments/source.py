@@ -26,21 +26,6 @@ if TYPE_CHECKING:
     from slide_gui.experiments.result import Classifier
     from slide_gui.experiments.spec import RunSpec
 
-__all__ = [
-    "DataSource",
-    "HeldOut",
-    "ParseOptions",
-    "describe_choice",
-    "describe_chosen",
-    "describe_convergence",
-    "describe_spec",
-    "describe_widths",
-    "image_text",
-    "read_image",
-    "width_criterion",
-]
-
-
 Reading = ParseOptions
 """The name that scripts exported by version 0.1.0 import."""
 

@@ -21,23 +21,6 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 
-__all__ = [
-    "CHOOSE",
-    "EVALUATE",
-    "FIT_ROWS",
-    "LONGEST_CHAIN",
-    "TRAINING",
-    "RunSpec",
-    "SweepPoint",
-    "SweepSpec",
-    "axis_text",
-    "depth_axis",
-    "document_hash",
-    "noise_axis",
-    "on_every_fold",
-]
-
-
 TRAINING = table_of(
     Choice("whole", "whole training set", "train on the whole training set"),
     Choice("split", "split", "train on 80 % of the training set, which leaves 20 % for validation"),

@@ -12,20 +12,6 @@ from slide_gui.core.sampling import deal_groups, held_out_mask
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 
-__all__ = [
-    "Classes",
-    "can_hold_out",
-    "divide",
-    "divided_as",
-    "split_rows",
-    "stratified_order",
-    "stratified_sample",
-    "subset",
-    "undivided",
-    "with_test_part",
-]
-
-
 Indices = NDArray[np.intp]
 
 

@@ -13,19 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from slide_gui.error_rate import LEVEL, ErrorRate
 
-__all__ = [
-    "CrossedMean",
-    "McNemar",
-    "check_row_errors",
-    "crossed_mean",
-    "error_matrix",
-    "holm",
-    "mcnemar",
-    "row_errors",
-    "same_rows",
-    "splits_rate",
-]
-
 _DIGEST, _COUNT = 16, 8  # bytes
 _HEAD = _DIGEST + _COUNT
 _FEW_SPLITS = 10

@@ -33,8 +33,6 @@ from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_o
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 from slide_gui.text import counted
 
-__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport"]
-
 FORMAT = 2
 """Version of the tables, stored as SQLite's user_version."""
 

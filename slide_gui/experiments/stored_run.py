@@ -26,8 +26,6 @@ from slide_gui.experiments.statistics import check_row_errors
 from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
-__all__ = ["COLUMNS", "READABLE", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
-
 _END = 253402300800.0  # the year 10000, in seconds since 1970
 _FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # text of `HeldOut` in stores
 _SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,9})?) % held out, seed (\d{1,10})", re.ASCII)

@@ -14,15 +14,14 @@ from slide_gui.experiments.choice import PointResult, choose, final_points, pool
 from slide_gui.experiments.cluster import Cluster
 from slide_gui.experiments.cluster_runs import Order, run_orders
 from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, RunProgress, run
+from slide_gui.experiments.run import RunProgress, run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.text import about, count, counted
-
-__all__ = ["Pause", "SweepPlan", "SweepState", "answers_of", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
 
 _LOOK = 0.05  # seconds between two checks whether a paused sweep is resumed or cancelled
 

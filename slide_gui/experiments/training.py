@@ -19,8 +19,6 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import stratified_sample
 from slide_gui.progress import Progress
 
-__all__ = ["grid_rows", "model_of", "train_svm"]
-
 Indices = NDArray[np.intp]
 
 _GRID_ROWS = 10_000  # largest number of rows of a grid search

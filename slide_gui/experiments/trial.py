@@ -16,8 +16,8 @@ from slide_gui.error_rate import LEVEL, ErrorRate
 from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
 from slide_gui.experiments.comparison import compare_errors
 from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.splits import Classes
@@ -29,8 +29,6 @@ from slide_gui.text import count, counted, fixed, label_names, significant
 
 if TYPE_CHECKING:
     from slide_gui.experiments.cluster import Cluster
-
-__all__ = ["Rival", "Trial", "plan_trial", "trial_seconds", "try_data"]
 
 _SECONDS = 60.0
 _GRIDS = (

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from PIL.Image import Image
 
-__all__ = ["ANIMATION_DPI", "Frame", "gif_bytes"]
-
 ANIMATION_DPI = 150
 """Dots per inch that suit a projector: 1081 pixels for two columns, 1500 for a slide."""
 

@@ -15,23 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-__all__ = [
-    "INK",
-    "MUTED",
-    "SMALL_SIZE",
-    "TEXT_SIZE",
-    "Plot",
-    "band",
-    "fitted",
-    "in_per_cent",
-    "label_room",
-    "line_color",
-    "marked_line",
-    "width_mm",
-    "wrapped",
-]
-
-
 _MM_PER_POINT = 25.4 / 72
 _ELLIPSIS = "…"
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["closeness_csv", "draw_closeness"]
-
 _ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _PLOT = 42.0  # mm
 

@@ -9,8 +9,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["DIVERGING", "MAPS", "NEUTRAL", "ColorScale", "signed"]
-
 NEUTRAL = 128
 """Entry of the table for the middle of the limits, which is zero if they are symmetric."""
 

@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["copies_export", "draw_copies"]
-
-
 _FRAME = "#B4B8C0"
 _ENLARGE = 8
 _TILES = 0.3  # height of the row of tiles divided by the figure's width, for square images

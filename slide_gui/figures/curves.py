@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_csv", "draw_curves", "draw_labels", "labels_csv"]
-
 _ASPECT = 0.78
 _LEGEND_LINE = 2.6  # mm
 

@@ -25,26 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLUMNS",
-    "INTERVALS",
-    "MARKS",
-    "TextTable",
-    "draw_errors",
-    "draw_times",
-    "error_table",
-    "errors_csv",
-    "errors_export",
-    "latex",
-    "markdown",
-    "save_text",
-    "standing",
-    "time_table",
-    "times_csv",
-    "times_export",
-]
-
-
 COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm")
 """Methods in the order of the paper's Table 1, with SLIDE-SVM with median widths after SLIDE-SVM."""
 

@@ -29,24 +29,6 @@ from slide_gui.text import dataset_title, printable
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "FORMATS",
-    "FigureExport",
-    "all_forms",
-    "export_of",
-    "figure_bytes",
-    "fit_words",
-    "fitted_call",
-    "picture_bytes",
-    "save_bundle",
-    "save_export",
-    "save_figure",
-    "script_of",
-    "style_words",
-    "weights_csv",
-]
-
-
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_flow", "flow_csv", "flow_export"]
-
-
 _FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
 _ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions

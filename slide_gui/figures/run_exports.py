@@ -20,18 +20,6 @@ from slide_gui.figures.export import FigureExport, all_forms, export_of, script_
 from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
-__all__ = [
-    "CURVES",
-    "RUN_FIGURES",
-    "RunFigure",
-    "confusion_export",
-    "curves_export",
-    "figure_names",
-    "run_export",
-    "trial_export",
-    "widths_export",
-]
-
 CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
 _IMPORTS = """from slide_gui.experiments.provenance import FigureProvenance

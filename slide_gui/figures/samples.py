@@ -21,8 +21,6 @@ from slide_gui.text import count, dataset_title, label_names
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Samples", "draw_samples", "sample_images", "samples_csv"]
-
 _ENLARGE = 4
 _HEAD, _GAP = 5.0, 1.0  # mm: above a data set, between images
 

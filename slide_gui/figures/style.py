@@ -8,8 +8,6 @@ from typing import Any
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
-__all__ = ["LEVELS", "SHOWN", "WIDTHS", "Style"]
-
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
 """Name → width of the figure in mm. A slide has the ratio 16:9."""
 

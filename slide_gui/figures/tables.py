@@ -17,9 +17,6 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.stored_run import READABLE, StoredRun
 from slide_gui.text import csv_text
 
-__all__ = ["RATE_HEAD", "rate_cells", "runs_csv", "save_table"]
-
-
 RATE_HEAD = (
     "error", "low end of 95 % interval", "high end", "rows judged", "runs", "spread between runs", "interval covers",
 )  # fmt: skip

@@ -38,8 +38,6 @@ from slide_gui.text import dataset_title, pixel_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["ANIMATIONS", "NOISES", "draw_layer", "layers_animation", "noise_animation"]
-
 ANIMATIONS = table_of(
     Choice("noise", "the weights against the noise", "one weight figure a noise, 0 to 0.95 in steps of 0.05"),
     Choice("layers", "the layers one by one", "the rows of one layer after the other, in the same place"),

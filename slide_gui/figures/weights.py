@@ -30,24 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BAR_ROOM",
-    "INK",
-    "MUTED",
-    "Box",
-    "Canvas",
-    "as_shown",
-    "aspect_of",
-    "draw_color_bar",
-    "draw_tile",
-    "draw_weights",
-    "limit_text",
-    "noise_text",
-    "tile_limits",
-    "weights_export",
-]
-
-
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
 BAR_ROOM = 15.0

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_widths", "widths_csv"]
-
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     """Draw the criterion above the shares. Each new start begins a new line.

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.cluster_dialog import ClusterDialog
     from slide_gui.gui.table_window import TableWindow
 
-__all__ = ["Action", "Commands", "ShortcutList"]
-
 
 class Action(QAction):
     """A command of a window."""

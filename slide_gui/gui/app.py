@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.main_window import MainWindow
     from slide_gui.gui.state.jobs import Lane
 
-__all__ = [
-    "collect_in_turn",
-    "make_application",
-    "make_settings",
-    "make_window",
-    "prepare_interpreter",
-    "run",
-    "take_screenshot",
-    "tear_down",
-]
-
 _LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000

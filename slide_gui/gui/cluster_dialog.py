@@ -26,8 +26,6 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.widgets.controls import PlainLabel, add_button, label
 from slide_gui.text import counted
 
-__all__ = ["ClusterDialog"]
-
 _HERE = "one after the other, without further setup"
 _LOCAL = "processes on this computer, with one thread each"
 _FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier import ClassifierPage
     from slide_gui.gui.pages.curves import CurvesPage
 
-__all__ = ["COMMANDS", "MENUS", "Command", "Dialogs", "Shell"]
-
 
 class Dialogs(Protocol):
     """Dialogs and windows that commands open."""

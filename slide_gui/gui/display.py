@@ -8,8 +8,6 @@ import re
 import socket
 import sys
 
-__all__ = ["LIBRARIES", "binding_problem", "display_problem", "installed_binding", "missing_libraries"]
-
 LIBRARIES = {
     "libxcb-cursor.so.0": "libxcb-cursor0",
     "libxcb-icccm.so.4": "libxcb-icccm4",

@@ -15,8 +15,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-__all__ = ["FaultReporter", "keep_errors_whole", "log_folder"]
-
 _log = logging.getLogger("slide_gui")
 
 

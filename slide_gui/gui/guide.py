@@ -12,8 +12,6 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.resources import resource
 
-__all__ = ["GUIDE_PAGES", "Guide", "page_file"]
-
 GUIDE_PAGES = {
     "guide.md": "Guide",
     "tour.md": "Five steps",

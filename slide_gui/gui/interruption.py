@@ -8,8 +8,6 @@ from types import FrameType
 
 from PySide6.QtCore import QObject, QSocketNotifier, Signal, Slot
 
-__all__ = ["Interruption"]
-
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 

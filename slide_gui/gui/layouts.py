@@ -6,8 +6,6 @@ from typing import Any, TypeVar
 
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout
 
-__all__ = ["flush", "nested"]
-
 Inner = TypeVar("Inner", bound=QLayout)
 
 

@@ -46,9 +46,6 @@ from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.text import printable, time_left
 
-__all__ = ["MainWindow", "within"]
-
-
 _ICONS = {
     "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
     "undo": '<path d="M8.5 5L4.5 9l4 4"/><path d="M4.5 9h9.5a5 5 0 0 1 0 10h-4"/>',

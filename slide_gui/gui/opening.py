@@ -30,8 +30,6 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel
 from slide_gui.text import count, label_names, told_apart
 
-__all__ = ["Opening", "ReadingPreview"]
-
 _FILTER = (
     f"{'Data and sessions'} (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
     f"{'Exported pictures'} (*.png *.svg *.pdf *.gif *.apng *.mp4);;{'All files'} (*)"

@@ -20,8 +20,6 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.widgets.controls import PlainLabel
 
-__all__ = ["CommandPalette", "PaletteEntry"]
-
 _MOST_LINES = 200
 _HINT_LETTERS = 34
 _SIZE = (640, 440)

@@ -36,8 +36,6 @@ from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
 
-__all__ = ["ParameterPanel"]
-
 _WIDTH, _BAR = 240, 10  # pixels; the width of the scroll bar is that of the style sheet
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560

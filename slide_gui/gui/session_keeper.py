@@ -31,8 +31,6 @@ from slide_gui.gui.pages.stack import PageStack
 from slide_gui.gui.state.jobs import Problem, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
-__all__ = ["SessionKeeper"]
-
 _REST_MILLISECONDS = 2000  # changes are written when nothing has changed for this long
 _MOST_RECOVERED = 5  # largest number of stored sessions of windows that crashed
 _TITLE = "The session could not be opened"

@@ -24,8 +24,6 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
 from slide_gui.text import count, counted, plain, spreadsheet_text
 
-__all__ = ["TableWindow"]
-
 _FOLLOWS_WITHIN = 100  # milliseconds
 _COLUMN, _WIDEST = 104, 320  # pixels
 _FITTED, _LOOKED_AT = 24, 40  # numbers of columns and rows that are measured for the widths; more takes too long

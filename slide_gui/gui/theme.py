@@ -12,21 +12,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
 
-__all__ = [
-    "DARK",
-    "LIGHT",
-    "PINS",
-    "SCALES",
-    "Theme",
-    "apply_theme",
-    "figure_font",
-    "icon",
-    "stored_scale",
-    "style_sheet",
-    "theme_of",
-]
-
-
 PINS = {
     "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
     "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),

@@ -36,8 +36,6 @@ from slide_gui.text import duration
 if TYPE_CHECKING:
     from slide_gui.experiments.cluster import Cluster
 
-__all__ = ["PARTS", "ReproducedItem", "ReproductionContext"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReproducedItem:

@@ -10,8 +10,6 @@ from slide_gui.figures.evaluation import TextTable
 from slide_gui.reproduction.figures import ReproducedItem
 from slide_gui.text import duration
 
-__all__ = ["reading_page"]
-
 _STYLE = """
 :root { color-scheme: light dark; --back: #F7F7F8; --card: #FFFFFF; --line: #E2E3E7; --text: #1D1F24; --muted: #6B707B;
   --accent: #2F6FDE; }

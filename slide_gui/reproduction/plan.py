@@ -8,8 +8,6 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.figures.export import FORMATS
 
-__all__ = ["ReproductionScale", "reproduction_scale"]
-
 
 @dataclass(frozen=True)
 class ReproductionScale:

@@ -18,8 +18,6 @@ from slide_gui.reproduction.plan import ReproductionScale
 if TYPE_CHECKING:
     from slide_gui.experiments.cluster import Cluster
 
-__all__ = ["ReproductionState", "reproduce"]
-
 
 @dataclass(frozen=True, eq=False)
 class ReproductionState:

@@ -10,7 +10,8 @@ import pytest
 import zarr
 
 from slide_gui.cli import main
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.experiments.model_file import load_model
 from tests.core.test_stack import images
 

@@ -14,11 +14,13 @@ from slide_gui.cli.options import data_source
 from slide_gui.cli.parser import build_parser
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import HeldOut
 from slide_gui.data.open import open_data
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
 from slide_gui.experiments.session import read_session
-from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
+from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
+from slide_gui.data.dataset import HeldOut
 from slide_gui.data.files import RECORD
 from slide_gui.experiments.session import located, read_session
-from slide_gui.experiments.source import DataSource, HeldOut
+from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import try_data
 from tests.scripts import run_script

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from slide_gui.cli import main
-from slide_gui.core.slide.stack import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import RECORD
 from slide_gui.data.open import open_data
 from slide_gui.experiments.inspection.rows import weight_rows

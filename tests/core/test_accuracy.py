@@ -5,8 +5,9 @@ import pytest
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.slide.noise_path import NoisePath
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.stack import fit_stack
 from tests.core.listings import missing
 from tests.core.test_denoiser import scatter_of
 

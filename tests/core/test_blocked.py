@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from slide_gui.core import linear_algebra as blocked
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 

@@ -11,8 +11,9 @@ from scipy import sparse
 from slide_gui import SLIDE, Blocks, Scatter
 from slide_gui.core.slide import scatter as scatter_module
 from slide_gui.core.slide.blocks import BlockRows
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import GROUP, Part, ScatterSum
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Cancelled
 from tests.core.test_denoiser import blobs, scatter_of
 from tests.core.test_stack import Recorder, images

@@ -16,7 +16,8 @@ from distributed import Client, LocalCluster
 from threadpoolctl import threadpool_limits
 
 from slide_gui import SLIDE, Blocks
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
 from tests.core.on_workers import once_there, slow, tasks

@@ -9,8 +9,9 @@ from scipy import sparse
 from slide_gui import SLIDE, Scatter
 from slide_gui.core.slide import scatter as scatter_module
 from slide_gui.core.slide import stack as stack_module
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.squashing import SQUASHINGS
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Cancelled
 from tests.core.test_blocks import same_layers
 from tests.core.test_stack import Recorder

@@ -6,8 +6,10 @@ import pytest
 from slide_gui import memory
 from slide_gui.core.slide import scatter as scatter_module
 from slide_gui.core.slide import stack as stack_module
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.squashing import SQUASHINGS, squash
-from slide_gui.core.slide.stack import StackParameters, fit_stack, input_scatter
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Cancelled, Progress
 from tests.core.listings import slide
 from tests.core.test_denoiser import blobs

@@ -24,11 +24,12 @@ from threadpoolctl import threadpool_limits
 from slide_gui.cli import main
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.workers import ClusterError
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import cluster as cluster_module
 from slide_gui.experiments import cluster_runs, trial
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, versions_here
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.cluster_runs import Order, networks_here, run_orders
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation

@@ -3,7 +3,8 @@ import time
 import numpy as np
 import pytest
 
-from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.experiments.inspection import explorer
 from slide_gui.experiments.inspection.explorer import Explorer, Preview
 from slide_gui.progress import Cancelled, Progress

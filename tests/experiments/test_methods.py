@@ -20,7 +20,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.curves import label_curves, label_points
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord
-from slide_gui.experiments.run import Reuse, restore, run
+from slide_gui.experiments.representation import Reuse
+from slide_gui.experiments.run import restore, run
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.statistics import error_matrix
 from slide_gui.experiments.store import RunStore

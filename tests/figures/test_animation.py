@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image, ImageSequence
 
-from slide_gui.core.slide.stack import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import WeightRows, rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from slide_gui.core.slide.stack import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.inspection.rows import WeightRows
 
 

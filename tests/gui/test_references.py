@@ -17,7 +17,8 @@ from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.readout import Readout
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from tests.gui.given import rate, wheel
 
 REPAINTS = 2_500

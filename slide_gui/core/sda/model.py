@@ -13,24 +13,6 @@ from slide_gui.core.linear_algebra import rows_per_block
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "FINE_TUNING",
-    "PRE_TRAINING",
-    "TUTORIAL",
-    "DenoisingLayer",
-    "Masks",
-    "Sda",
-    "SdaEpoch",
-    "SdaHistory",
-    "SdaNetwork",
-    "SdaParameters",
-    "log_softmax",
-    "multiply",
-    "sigmoid",
-    "sigmoid_cross_entropy",
-]
-
-
 MOST_ROWS_A_STEP = 4096
 
 

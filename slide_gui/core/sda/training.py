@@ -29,9 +29,6 @@ from slide_gui.core.sda.model import (
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["BackPropagation", "DenoisingDescent", "fine_tune", "first_layer", "into_range", "pretrain", "range_of"]
-
-
 Values = NDArray[Any]
 
 _BLOCK = 4096

@@ -10,8 +10,6 @@ from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, block_of
 from slide_gui.core.validation import check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["BlockRows", "Blocks"]
-
 _AGAIN = "give a list of blocks, or a function that returns a new iterator each time it is called"
 
 

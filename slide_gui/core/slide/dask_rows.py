@@ -24,8 +24,6 @@ from slide_gui.core.slide.scatter import GROUP, Part, Scatter, ScatterSum
 from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["dask_rows", "is_dask", "lazily"]
-
 Apply = Callable[[Any, int], NDArray[np.floating]]
 
 _WATCH = 0.05  # seconds between two checks of a running pass

@@ -16,15 +16,6 @@ from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading
 from slide_gui.core.validation import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "RIDGE",
-    "CorruptedCopies",
-    "denoiser_weights",
-    "expected_q",
-    "reconstruction_error",
-    "survival",
-]
-
 Array = NDArray[np.float64]
 
 RIDGE = 1e-5

@@ -28,8 +28,6 @@ from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.slide.stack import fit_stack, room_for_features, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["SLIDE", "NoisePath"]
-
 
 @stating(squashing=SQUASHINGS, fit_on=FIT_ON)
 class SLIDE(LayeredTransformer):

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
 from slide_gui.core.validation import check_noise, check_ridge
 
-__all__ = ["NoisePath"]
-
 Array = NDArray[np.float64]
 
 _X0 = 0.25  # value of p − p² at which the eigenbasis contains the ridge exactly: its maximum, at p = ½

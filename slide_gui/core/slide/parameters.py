@@ -9,8 +9,6 @@ from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_ridge, check_whole
 
-__all__ = ["FIT_ON", "LARGEST_NOISE", "MOST_LAYERS", "StackParameters"]
-
 MOST_LAYERS = 8
 """Largest depth of a fit, and thus of sliders, commands and files."""
 

@@ -24,12 +24,6 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.squashing import squash, squashing_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "block_of", "dense_rows",
-    "in_dtype",
-    "input_scatter", "is_sparse", "refuse_not_finite", "scatter_after", "without_duplicates",
-]  # fmt: skip
-
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 

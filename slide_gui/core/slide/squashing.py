@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 
-__all__ = ["SQUASHINGS", "Squashing", "squash", "squashing_of"]
-
 Values = NDArray[np.floating]
 
 

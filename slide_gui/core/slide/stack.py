@@ -22,7 +22,6 @@ from slide_gui.core.slide.scatter import (
     Part,
     dense_rows,
     in_dtype,
-    input_scatter,
     is_sparse,
     refuse_not_finite,
     scatter_after,
@@ -31,11 +30,6 @@ from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = [
-    "InputScatter", "Layer", "Stack", "StackParameters", "fit_bytes", "fit_stack", "input_scatter",
-    "room_for_features", "threshold_problem",
-]  # fmt: skip
 
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`

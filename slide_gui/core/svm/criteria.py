@@ -14,9 +14,6 @@ from slide_gui.core.svm.newton import bordered_inverse, optimum
 from slide_gui.core.svm.pairs import pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["AUTO", "CRITERIA", "LEARNED_BY", "evaluate", "hold_out", "press", "radius_margin", "resolved", "span"]
-
-
 Array = NDArray[np.float64]
 
 _TILE = 256

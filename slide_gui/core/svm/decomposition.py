@@ -12,18 +12,6 @@ from slide_gui.core.svm.kernel import KernelRows, Vectors, kernel_tiles, set_sel
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = [
-    "CachedRows",
-    "Room",
-    "SolverOptions",
-    "SolverStep",
-    "exact_product",
-    "largest_store",
-    "least_memory",
-    "solve",
-]
-
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

@@ -37,8 +37,6 @@ from slide_gui.progress import NO_PROGRESS, Progress
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["MultiWidthSVC"]
-
 Array = NDArray[np.float64]
 
 _DTYPES = (np.float64, np.float32)

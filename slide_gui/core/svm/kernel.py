@@ -13,27 +13,6 @@ from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.validation import check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "COARSE",
-    "Embedding",
-    "Gram",
-    "KernelRows",
-    "Values",
-    "Vectors",
-    "block_sizes",
-    "kernel_rounding",
-    "kernel_tiles",
-    "layer_distances",
-    "median_distances",
-    "refuse_large",
-    "set_self_kernel",
-    "shares_of",
-    "squared_norms",
-    "varying_columns",
-    "widths_from",
-]
-
-
 Array = NDArray[np.float64]
 
 _DISTANCE_ROWS = 128  # rows per tile: about 20 ms on one core for 2 500 points of 784 float64 columns

@@ -25,9 +25,6 @@ from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["PairProblems", "PairSolution", "Solve", "SvmModel", "TrainingStep", "one_after_the_other", "train"]
-
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Bordered", "NotConverged", "bordered_inverse", "newton", "optimum"]
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

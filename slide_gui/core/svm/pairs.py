@@ -12,8 +12,6 @@ from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.svm.kernel import Values, Vectors, kernel_rounding, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["ClassRows", "PairRows", "class_scores", "pairs_of"]
-
 
 def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     """Return all pairs (i, j) of class codes with i < j; a margin is positive for class j."""

@@ -8,8 +8,6 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.validation import check_flag, check_number, check_whole
 
-__all__ = ["GUARD", "LOSSES", "WIDTHS", "Candidate", "ChosenBy", "Loss", "SvmParameters"]
-
 
 @dataclass(frozen=True)
 class Loss(Choice):

@@ -24,21 +24,6 @@ from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progres
 if TYPE_CHECKING:
     from slide_gui.core.svm.parameters import SvmParameters
 
-__all__ = [
-    "C_GRID",
-    "GLOBAL_SCALES",
-    "NEAR_CS",
-    "NEAR_SCALES",
-    "ChosenWidths",
-    "GridPoint",
-    "choose_widths",
-    "enough_fresh",
-    "median_width_search",
-    "stratified_folds",
-    "tune",
-]
-
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import solve_symmetric, take_submatrix
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Box", "kernel_product", "kkt_gap", "minimise", "single_disturbs", "single_error"]
-
-
 Array = NDArray[np.float64]
 
 _STRIDE = 1000  # pair steps between two progress reports, 15–30 ms

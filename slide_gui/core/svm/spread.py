@@ -14,8 +14,6 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["solved_by"]
-
 
 def solved_by(client: Client) -> Solve:
     """Return a function that solves the problems of all pairs of classes on a cluster, one task per pair.

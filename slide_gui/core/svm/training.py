@@ -31,8 +31,6 @@ from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["fit_svm", "svm_bytes"]
-
 _MEDIAN_ROWS = 1000
 _LEARNING = 5  # n × n matrices that a criterion needs in addition to the distances in each layer
 _SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`

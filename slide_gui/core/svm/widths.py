@@ -17,9 +17,6 @@ from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_
 from slide_gui.core.svm.newton import NotConverged
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
-__all__ = ["LearnedWidths", "WidthOptions", "WidthsSample", "WidthsStep", "learn_on", "learn_widths"]
-
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

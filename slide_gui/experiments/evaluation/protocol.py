@@ -21,17 +21,6 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.resources import resource
 
-__all__ = [
-    "CellPlan",
-    "Published",
-    "data_key",
-    "plan",
-    "published",
-    "published_seconds",
-    "sensitivity",
-    "split_seed",
-]
-
 
 @dataclass(frozen=True)
 class Published:

@@ -34,8 +34,6 @@ from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
-__all__ = ["Load", "run_evaluation"]
-
 Load = Callable[[str, Progress], Dataset]
 """A function that loads a data set by its key."""
 

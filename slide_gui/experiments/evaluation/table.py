@@ -34,25 +34,6 @@ from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count
 
-__all__ = [
-    "REFERENCE",
-    "Cell",
-    "Comparison",
-    "DataInfo",
-    "EvaluationState",
-    "Reader",
-    "SplitAnswer",
-    "Task",
-    "compare",
-    "empty_state",
-    "info_of",
-    "split_answer",
-    "stored_data",
-    "stored_evaluation",
-    "tasks",
-    "with_answer",
-]
-
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan for which stored runs exist, in the plan's order.

@@ -14,8 +14,6 @@ from slide_gui.experiments.evaluation.table import DataInfo, EvaluationState
 from slide_gui.experiments.splits import Classes, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["INCLUDED", "Extrapolated", "TimeRow", "extrapolated_seconds", "time_rows"]
-
 INCLUDED = (
     "Feature generation consists of fitting the representation on the training set (SLIDE: scatter, closed form, all "
     "layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It excludes "

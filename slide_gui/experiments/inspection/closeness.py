@@ -20,8 +20,6 @@ from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.splits import Classes, stratified_sample
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["Closeness", "closeness"]
-
 _ROWS = 400
 _FEW = 2  # lit pixels in common
 _LIT = 0.5

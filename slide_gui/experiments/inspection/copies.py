@@ -15,8 +15,6 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesResult", "CopiesStudy"]
-
 MOST_COPIES = 1024
 MOST_ROWS = 1200
 """Larger data are sampled with a seed. The limit is then that of the sample."""

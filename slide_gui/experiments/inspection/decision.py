@@ -15,8 +15,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["MOST_CHANGES", "Decider", "Decision", "Flip", "SupportVector"]
-
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

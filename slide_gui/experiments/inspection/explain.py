@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.slide.denoiser import survival
 
-__all__ = ["Explanation", "explain", "strongest"]
-
 Array = NDArray[np.float64]
 
 

@@ -16,8 +16,6 @@ from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Explorer", "Fit", "Preview"]
-
 _MOST_FITS, _MOST_BYTES = 32, 256 << 20  # cache of the latest fits; four layers on MNIST take 40 MB
 
 

@@ -14,17 +14,6 @@ from slide_gui.core.slide.stack import Layer, Stack
 from slide_gui.core.validation import check_noise
 from slide_gui.experiments.model_file import FittedModel
 
-__all__ = [
-    "Flow",
-    "FlowLayer",
-    "FlowResult",
-    "Forward",
-    "corrupted_input",
-    "flow_result",
-    "mean_squared",
-    "survivors",
-]
-
 Values = NDArray[np.floating]
 
 

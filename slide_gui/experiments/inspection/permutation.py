@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["ScrambledFit", "fit_scrambled", "scrambling", "unscrambled"]
-
 
 @dataclass(frozen=True, eq=False)
 class ScrambledFit:

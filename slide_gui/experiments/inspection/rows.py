@@ -9,22 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slide_gui.core.slide.stack import Layer, StackParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = [
-    "WeightRows",
-    "default_pixels",
-    "drowns",
-    "input_rms",
-    "nearby_peak",
-    "rows_by_noise",
-    "typical_peak",
-    "weight_rows",
-]
 
 _NEAR = 2  # pixels
 _DROWNING = 10.0

@@ -21,8 +21,6 @@ from slide_gui.text import spreadsheet_text
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
 
-__all__ = ["ExportController", "shows_folders"]
-
 _WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms
 
 

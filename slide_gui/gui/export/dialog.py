@@ -35,8 +35,6 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["ExportDialog", "ExportRequest", "unused"]
-
 _FORMATS = {
     "pdf": "PDF, for print",
     "svg": "SVG, to edit",

@@ -12,9 +12,6 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["ANIMATION", "FIGURE", "TABLE", "TABLES", "ExportOption"]
-
-
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
 TABLE = ("csv",)
 TABLES = ("pdf", "svg", "png", "csv", "tex", "md")

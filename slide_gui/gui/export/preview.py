@@ -10,8 +10,6 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.widgets.controls import add_button, label
 
-__all__ = ["FigurePreview"]
-
 _LEGIBLE = 116  # dots per inch at which type of 5 points, the smallest of a printed column, is 8 pixels high
 _LARGEST = 3.0  # largest zoom relative to the legible size
 _SMALLEST_DOTS = 25

@@ -40,8 +40,6 @@ from slide_gui.text import THIN, count, counted, fixed, label_names, place_name,
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["ClassifierPage"]
-
 _CAPTION = 7  # longest name, in letters, that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
 

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.sweep_dialog import SweepDialog
 
-__all__ = ["CurvesPage"]
-
 _REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
 _NEAR = 0.004  # noise levels closer than this count as equal
 

@@ -38,9 +38,6 @@ from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_b
 from slide_gui.gui.widgets.evaluation_table import EvaluationTable, StandingLegend
 from slide_gui.progress import Progress
 
-__all__ = ["EvaluationPage"]
-
-
 _MOST_SPLITS = 50  # the largest number in the paper
 
 

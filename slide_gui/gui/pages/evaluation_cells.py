@@ -15,8 +15,6 @@ from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.widgets.evaluation_table import EvaluationCell, EvaluationHead, EvaluationRow
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
 
-__all__ = ["all_times", "error_heads", "error_rows", "time_heads", "time_rows_of"]
-
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {
     "fit": "fitting",

@@ -13,8 +13,6 @@ from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 
-__all__ = ["Page", "PageView"]
-
 
 @dataclass(frozen=True)
 class PageView:

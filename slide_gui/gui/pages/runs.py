@@ -34,12 +34,10 @@ from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, add_button, label
 from slide_gui.gui.widgets.run_table import RunTable
-from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
+from slide_gui.gui.widgets.tiles import TileRow
+from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant
-
-__all__ = ["ComparisonView", "RunsPage"]
-
 
 _MOST_PIXELS = 8  # largest number of pins whose rows are compared
 

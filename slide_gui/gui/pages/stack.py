@@ -11,8 +11,6 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.session import Session
 
-__all__ = ["PAGES", "PageSpec", "PageStack"]
-
 
 @dataclass(frozen=True)
 class PageSpec:

@@ -26,8 +26,6 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import PlainLabel, add_button, add_choices, label, spin_box
 from slide_gui.text import counted
 
-__all__ = ["SweepDialog"]
-
 Field = TypeVar("Field", bound=QWidget)
 
 _MOST_POINTS = 2000

@@ -11,9 +11,7 @@ from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.weight_tiles import Tile
-
-__all__ = ["TileSource", "row_tile", "short_size"]
+from slide_gui.gui.widgets.tiles import Tile
 
 
 class TileSource:

@@ -37,8 +37,6 @@ from slide_gui.gui.widgets.painted import MIDDLE, STALE, Pointed, focus_ring, pa
 from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.text import count, fixed, number
 
-__all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
-
 _MOST_TICKS = 12  # more would be hard to read
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)

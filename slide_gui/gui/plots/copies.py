@@ -18,8 +18,6 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, washed
 from slide_gui.text import count, fixed, significant
 
-__all__ = ["CopiesPlot", "CopiesSeries"]
-
 LABELS = 112
 
 

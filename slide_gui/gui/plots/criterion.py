@@ -21,8 +21,6 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE
 from slide_gui.text import count, significant
 
-__all__ = ["CriterionPlot", "CriterionStep", "Trace"]
-
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
 """Number of iterations for which the axis has space from the start."""

@@ -29,8 +29,6 @@ from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
 from slide_gui.text import counted, fixed, per_cent
 
-__all__ = ["ErrorPlot"]
-
 REACH = 12
 """Largest distance in pixels at which the mouse selects a point."""
 NOISE_STEP = 0.01

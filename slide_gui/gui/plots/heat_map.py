@@ -23,8 +23,6 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
 from slide_gui.text import counted, fixed
 
-__all__ = ["HeatMap"]
-
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
 EMPTY, FIRST = 0, 1
 """Entries of the colour table: no error yet, and the smallest error."""

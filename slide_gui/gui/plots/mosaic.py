@@ -19,8 +19,6 @@ from slide_gui.gui.widgets.painted import CLICKS, frame
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
 from slide_gui.text import counted
 
-__all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
-
 GAP = 1
 _UNLIMITED = (1 << 24) - 1  # largest width of a QWidget
 STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)

@@ -14,18 +14,6 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
 from slide_gui.text import count, fixed, per_cent, place_name
 
-__all__ = [
-    "ErrorMark",
-    "ErrorPoint",
-    "State",
-    "best_words",
-    "chosen_of",
-    "depth_pen",
-    "error_title",
-    "lines_of",
-    "spoken",
-]
-
 State = Literal["done", "running", "refining"]
 
 

@@ -14,8 +14,6 @@ from PySide6.QtCore import QSettings
 from slide_gui.experiments.documents import checked_value
 from slide_gui.experiments.source import DataSource
 
-__all__ = ["FileChoices"]
-
 _GROUP = "files"
 _BLOCK = 1 << 20
 

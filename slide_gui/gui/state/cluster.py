@@ -12,8 +12,6 @@ from slide_gui.experiments.cluster import Cluster, ClusterChoice, Worker
 from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.progress import Progress
 
-__all__ = ["ClusterController", "ClusterState"]
-
 _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"
 
 

@@ -18,8 +18,6 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-__all__ = ["DecisionController"]
-
 _AT_ONCE = 8_000_000  # products of one prediction; the GUI thread computes up to this many (5 ms), the queue more
 _REST_MILLISECONDS = 400
 Image = NDArray[Any]

@@ -20,8 +20,6 @@ from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
 
-__all__ = ["EvaluationChoice", "EvaluationController"]
-
 _Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]
 
 

@@ -18,8 +18,6 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress, TimeLeft
 
-__all__ = ["JobStatus", "Lane", "Problem", "sentence"]
-
 _REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
 _TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
 

@@ -19,8 +19,6 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 from slide_gui.text import counted
 
-__all__ = ["RunLibrary", "RunSelection", "opened_store"]
-
 _FAILURE = "The runs could not be read"
 
 

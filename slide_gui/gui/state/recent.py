@@ -12,8 +12,6 @@ from PySide6.QtCore import QObject, QSettings, Signal
 
 from slide_gui.text import printable
 
-__all__ = ["MOST_RECENT", "RecentFiles", "RecentOpening"]
-
 MOST_RECENT = 10
 _KEY = "recent/files"
 

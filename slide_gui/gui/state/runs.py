@@ -13,8 +13,9 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.representation import Reuse
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
+from slide_gui.experiments.run import RunProgress, live_spec, run
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec, on_every_fold
@@ -30,8 +31,6 @@ from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import about, dataset_title
-
-__all__ = ["RunController"]
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)

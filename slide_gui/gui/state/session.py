@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.state.library import RunLibrary
     from slide_gui.gui.state.runs import RunController
 
-__all__ = ["Session"]
-
 
 class Session(QObject):
     """The job queue and the workspace, and with the store of runs the library and two controllers.

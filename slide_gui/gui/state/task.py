@@ -11,8 +11,6 @@ from slide_gui.experiments.sweep import Pause
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.progress import Progress
 
-__all__ = ["Task"]
-
 
 class Task(QObject):
     """One kind of job of a controller, of which at most one runs at a time.

@@ -7,8 +7,6 @@ from typing import Any
 
 from PySide6.QtGui import QUndoCommand
 
-__all__ = ["Change"]
-
 
 class Change(QUndoCommand):
     """A change that has been made when it is pushed on a QUndoStack.

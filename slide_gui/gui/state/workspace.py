@@ -30,8 +30,6 @@ from slide_gui.gui.state.undo import Change
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, pixel_name
 
-__all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
-
 MAX_PINS = 16
 _MOST_STEPS = 200
 _SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released

@@ -16,8 +16,6 @@ from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.pixels import colour_table
 from slide_gui.gui.widgets.tiles import ImageLayout
 
-__all__ = ["BesideColorBar", "ColorBar"]
-
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
 HEAD = 28
 """Height of the note in pixels; the bar is aligned with the first row of `WeightTiles`."""

@@ -26,8 +26,6 @@ from slide_gui.gui.widgets.painted import (
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential, towards
 from slide_gui.text import count, per_cent, told_apart
 
-__all__ = ["ConfusionMatrix", "worst_mistake"]
-
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
 

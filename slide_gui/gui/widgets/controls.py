@@ -24,19 +24,6 @@ from PySide6.QtWidgets import (
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
 
-__all__ = [
-    "ChoiceButtons",
-    "ElidedLabel",
-    "LowScroll",
-    "PlainLabel",
-    "StartPause",
-    "UndoOfWindow",
-    "add_button",
-    "add_choices",
-    "label",
-    "spin_box",
-]
-
 
 class PlainLabel(QLabel):
     """A label that shows plain text.

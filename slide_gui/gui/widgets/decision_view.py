@@ -26,8 +26,6 @@ from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, ink_tab
 from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import fixed, layer_name, per_cent
 
-__all__ = ["ClassBar", "DecisionPicture", "DecisionView", "FlipPicture", "NearestPicture"]
-
 HEAD, LINE, EDGE, GAP, SIDE = 24, 16, 4, 20, 64
 _BARS, _CARD, _FLIP = 216, 80, 190  # widths of the bars, of the card of one support vector, and of the changed image
 _MOST_BARS = 5

@@ -32,16 +32,6 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.text import plain
 
-__all__ = [
-    "STANDINGS",
-    "EvaluationCell",
-    "EvaluationHead",
-    "EvaluationRow",
-    "EvaluationTable",
-    "StandingLegend",
-    "standing_color",
-]
-
 
 @dataclass(frozen=True)
 class Standing:

@@ -13,9 +13,6 @@ from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, Painted, focus_ring
 from slide_gui.gui.widgets.pixels import ARROWS
 
-__all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
-
-
 _PARTS = re.compile(r"([_^])\{([^}]*)\}|([^_^]+|[_^](?!\{))")
 _SMALLER = 0.78
 _LOWER, _RAISE = 0.22, -0.38  # shifts of subscripts and superscripts relative to the font size

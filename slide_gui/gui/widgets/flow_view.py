@@ -18,9 +18,6 @@ from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, focus_ring, fram
 from slide_gui.gui.widgets.pixels import ARROWS, INK, colour_table, coloured_image, ink_table
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 
-__all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
-
-
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels

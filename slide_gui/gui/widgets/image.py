@@ -13,9 +13,6 @@ from slide_gui.gui.widgets.painted import CLICKS, Picker, focus_ring, frame, sna
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
 from slide_gui.text import counted, fixed
 
-__all__ = ["LARGEST_BRUSH", "MARGIN", "DrawingCanvas", "FeatureBars", "ImageView"]
-
-
 MARGIN = 4
 
 

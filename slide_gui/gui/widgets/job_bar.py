@@ -10,8 +10,6 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.widgets.controls import PlainLabel, label
 from slide_gui.gui.widgets.motion import motion_allowed
 
-__all__ = ["JobBar"]
-
 
 class JobBar(QWidget):
     """Text, thin progress bar, remaining time and Cancel; without a job only the text is visible.

@@ -13,8 +13,6 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
-__all__ = ["REDUCED_MOTION", "Pulse", "Settle", "ask_for_less_motion", "motion_allowed"]
-
 REDUCED_MOTION = "reducedMotion"
 """Property of the application; True stops all animations, whatever the system requests."""
 

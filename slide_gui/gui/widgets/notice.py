@@ -18,8 +18,6 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
 from slide_gui.gui.widgets.controls import PlainLabel
 
-__all__ = ["KINDS", "Notice"]
-
 KINDS = ("error", "information")
 _CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'
 

@@ -20,8 +20,6 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
 
-__all__ = ["NumberSlider"]
-
 SETTLE_MS = 250
 """Milliseconds without further input after which a value set by keys or wheel counts as settled."""
 

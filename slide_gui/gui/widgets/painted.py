@@ -23,24 +23,6 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.pixels import ARROWS
 
-__all__ = [
-    "CENTRE",
-    "CLICKS",
-    "MIDDLE",
-    "RIGHT",
-    "STALE",
-    "CachedPixmap",
-    "Painted",
-    "Picker",
-    "Pointed",
-    "focus_ring",
-    "frame",
-    "paint_callout",
-    "paint_placeholder",
-    "snapped",
-    "washed",
-]
-
 STALE = 0.65
 """Opacity of greyed contents: 35 % towards the colour of the page."""
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)

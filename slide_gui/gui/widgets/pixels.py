@@ -12,19 +12,6 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from slide_gui.figures.color_scale import ColorScale
 
-__all__ = [
-    "ARROWS",
-    "INK",
-    "PixelGrid",
-    "colour_table",
-    "coloured_image",
-    "crosshair",
-    "ink_table",
-    "integer_scale",
-    "ring",
-    "ring_radius",
-]
-
 INK = ColorScale("grey", 0.0, 1.0)
 """Scale drawn as ink on paper in the light theme and as white on near black in the dark one (see `ink_table`)."""
 

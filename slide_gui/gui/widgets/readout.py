@@ -10,8 +10,6 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 
-__all__ = ["Readout"]
-
 LINE, HEAD, EDGE = 22, 24, 4
 USUAL = "+0.0000"
 

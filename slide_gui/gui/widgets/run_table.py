@@ -57,9 +57,6 @@ from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.text import TextColumn, count, counted, plain, spreadsheet_text
 
-__all__ = ["PADDING", "TEXT", "RunModel", "RunRow", "RunTable"]
-
-
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
 

@@ -9,8 +9,6 @@ from PySide6.QtGui import QColor, QLinearGradient, QPainter
 
 from slide_gui.gui.theme import Theme
 
-__all__ = ["BLUE", "ORANGE", "contrast", "ink_on", "paint_ramp", "sequential", "towards"]
-
 BLUE, ORANGE = "blue", "orange"
 
 # From zero to the maximum; zero is close to the page's colour, and lightness is monotonic.

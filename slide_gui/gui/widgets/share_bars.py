@@ -15,8 +15,6 @@ from slide_gui.gui.widgets.motion import Settle
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
 from slide_gui.text import fixed, layer_name, per_cent
 
-__all__ = ["LayerShare", "ShareBars"]
-
 HEAD, LINE, BAR, EDGE, GAP = 24, 28, 10, 8, 12
 WHAT = "share of ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …"
 

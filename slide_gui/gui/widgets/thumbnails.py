@@ -35,8 +35,6 @@ from slide_gui.gui.widgets.painted import (
 from slide_gui.gui.widgets.pixels import INK, coloured_image, ink_table, integer_scale
 from slide_gui.text import counted
 
-__all__ = ["Thumbnail", "Thumbnails"]
-
 EDGE, GAP, CAPTION = 8, 8, 18
 SIDE = 64
 MOST_DRAWN = 2000

@@ -15,8 +15,6 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.widgets.painted import snapped
 from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, crosshair, integer_scale
 
-__all__ = ["ImageLayout", "Tile", "TileLayout", "TileRow", "bar_image"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tile:

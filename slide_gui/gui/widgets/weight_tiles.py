@@ -27,9 +27,6 @@ from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, wa
 from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
 
-__all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
-
-
 Cell = tuple[int, int, TileRow, Tile | None]
 """Row, column, the row and its tile."""
 

@@ -3,7 +3,7 @@
 Run it in the folder from which the data's paths start.
 """
 
-from slide_gui.core.slide.stack import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import DataSource, Reading
 from slide_gui.experiments.inspection.rows import weight_rows

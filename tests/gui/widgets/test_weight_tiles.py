@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
+from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from tests.gui.given import calls_in, wait
 
 Shown = Callable[..., Any]

@@ -17,8 +17,6 @@ from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
 
-__all__ = ["AllRows"]
-
 
 class AllRows(View):
     """The mosaic of a layer, with buttons that select the layer."""

@@ -23,14 +23,12 @@ from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.progress import Progress
 from slide_gui.text import count, significant
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
-
-__all__ = ["CopiesPart"]
 
 _CHANNEL = "copies"
 _LAST = MOST_COPIES.bit_length() - 1

@@ -20,8 +20,6 @@ from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.decision_view import ClassBar, DecisionPicture, DecisionView, FlipPicture, NearestPicture
 from slide_gui.text import counted, fixed, label_names, number
 
-__all__ = ["DecidedPart"]
-
 
 class DecidedPart(QWidget):
     """The prediction, or one line that names what is missing and a button that trains."""

@@ -19,10 +19,8 @@ from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import LowScroll
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.text import count, fixed, layer_name, number, significant
-
-__all__ = ["ExplainedWeight", "lines_of"]
 
 _TILES = 150  # least height of the tiles in pixels
 _ROUNDING = 1e-10  # relative to E[Q]_aa; rounding error of a sum that is exactly 0

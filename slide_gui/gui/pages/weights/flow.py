@@ -33,8 +33,6 @@ from slide_gui.text import count, counted, layer_name, power
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["FlowPart", "flow_columns"]
-
 _AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
 _BRUSHES = (1, 2, 3, 5)
 _STROKE = "stroke"

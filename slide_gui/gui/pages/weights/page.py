@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.plots.mosaic import Mosaic
     from slide_gui.gui.state.runs import RunController
 
-__all__ = ["VIEWS", "WeightsPage"]
-
-
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
 _LEAST_SIDE, _MOST_SIDE = 140, 504
 _LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # widths that the numbers below the image need, in columns or in one line

@@ -12,9 +12,8 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
-from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
-
-__all__ = ["PinnedRows"]
+from slide_gui.gui.widgets.tiles import TileRow
+from slide_gui.gui.widgets.weight_tiles import TileScroll
 
 
 class PinnedRows(View):

@@ -16,8 +16,6 @@ from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
 from slide_gui.text import count, label_names
 
-__all__ = ["ImageRow", "ShownImage"]
-
 
 class ShownImage(QObject):
     """The image that the Weights page shows.

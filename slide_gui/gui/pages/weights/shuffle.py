@@ -19,11 +19,10 @@ from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label
 from slide_gui.gui.widgets.pixels import INK
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
+from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.progress import Progress
 from slide_gui.text import count, significant
-
-__all__ = ["ShuffleView"]
 
 _CHANNEL = "shuffle"
 _LEGEND = (

@@ -23,8 +23,6 @@ from slide_gui.gui.widgets.weight_tiles import WeightTiles
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
 
-__all__ = ["NO_LAYER", "LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
-
 NO_LAYER = "The depth is 0, so there is no layer"
 
 

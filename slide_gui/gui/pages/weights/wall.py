@@ -36,8 +36,6 @@ from slide_gui.gui.widgets.painted import STALE, Pointed, focus_ring, frame, sna
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, integer_scale, ring
 from slide_gui.text import count, counted, significant
 
-__all__ = ["LayerWall", "WallLayer", "WallView"]
-
 _BETWEEN, _LINE, _LEAST_FIELD = 24, 20, 112
 _STRENGTH = 0.4  # colour limits relative to those of a mosaic; small fields need stronger colours
 _MORPH = 140  # milliseconds from one picture to the next
