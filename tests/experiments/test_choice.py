@@ -113,7 +113,7 @@ def test_that_pooled_answers_keep_the_first_split_and_take_the_mean() -> None:
     ]
     with pytest.raises(ValueError, match="run all of them first"):
         pooled(answers[:3])
-    with pytest.raises(ValueError, match="no validation error"):
+    with pytest.raises(ValueError, match="needs validation errors"):
         pooled([answer(None, split=0), answer(0.1, split=1)])
 
 

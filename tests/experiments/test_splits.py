@@ -101,7 +101,7 @@ def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
     whole, held_out = numbered(labels), HeldOut(share, seed)
     counts = {label: labels.count(label) for label in set(labels)}
     if round(share * len(labels)) == 0 or max(counts.values()) == 1:
-        with pytest.raises(DataError, match="no class has a row to spare"):
+        with pytest.raises(DataError, match="no class has a row left"):
             divide(whole, held_out)
         return
     data = divide(whole, held_out)
