@@ -18,7 +18,7 @@ ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, 
 
 
 def _stated(estimator):
-    """Return the default of each parameter from the docstring, or from that of another estimator it refers to."""
+    """Return the default of each parameter, from the docstring or from the one of an estimator that it refers to."""
     stated = {}
     said = inspect.getdoc(estimator)
     for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", said, re.MULTILINE):

@@ -88,7 +88,7 @@ def squash(name: str, values: Values, threshold: float, out: Values | None = Non
     threshold : float
         Threshold t, for functions that use it.
     out : ndarray, optional
-        Array to fill and return. Its data type may differ from that of the values.
+        Array to fill and return. It may have another data type than the values.
 
     Raises
     ------
