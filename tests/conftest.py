@@ -34,7 +34,7 @@ def app() -> Iterator[QApplication]:
     """Return the one QApplication, in the light theme."""
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.faults import keep_errors_whole
+    from slide_gui.gui.shell.faults import keep_errors_whole
     from slide_gui.gui.theme import apply_theme
 
     keep_errors_whole()

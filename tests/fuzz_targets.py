@@ -30,13 +30,13 @@ from slide_gui.data.readers.amat import read_amat
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.images import read_image
 from slide_gui.data.reading import ParseOptions
-from slide_gui.experiments.model_file import fit_model, is_model_file, load_model, save_model
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.result import ARRAYS, pack_arrays, unpack_arrays
-from slide_gui.experiments.session import SUFFIX, SessionRecord, located, picture_text, read_session
-from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.source import read_image as read_image_text
+from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.session import SUFFIX, SessionRecord, located, picture_text, read_session
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.files.source import read_image as read_image_text
+from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
+from slide_gui.experiments.store.setting import Setting
 from tests.data.writers import amat_text, idx_bytes
 from tests.experiments.tiny import rectangles, spec
 from tests.mutants import (
@@ -308,7 +308,7 @@ LETTERS = picture_text(RECORD).encode()
 
 def session_read(path: Path) -> None:
     """Read a session as the window does, which then looks for its data."""
-    from slide_gui.gui.session_keeper import _check
+    from slide_gui.gui.shell.session_keeper import _check
 
     record = read_session(path)
     if record is None:
@@ -372,7 +372,7 @@ SCHEDULER = json.dumps({"type": "Scheduler", "id": "x", "address": "tcp://127.0.
 
 
 def scheduler_read(path: Path) -> None:
-    from slide_gui.experiments.cluster import _written
+    from slide_gui.experiments.sweeps.cluster import _written
 
     _written(str(path))
 
@@ -521,7 +521,7 @@ def stores(folder: Path) -> Path:
 
 def store_used(path: Path) -> None:
     """Read all that the window and the commands read, then write; no run that was whole is lost."""
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.store.store import RunStore
     from tests.experiments.damaged_stores import FIRST, RESULTS, reading, whole_runs
 
     refused: DataError | None = None

@@ -12,8 +12,8 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import run
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run
 from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.tiny import rectangles, spec
 

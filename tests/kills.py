@@ -33,14 +33,14 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.download import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.model_file import FittedModel, fit_model, load_model, save_model
-from slide_gui.experiments.representation import Reuse
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import run as run_spec
-from slide_gui.experiments.session import SUFFIX, read_session
-from slide_gui.experiments.spec import RunSpec, SweepSpec
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep, stored_or_run
+from slide_gui.experiments.files.model_file import FittedModel, fit_model, load_model, save_model
+from slide_gui.experiments.files.session import SUFFIX, read_session
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run as run_spec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.sweep import run_sweep, stored_or_run
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, same_numbers, spec
@@ -336,7 +336,7 @@ class Sessions(Work):
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
         from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-        from slide_gui.gui.session_keeper import SessionKeeper
+        from slide_gui.gui.shell.session_keeper import SessionKeeper
         from slide_gui.gui.state.jobs import Lane
         from slide_gui.gui.state.workspace import Workspace
 
@@ -541,7 +541,7 @@ def _import_late() -> None:
     import PySide6.QtCore  # noqa: F401
     import requests  # noqa: F401
 
-    import slide_gui.gui.session_keeper
+    import slide_gui.gui.shell.session_keeper
     import slide_gui.gui.state.workspace  # noqa: F401
 
     data = Training.data

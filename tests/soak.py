@@ -38,8 +38,8 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.app import make_application, prepare_interpreter, tear_down
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.workspace import State
 from tests.gui.given import Given, dataset, labelled, wheel
 
@@ -124,7 +124,7 @@ def _watched(account: Account) -> Iterator[None]:
             mock.patch.object(threading, "excepthook", lambda told: raised(*told[:3])),
             mock.patch.object(QDesktopServices, "openUrl", return_value=True),
             mock.patch("urllib.request.OpenerDirector.open", side_effect=refused),
-            mock.patch("slide_gui.experiments.cluster.MOST_WORKERS", 1),
+            mock.patch("slide_gui.experiments.sweeps.cluster.MOST_WORKERS", 1),
         ):
             yield
     finally:

@@ -12,7 +12,7 @@ import pytest
 
 from slide_gui import blas
 from slide_gui.cli import main
-from slide_gui.experiments.run import run
+from slide_gui.experiments.runs.run import run
 from tests.experiments.tiny import rectangles, spec
 
 

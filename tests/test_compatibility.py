@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtCore import QSettings
 
 from slide_gui.data.open import open_data
-from slide_gui.experiments.model_file import load_model
-from slide_gui.experiments.session import read_session
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.model_file import load_model
+from slide_gui.experiments.files.session import read_session
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.shell.main_window import MainWindow
 from tests.gui.given import wait
 
 FILES = Path(__file__).parent / "compatibility"

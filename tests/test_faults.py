@@ -27,11 +27,11 @@ from slide_gui.data.download import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD
-from slide_gui.experiments.model_file import fit_model, load_model, save_model
-from slide_gui.experiments.run import run
-from slide_gui.experiments.session import SUFFIX, SessionRecord, picture_text, read_session, write_session
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.model_file import fit_model, load_model, save_model
+from slide_gui.experiments.files.session import SUFFIX, SessionRecord, picture_text, read_session, write_session
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.style import Style

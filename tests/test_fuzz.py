@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.experiments.model_file import load_model
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.session import SUFFIX, read_session
-from slide_gui.experiments.setting import Setting
+from slide_gui.experiments.files.model_file import load_model
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.session import SUFFIX, read_session
+from slide_gui.experiments.store.setting import Setting
 from tests import fuzz
 from tests.fuzz import Counts, finish_slice, start_slice, try_one
 from tests.fuzz_targets import TARGETS, Target, target

@@ -17,8 +17,8 @@ from slide_gui import licences, resources
 from slide_gui.cli import main
 from slide_gui.core.workers import ClusterError
 from slide_gui.data.open import DATA_SUFFIXES
-from slide_gui.experiments.cluster import Cluster, ClusterChoice
-from slide_gui.experiments.session import SUFFIX
+from slide_gui.experiments.files.session import SUFFIX
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
 ROOT = Path(__file__).parent.parent
 LINUX = ROOT / "packaging" / "linux"

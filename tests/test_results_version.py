@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from slide_gui.experiments.spec import document_hash
+from slide_gui.experiments.runs.spec import document_hash
 from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
 from tests import golden
 from tests.experiments.tiny import spec

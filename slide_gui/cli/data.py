@@ -30,7 +30,7 @@ from slide_gui.text import counted, dataset_title
 if TYPE_CHECKING:
     from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.model_file import FittedModel
+    from slide_gui.experiments.files.model_file import FittedModel
 
 
 def _datasets_options(parser: argparse.ArgumentParser) -> None:
@@ -178,8 +178,8 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 def _fit(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
     from slide_gui.data.lazy import is_lazy
-    from slide_gui.experiments.model_file import is_model_file, save_model
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.model_file import is_model_file, save_model
+    from slide_gui.experiments.files.source import DataSource
 
     if arguments.output is not None:
         lazy = any(map(is_lazy, arguments.data))  # zarr:// contains a colon, which separates paths elsewhere

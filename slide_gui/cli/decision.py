@@ -28,8 +28,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _decide(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.inspection.decision import Decider
-    from slide_gui.experiments.run import restore
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.runs.run import restore
+    from slide_gui.experiments.store.store import RunStore
     from slide_gui.text import label_names
 
     if not arguments.store.is_file():

@@ -40,7 +40,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
 def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable[[str, Progress], Dataset]:
     """Return a function that loads a data set of the catalogue by key, or from the file given for that key."""
     from slide_gui.data.entries import entry
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.source import DataSource
 
     given = files or {}
 
@@ -84,7 +84,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
     from slide_gui.experiments.evaluation.protocol import plan
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.source import DataSource
 
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
@@ -102,7 +102,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import info_of, stored_evaluation
     from slide_gui.experiments.evaluation.timing import time_rows
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.store.store import RunStore
 
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
@@ -191,7 +191,7 @@ def _reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 def _reproduce(arguments: argparse.Namespace) -> int:
     from slide_gui.data.files import folder_files
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.store.store import RunStore
     from slide_gui.reproduction.plan import reproduction_scale
     from slide_gui.reproduction.run import reproduce
 

@@ -33,11 +33,11 @@ from slide_gui.progress import NO_PROGRESS, Progress
 if TYPE_CHECKING:
     from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.files.model_file import FittedModel
+    from slide_gui.experiments.files.source import DataSource
     from slide_gui.experiments.inspection.copies import CopiesResult
     from slide_gui.experiments.inspection.flow import FlowResult
     from slide_gui.experiments.inspection.rows import WeightRows
-    from slide_gui.experiments.model_file import FittedModel
-    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.export import FigureExport
     from slide_gui.figures.style import Style
 
@@ -140,7 +140,7 @@ def _write(
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
-    from slide_gui.experiments.session import Selection
+    from slide_gui.experiments.files.session import Selection
 
     colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
@@ -251,8 +251,8 @@ def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[Dataset | None, FittedModel, tuple[int, ...]]:
     """Return the data (None for a loaded model), the fitted or loaded model, and the pixels shown by default."""
+    from slide_gui.experiments.files.model_file import is_model_file, load_model
     from slide_gui.experiments.inspection.rows import default_pixels
-    from slide_gui.experiments.model_file import is_model_file, load_model
 
     if len(source.paths) == 1 and is_model_file(source.paths[0]):
         if arguments.bundle is not None:
@@ -434,7 +434,7 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 
 def _draw(arguments: argparse.Namespace) -> int:
     from slide_gui.data.errors import DataError
-    from slide_gui.experiments.provenance import FigureProvenance
+    from slide_gui.experiments.files.provenance import FigureProvenance
     from slide_gui.figures.run_exports import CURVES, figure_names, run_export
     from slide_gui.figures.style import Style
 
@@ -490,9 +490,9 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     """
     from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.files import folder_files
+    from slide_gui.experiments.files.model_file import fit_model
+    from slide_gui.experiments.files.source import DataSource
     from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
-    from slide_gui.experiments.model_file import fit_model
-    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.export import FORMATS, save_figure, weights_csv
     from slide_gui.figures.style import Style
     from slide_gui.figures.weights import draw_weights

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset, HeldOut
     from slide_gui.data.lazy import LazyRows
     from slide_gui.data.reading import ParseOptions
-    from slide_gui.experiments.cluster import Cluster, ClusterChoice
-    from slide_gui.experiments.methods import Method
-    from slide_gui.experiments.model_file import FittedModel
-    from slide_gui.experiments.session import Selection
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.model_file import FittedModel
+    from slide_gui.experiments.files.session import Selection
+    from slide_gui.experiments.files.source import DataSource
+    from slide_gui.experiments.runs.methods import Method
+    from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
@@ -137,7 +137,7 @@ def data_sources(
 ) -> list[DataSource]:
     """Return several data sets, as `data_source` does."""
     from slide_gui.data.dataset import HeldOut
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.source import DataSource
 
     reading, held_out = read_options(arguments)
     if held_out is None and judges != "test":
@@ -155,7 +155,7 @@ def picture_session(
     choices: tuple[tuple[str, str, str], ...] = (),
 ) -> str:
     """Return the session that a picture stores so that the window can show the same view."""
-    from slide_gui.experiments.session import Selection, SessionRecord, picture_text
+    from slide_gui.experiments.files.session import Selection, SessionRecord, picture_text
 
     return picture_text(SessionRecord(source, fingerprint, parameters, selection or Selection(), page, choices))
 
@@ -169,7 +169,7 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
         As `data_source`, and if a file is a session, which contains these options itself.
     """
     from slide_gui.data.reading import AS_GUESSED
-    from slide_gui.experiments.session import SUFFIX
+    from slide_gui.experiments.files.session import SUFFIX
 
     arguments.seed = 0
     source = data_source(arguments)
@@ -254,7 +254,7 @@ def check_outputs(
         If an output is an input, a store, or one of the store's files.
     """
     from slide_gui.data.files import check_outputs
-    from slide_gui.experiments.database import store_files
+    from slide_gui.experiments.store.database import store_files
 
     stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
     with usage():
@@ -313,7 +313,7 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
 def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
     """Return the selected image and its name."""
     if arguments.image is not None:
-        from slide_gui.experiments.source import read_image
+        from slide_gui.experiments.files.source import read_image
 
         values = read_image(arguments.image)
         if values.size != dataset.n_features:
@@ -332,7 +332,7 @@ def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: st
     """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
     from slide_gui.data.errors import DataError
     from slide_gui.data.lazy import LazyRows
-    from slide_gui.experiments.model_file import fit_model
+    from slide_gui.experiments.files.model_file import fit_model
 
     if len(dataset.train) < 2:
         raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
@@ -405,8 +405,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the classifier and of the protocol."""
     from slide_gui.core.svm.criteria import LEARNED_BY
     from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
-    from slide_gui.experiments.methods import METHODS
-    from slide_gui.experiments.spec import EVALUATE, TRAINING
+    from slide_gui.experiments.runs.methods import METHODS
+    from slide_gui.experiments.runs.spec import EVALUATE, TRAINING
 
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
@@ -464,7 +464,7 @@ def add_cluster_options(
 
 def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
     """Return where to compute runs. Refuse an invalid choice before any data are read."""
-    from slide_gui.experiments.cluster import ClusterChoice
+    from slide_gui.experiments.sweeps.cluster import ClusterChoice
 
     with usage():
         return ClusterChoice(arguments.workers, arguments.scheduler).checked()
@@ -473,7 +473,7 @@ def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
 @contextmanager
 def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
     """Connect to the workers that compute runs in place of this process. Yield None if there are none."""
-    from slide_gui.experiments.cluster import Cluster
+    from slide_gui.experiments.sweeps.cluster import Cluster
 
     if choice.is_here:
         yield None
@@ -486,7 +486,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of one run that replace SLIDE or the SVM, and the number of labels."""
     from slide_gui.core.baselines import ESTIMATORS
     from slide_gui.core.sda.model import SdaParameters
-    from slide_gui.experiments.spec import FIT_ROWS
+    from slide_gui.experiments.runs.spec import FIT_ROWS
 
     usual = SdaParameters()
     group = parser.add_argument_group("representation")
@@ -540,7 +540,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the method with its parts, training, evaluate and test_rows, as arguments of a spec. Omit unset ones."""
     from slide_gui.core.choices import check_choice
-    from slide_gui.experiments.methods import METHODS
+    from slide_gui.experiments.runs.methods import METHODS
 
     given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fit_rows")}
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}

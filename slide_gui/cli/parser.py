@@ -14,7 +14,7 @@ from slide_gui.cli.console import DONE, Command, UsageError, add_json, interrupt
 from slide_gui.cli.options import add_data_options, files_source
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.source import DataSource
 
 _COMMANDS: dict[str, Command] = {
     command.name: command

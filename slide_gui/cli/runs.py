@@ -46,13 +46,13 @@ from slide_gui.text import dataset_title, label_names, printable
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.error_rate import ErrorRate
-    from slide_gui.experiments.choice import PointResult
-    from slide_gui.experiments.curves import LabelCurves
-    from slide_gui.experiments.result import RunResult
-    from slide_gui.experiments.spec import RunSpec
-    from slide_gui.experiments.store import RunStore, StoreReport
-    from slide_gui.experiments.stored_run import StoredRun
-    from slide_gui.experiments.sweep import SweepState
+    from slide_gui.experiments.runs.result import RunResult
+    from slide_gui.experiments.runs.spec import RunSpec
+    from slide_gui.experiments.store.store import RunStore, StoreReport
+    from slide_gui.experiments.store.stored_run import StoredRun
+    from slide_gui.experiments.sweeps.curves import LabelCurves
+    from slide_gui.experiments.sweeps.selection import PointResult
+    from slide_gui.experiments.sweeps.sweep import SweepState
     from slide_gui.figures.run_exports import RunFigure
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
@@ -95,7 +95,7 @@ def _train(arguments: argparse.Namespace) -> int:
         _run_figure(path)
     if arguments.figure and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
-    from slide_gui.experiments.spec import RunSpec, on_every_fold
+    from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
 
     source = data_source(arguments, judges=arguments.evaluate)
     check_outputs(arguments, arguments.figure, [source], store=arguments.output)
@@ -140,16 +140,16 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
 
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result from the store, or compute and store it."""
-    from slide_gui.experiments.cost import RunShape, typical_seconds
-    from slide_gui.experiments.run import run
+    from slide_gui.experiments.runs.cost import RunShape, typical_seconds
+    from slide_gui.experiments.runs.run import run
 
     seconds = typical_seconds(spec, RunShape.of(dataset))
     if output is None:
         announce(seconds)
         with progress_bar("training") as progress:
             return run(dataset, spec, progress=progress)
-    from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.sweep import stored_or_run
+    from slide_gui.experiments.store.store import RunStore
+    from slide_gui.experiments.sweeps.sweep import stored_or_run
 
     with RunStore(output) as store, progress_bar("training") as progress:
         if not store.hashes(spec.hash):
@@ -159,7 +159,7 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def _result_lines(result: RunResult) -> Iterator[str]:
     """Yield the lines that describe a run."""
-    from slide_gui.experiments.source import describe_chosen, describe_convergence, describe_spec
+    from slide_gui.experiments.files.source import describe_chosen, describe_convergence, describe_spec
 
     spec, classifier, times = result.spec, result.classifier, result.timings
     yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
@@ -245,7 +245,7 @@ def _axis(read: Callable[[str], tuple[Any, ...]], text: str) -> tuple[Any, ...]:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.spec import SweepSpec, depth_axis, noise_axis
+    from slide_gui.experiments.runs.spec import SweepSpec, depth_axis, noise_axis
 
     noises = _axis(noise_axis, arguments.noise or "0.3")
     depths = _axis(depth_axis, arguments.depth or "3")
@@ -278,9 +278,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
         "choose": ("pooled" if arguments.pooled else "each") if arguments.choose else "none",
         **choices,
     }
-    from slide_gui.experiments.splits import Classes
-    from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.sweep import plan_sweep, run_sweep
+    from slide_gui.experiments.runs.splits import Classes
+    from slide_gui.experiments.store.store import RunStore
+    from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
 
     source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
@@ -329,13 +329,13 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
 
 
 def _mean(state: SweepState) -> ErrorRate:
-    from slide_gui.experiments.choice import mean_rate
+    from slide_gui.experiments.sweeps.selection import mean_rate
 
     return mean_rate(state.final)
 
 
 def _sweep_document(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> dict[str, Any]:
-    from slide_gui.experiments.choice import chosen_places
+    from slide_gui.experiments.sweeps.selection import chosen_places
 
     best = chosen_places(state.done)
     return {
@@ -360,7 +360,7 @@ def _sweep_document(dataset: Dataset, state: SweepState, arguments: argparse.Nam
 
 
 def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> Iterator[str]:
-    from slide_gui.experiments.choice import best_words
+    from slide_gui.experiments.sweeps.selection import best_words
 
     yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
     for fault in state.faults:
@@ -408,10 +408,10 @@ def _sweep_labels(
         raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
     if arguments.choose:
         raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
-    from slide_gui.experiments.curves import label_curves, label_points
-    from slide_gui.experiments.spec import RunSpec, on_every_fold
-    from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.sweep import run_points
+    from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
+    from slide_gui.experiments.store.store import RunStore
+    from slide_gui.experiments.sweeps.curves import label_curves, label_points
+    from slide_gui.experiments.sweeps.sweep import run_points
 
     source = data_source(arguments, judges=arguments.evaluate)
     check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
@@ -479,7 +479,7 @@ _WRITTEN = ("output", "save_whole")
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.store.store import RunStore
 
     if not arguments.store.is_file():
         raise UsageError(f"{str(arguments.store)!r}: this run store does not exist")
@@ -500,7 +500,7 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.stored_run import READABLE
+    from slide_gui.experiments.store.stored_run import READABLE
 
     runs = store.runs()
     extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
@@ -509,7 +509,7 @@ def _list(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
-    from slide_gui.experiments.stored_run import SHOWN
+    from slide_gui.experiments.store.stored_run import SHOWN
 
     rows = [["hash", *(column.title for column in SHOWN)]]
     rows += [[run.hash[:12], *(printable(column.text(run)) for column in SHOWN)] for run in runs]

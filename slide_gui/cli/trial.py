@@ -32,7 +32,7 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 
 def _try(arguments: argparse.Namespace) -> int:
     from slide_gui.data.files import folder_files
-    from slide_gui.experiments.trial import plan_trial, trial_seconds, try_data
+    from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
 
     where, source = cluster_choice(arguments), data_source(arguments)
     check_folder(arguments, arguments.out, [source])
@@ -46,7 +46,7 @@ def _try(arguments: argparse.Namespace) -> int:
         if arguments.store is None:
             trial = try_data(dataset, source, progress=progress, cluster=cluster)
         else:
-            from slide_gui.experiments.store import RunStore
+            from slide_gui.experiments.store.store import RunStore
 
             with RunStore(arguments.store) as store:
                 trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster)

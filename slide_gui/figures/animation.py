@@ -58,7 +58,7 @@ def gif_bytes(
     style : Style
         Gives the colour map that most of the 256 colours are taken from.
     session : str
-        As `slide_gui.experiments.session.picture_text` gives it; stored as the comment of the GIF.
+        As `slide_gui.experiments.files.session.picture_text` gives it; stored as the comment of the GIF.
 
     Raises
     ------

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.copies import CopiesResult
 from slide_gui.experiments.inspection.rows import nearby_peak
-from slide_gui.experiments.source import DataSource
 from slide_gui.figures.canvas import (
     INK,
     MUTED,

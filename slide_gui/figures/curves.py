@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slide_gui.experiments.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.experiments.evaluation.protocol import Published
-from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.figures.canvas import (
     INK,
     MUTED,

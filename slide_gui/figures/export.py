@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import folder_files, write_whole
+from slide_gui.experiments.files.model_file import FittedModel
+from slide_gui.experiments.files.session import SUFFIX, file_content
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import WeightRows
-from slide_gui.experiments.model_file import FittedModel
-from slide_gui.experiments.session import SUFFIX, file_content
-from slide_gui.experiments.source import DataSource
 from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -60,7 +60,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     style : Style
         Determines the fonts and the dots per inch.
     session : str
-        Result of `slide_gui.experiments.session.picture_text`, which is stored in the picture.
+        Result of `slide_gui.experiments.files.session.picture_text`, which is stored in the picture.
 
     Raises
     ------
@@ -299,8 +299,8 @@ Run it in the folder that the data's paths start from. It reads and writes files
 from pathlib import Path
 
 from slide_gui.core.slide.stack import StackParameters
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import DataSource, HeldOut, ParseOptions
+from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.files.source import DataSource, HeldOut, ParseOptions
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 {imports}

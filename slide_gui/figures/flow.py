@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.flow import FlowResult
-from slide_gui.experiments.source import DataSource, image_text
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, script_of, style_words
@@ -231,7 +231,7 @@ def _script(result: FlowResult, source: DataSource, style: Style) -> str:
         "flow",
         style,
         imports="from slide_gui.experiments.inspection.flow import flow_result\n"
-        "from slide_gui.experiments.source import read_image\n"
+        "from slide_gui.experiments.files.source import read_image\n"
         "from slide_gui.figures.flow import flow_export",
         body=f"_, model = {fitted_call(result.model, source)}\n"
         f"image = read_image(HERE / {_IMAGE!r})\n"

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.curves import error_curves
 from slide_gui.experiments.evaluation.protocol import Published, data_key, published
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.trial import Trial
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.sweeps.curves import error_curves
+from slide_gui.experiments.sweeps.selection import PointResult
+from slide_gui.experiments.sweeps.trial import Trial
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import FigureExport, all_forms, export_of, script_of
@@ -22,7 +22,7 @@ from slide_gui.text import label_names
 
 CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
-_IMPORTS = """from slide_gui.experiments.provenance import FigureProvenance
+_IMPORTS = """from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.figures.run_exports import run_export"""
 _BODY = """provenance = FigureProvenance.read(HERE / "{name}.json")
 dataset = provenance.source.load()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.splits import Classes
+from slide_gui.experiments.runs.splits import Classes
 from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from slide_gui.data.files import write_whole
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.stored_run import READABLE, StoredRun
+from slide_gui.experiments.store.stored_run import READABLE, StoredRun
 from slide_gui.text import csv_text
 
 RATE_HEAD = (

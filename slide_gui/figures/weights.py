@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
-from slide_gui.experiments.source import DataSource
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.export import (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
     from PySide6.QtWidgets import QApplication, QWidget
 
-    from slide_gui.experiments.source import DataSource
-    from slide_gui.gui.main_window import MainWindow
+    from slide_gui.experiments.files.source import DataSource
+    from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import Lane
 
 _LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
@@ -39,7 +39,7 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1
-    from slide_gui.gui.interruption import Interruption
+    from slide_gui.gui.shell.interruption import Interruption
 
     prepare_interpreter()
     app = make_application()
@@ -103,7 +103,7 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.faults import keep_errors_whole
+    from slide_gui.gui.shell.faults import keep_errors_whole
     from slide_gui.gui.theme import apply_theme, stored_scale
     from slide_gui.gui.widgets.motion import ask_for_less_motion
     from slide_gui.resources import resource
@@ -145,7 +145,7 @@ def store_path() -> Path:
 
 def make_window(files: Sequence[Path], source: DataSource | None = None, *, keeps_session: bool = False) -> MainWindow:
     """Return the window, which opens the files, the last session, or the generated Rectangles."""
-    from slide_gui.gui.main_window import MainWindow
+    from slide_gui.gui.shell.main_window import MainWindow
 
     store = store_path()
     window = MainWindow(make_settings(), store, store.parent / "session" if keeps_session else None)
@@ -171,7 +171,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     """
     from PySide6.QtCore import QEventLoop, QTimer
 
-    from slide_gui.gui.interruption import Interruption
+    from slide_gui.gui.shell.interruption import Interruption
     from slide_gui.gui.theme import apply_theme
 
     app = make_application()

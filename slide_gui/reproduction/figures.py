@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
-from slide_gui.experiments.curves import error_curves
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
+from slide_gui.experiments.files.model_file import FittedModel, fit_model
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
-from slide_gui.experiments.model_file import FittedModel, fit_model
-from slide_gui.experiments.spec import SweepSpec
-from slide_gui.experiments.splits import subset
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.splits import subset
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.curves import error_curves
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.evaluation import TextTable, error_table, errors_export, time_table, times_export
@@ -34,7 +34,7 @@ from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.cluster import Cluster
+    from slide_gui.experiments.sweeps.cluster import Cluster
 
 
 @dataclass(frozen=True, eq=False)

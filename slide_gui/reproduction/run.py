@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from slide_gui.experiments.evaluation.run import Load
 from slide_gui.experiments.evaluation.table import EvaluationState
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.reproduction.figures import PARTS, ReproducedItem, ReproductionContext
 from slide_gui.reproduction.plan import ReproductionScale
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.cluster import Cluster
+    from slide_gui.experiments.sweeps.cluster import Cluster
 
 
 @dataclass(frozen=True, eq=False)

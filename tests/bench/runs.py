@@ -23,12 +23,12 @@ from slide_gui.core.svm.widths import WidthOptions, learn_widths
 from slide_gui.data.catalogue import find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.open import open_data
-from slide_gui.experiments.cluster import Cluster, ClusterChoice
-from slide_gui.experiments.run import SvmPredictor, judge
-from slide_gui.experiments.spec import SweepSpec
-from slide_gui.experiments.splits import Classes
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.runs.run import SvmPredictor, judge
+from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.splits import Classes
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.bench.measurement import (
     SMALL,

@@ -39,7 +39,7 @@ def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple
     prepare_interpreter()
     from PySide6.QtCore import QSettings
 
-    from slide_gui.gui.main_window import MainWindow
+    from slide_gui.gui.shell.main_window import MainWindow
 
     app = make_application()
     folder = tempfile.TemporaryDirectory()
@@ -268,7 +268,7 @@ def lateness_sweep(seconds: float) -> dict[str, Any]:
 def lateness_training() -> dict[str, Any]:
     """Learn widths, train and test on Convex, 8 000 and 50 000 rows, with the Classifier in view."""
     from slide_gui.core.svm.parameters import SvmParameters
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.files.source import DataSource
 
     app, window = open_window()
     wait_for_fit(app, window)

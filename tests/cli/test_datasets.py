@@ -13,7 +13,7 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data import catalogue
 from slide_gui.data.entries import entries
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Capture = pytest.CaptureFixture[str]

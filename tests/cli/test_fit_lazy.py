@@ -12,7 +12,7 @@ import zarr
 from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.model_file import load_model
+from slide_gui.experiments.files.model_file import load_model
 from tests.core.test_stack import images
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas

@@ -8,11 +8,11 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.files.session import read_session
+from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.copies import CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.session import read_session
-from slide_gui.experiments.source import DataSource, image_text
 from tests.experiments.tiny import rectangles
 
 

@@ -15,11 +15,11 @@ from slide_gui.cli import main
 from slide_gui.cli.parser import build_parser
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import RECORD
-from slide_gui.experiments.model_file import fit_model, is_model_file, save_model
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.run import run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.model_file import fit_model, is_model_file, save_model
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.store.store import RunStore
 from tests.experiments.tiny import rectangles, spec
 
 Capture = pytest.CaptureFixture[str]

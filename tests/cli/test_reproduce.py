@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.reproduction import plan as extent
 from tests.experiments.tiny import rectangles
 from tests.figures.test_reproduction import EXTENT

@@ -18,12 +18,12 @@ from slide_gui.data.dataset import HeldOut
 from slide_gui.data.open import open_data
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.documents import from_document
-from slide_gui.experiments.run import run
-from slide_gui.experiments.session import read_session
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.files.session import read_session
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, depth_axis, noise_axis
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.results_version import RESULTS_VERSION
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles

@@ -13,10 +13,10 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.files import RECORD
-from slide_gui.experiments.session import located, read_session
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.trial import try_data
+from slide_gui.experiments.files.session import located, read_session
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.trial import try_data
 from tests.scripts import run_script
 
 Capture = pytest.CaptureFixture[str]
@@ -100,7 +100,7 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_anything_i
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("d.csv").write_text(quantities(400))
-    monkeypatch.setattr("slide_gui.experiments.run.represent", lambda *_: pytest.fail("trained"))
+    monkeypatch.setattr("slide_gui.experiments.runs.run.represent", lambda *_: pytest.fail("trained"))
     assert main([command[0], "d.csv", *command[1:]]) == 1
     said = capsys.readouterr().err
     assert "The column 'progression' has " in said
@@ -133,8 +133,8 @@ def test_that_the_time_that_many_classes_take_is_shown_before_training(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("slide_gui.experiments.run.run", stop)
-    monkeypatch.setattr("slide_gui.experiments.trial.answers_of", stop)
+    monkeypatch.setattr("slide_gui.experiments.runs.run.run", stop)
+    monkeypatch.setattr("slide_gui.experiments.sweeps.trial.answers_of", stop)
     assert main([command, "many.npz"]) == 1
     announced, cancelled = capsys.readouterr().err.splitlines()
     assert announced.startswith("estimated time: about ")

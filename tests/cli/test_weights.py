@@ -17,9 +17,9 @@ from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import RECORD
 from slide_gui.data.open import open_data
+from slide_gui.experiments.files.model_file import fit_model, load_model
+from slide_gui.experiments.files.session import located, read_session
 from slide_gui.experiments.inspection.rows import weight_rows
-from slide_gui.experiments.model_file import fit_model, load_model
-from slide_gui.experiments.session import located, read_session
 from tests.scripts import run_script
 
 Capture = pytest.CaptureFixture[str]

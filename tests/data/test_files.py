@@ -15,7 +15,7 @@ from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import check_folder, folder_files, write_whole
-from slide_gui.experiments.model_file import fit_model, save_model
+from slide_gui.experiments.files.model_file import fit_model, save_model
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.export import FigureExport, save_bundle, save_export, save_figure
 from slide_gui.figures.style import Style

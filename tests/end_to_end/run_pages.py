@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from slide_gui.data.generators.rectangles import rectangles
-from slide_gui.gui.commands import COMMANDS
-from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.shell.commands import COMMANDS
+from slide_gui.gui.shell.page_stack import PAGES
 from tests.end_to_end.program import Program, until
 from tests.end_to_end.screen import CONTENT, Box, Picture, extent, of_colour
 

@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 from tests.end_to_end.program import command, environment, until
 from tests.end_to_end.run_pages import begin_sweep, store_of, stored
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from slide_gui.experiments.session import read_session
+from slide_gui.experiments.files.session import read_session
 from tests.end_to_end.program import environment, until
 
 pytestmark = pytest.mark.display

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from slide_gui.experiments.session import read_session
+from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.theme import LIGHT
 from tests.end_to_end.program import until
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slide_gui.gui.commands import COMMANDS
+from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.gui.theme import DARK, LIGHT
 from tests.end_to_end.program import until
 from tests.end_to_end.screen import of_colour, rgb

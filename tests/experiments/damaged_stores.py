@@ -14,9 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.run import run
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import COLUMNS
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.store.stored_run import COLUMNS
 from tests.experiments.tiny import rectangles, spec
 from tests.mutants import mutant
 

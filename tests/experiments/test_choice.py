@@ -10,9 +10,17 @@ import pytest
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult, best_words, choose, final_points, final_spec, mean_rate, pooled
-from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.statistics import row_errors, splits_rate
+from slide_gui.experiments.sweeps.selection import (
+    PointResult,
+    best_words,
+    choose,
+    final_points,
+    final_spec,
+    mean_rate,
+    pooled,
+)
 
 FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
 

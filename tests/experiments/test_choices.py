@@ -21,8 +21,8 @@ from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.core.svm.widths import WidthOptions
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.spec import CHOOSE, EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.spec import CHOOSE, EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")

@@ -10,8 +10,8 @@ import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.files.model_file import FittedModel, fit_model
 from slide_gui.experiments.inspection.closeness import Closeness, closeness
-from slide_gui.experiments.model_file import FittedModel, fit_model
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles

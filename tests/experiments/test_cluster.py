@@ -27,20 +27,20 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.workers import ClusterError
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import cluster as cluster_module
-from slide_gui.experiments import cluster_runs, trial
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, versions_here
-from slide_gui.experiments.cluster_runs import Order, networks_here, run_orders
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Course, EvaluationState
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, run_points, run_sweep
-from slide_gui.experiments.trial import try_data
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import cluster as cluster_module
+from slide_gui.experiments.sweeps import cluster_runs, trial
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
+from slide_gui.experiments.sweeps.cluster_runs import Order, networks_here, run_orders
+from slide_gui.experiments.sweeps.sweep import Pause, run_points, run_sweep
+from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, same_numbers, spec
 

@@ -15,12 +15,12 @@ from slide_gui.core.svm.model import TrainingStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments import run as run_progress
-from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.curves import error_curves, label_curves, label_points
-from slide_gui.experiments.run import Estimate, ProgressCollector, RunProgress
-from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.runs import run as run_progress
+from slide_gui.experiments.runs.run import Estimate, ProgressCollector, RunProgress
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.statistics import row_errors
+from slide_gui.experiments.sweeps.curves import error_curves, label_curves, label_points
+from slide_gui.experiments.sweeps.selection import PointResult
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 

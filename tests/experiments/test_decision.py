@@ -10,7 +10,7 @@ import pytest
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.decision import Decider, Flip
-from slide_gui.experiments.run import Restored, restore, run
+from slide_gui.experiments.runs.run import Restored, restore, run
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, spec
 

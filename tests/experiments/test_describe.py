@@ -12,15 +12,15 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy
 from slide_gui.core.svm.selection import GridPoint
-from slide_gui.experiments.result import Classifier
-from slide_gui.experiments.source import (
+from slide_gui.experiments.files.source import (
     describe_choice,
     describe_chosen,
     describe_convergence,
     describe_spec,
     describe_widths,
 )
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.runs.result import Classifier
+from slide_gui.experiments.runs.spec import RunSpec
 
 STACK = StackParameters(noise=0.3, depth=2)
 SVC = Estimator.of("svm.SVC")

@@ -12,9 +12,9 @@ import pytest
 
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec, SweepSpec
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from tests.experiments.tiny import spec
 
 FINGERPRINT = "0" * 64

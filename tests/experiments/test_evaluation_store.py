@@ -7,7 +7,7 @@ from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import info_of, stored_data, stored_evaluation
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 from tests.experiments.tiny import rectangles
 
 WHOLE = replace(rectangles(80, 150), name="Rectangles")

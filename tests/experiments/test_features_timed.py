@@ -8,14 +8,14 @@ import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments import representation
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.representation import Reuse, feature_seconds
-from slide_gui.experiments.run import run
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause
+from slide_gui.experiments.runs import representation
+from slide_gui.experiments.runs.representation import Reuse, feature_seconds
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.sweep import Pause
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec

@@ -9,10 +9,10 @@ import pytest
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Layer, Stack, fit_stack
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import source as image_file
+from slide_gui.experiments.files import source as image_file
+from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.files.source import image_text, read_image
 from slide_gui.experiments.inspection.flow import Forward, flow_result, mean_squared, survivors
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import image_text, read_image
 from tests.experiments.tiny import rectangles
 
 

@@ -13,10 +13,10 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.core.baselines import Estimator
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.run import restore, run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import restore, run
+from slide_gui.experiments.store.store import RunStore
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(40, 30)

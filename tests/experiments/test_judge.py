@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.run import Estimate, Judgement, judge
+from slide_gui.experiments.runs.run import Estimate, Judgement, judge
 from slide_gui.progress import Progress
 
 

@@ -17,15 +17,15 @@ from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.curves import label_curves, label_points
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.networks import NetworkRecord
-from slide_gui.experiments.representation import Reuse
-from slide_gui.experiments.run import restore, run
-from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.networks import NetworkRecord
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.run import restore, run
+from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import error_matrix
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.curves import label_curves, label_points
+from slide_gui.experiments.sweeps.sweep import run_points
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.model_file import FittedModel, fit_model, is_model_file, load_model, save_model
+from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, load_model, save_model
 
 
 def data(n: int = 20, shape: tuple[int, int] | None = (2, 3), seed: int = 0) -> Dataset:

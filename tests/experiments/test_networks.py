@@ -9,9 +9,9 @@ import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory, SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
-from slide_gui.experiments import networks
-from slide_gui.experiments.networks import Networks, SdaFeatures, Tuned, pretrained, tuned
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.runs import networks
+from slide_gui.experiments.runs.networks import Networks, SdaFeatures, Tuned, pretrained, tuned
+from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles

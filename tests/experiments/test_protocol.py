@@ -13,19 +13,19 @@ import pytest
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult, choose, final_points
-from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, stored_evaluation
-from slide_gui.experiments.run import restore
-from slide_gui.experiments.spec import SweepSpec
-from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.runs.cost import CostModel, RunKind
+from slide_gui.experiments.runs.run import restore
+from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import crossed_mean, error_matrix, holm, mcnemar, row_errors, splits_rate
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.experiments.tiny import rectangles
 

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
-from slide_gui.experiments.run import run
+from slide_gui.experiments.runs.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
+from slide_gui.experiments.runs.run import run
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(60, 60, n_classes=3)

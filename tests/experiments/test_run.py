@@ -13,11 +13,11 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.representation import Reuse
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import RunProgress, live_spec, restore, run
-from slide_gui.experiments.splits import split_rows
-from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import RunProgress, live_spec, restore, run
+from slide_gui.experiments.runs.splits import split_rows
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 

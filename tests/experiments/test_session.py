@@ -12,8 +12,8 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
-from slide_gui.experiments import session as session_module
-from slide_gui.experiments.session import (
+from slide_gui.experiments.files import session as session_module
+from slide_gui.experiments.files.session import (
     MissingData,
     Selection,
     SessionRecord,
@@ -23,7 +23,7 @@ from slide_gui.experiments.session import (
     read_session,
     write_session,
 )
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
 

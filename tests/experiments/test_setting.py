@@ -10,12 +10,12 @@ import pytest
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
-from slide_gui.experiments.curves import known_answers
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.run import run
-from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.curves import known_answers
 from tests.experiments.tiny import rectangles
 
 BASE = RunSpec("ab" * 32, "tiny.npz", stack=StackParameters(noise=0.3, depth=2)).checked()

@@ -5,7 +5,7 @@ import pytest
 
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.source import DataSource, read_image
+from slide_gui.experiments.files.source import DataSource, read_image
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
-from slide_gui.experiments.spec import RunSpec, document_hash, on_every_fold
-from slide_gui.experiments.splits import divide
+from slide_gui.experiments.runs.spec import RunSpec, document_hash, on_every_fold
+from slide_gui.experiments.runs.splits import divide
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 from tests.experiments.tiny import rectangles
 

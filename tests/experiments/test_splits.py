@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from slide_gui.core.svm.training import fit_svm
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import training
-from slide_gui.experiments.run import run
-from slide_gui.experiments.splits import (
+from slide_gui.experiments.runs import training
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.splits import (
     Classes,
     can_hold_out,
     divide,

@@ -20,13 +20,13 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.database import Database
-from slide_gui.experiments.result import RunResult, pack_arrays
-from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.store import FORMAT, DamagedRun, RunStore
-from slide_gui.experiments.stored_run import COLUMNS
-from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.runs.result import RunResult, pack_arrays
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.store.database import Database
+from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
+from slide_gui.experiments.store.stored_run import COLUMNS
+from slide_gui.experiments.sweeps.sweep import run_points
 from slide_gui.progress import Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
@@ -305,7 +305,7 @@ def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path: Path)
 _FULL = """
 import sys
 from pathlib import Path
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 folder = Path(sys.argv[1])
 (folder / "fill").write_bytes(b"")
 with (folder / "fill").open("ab", buffering=0) as file:
@@ -554,7 +554,7 @@ def test_that_reading_leaves_everything_as_it_was(
 _READ_ONLY = """
 import sys
 from pathlib import Path
-from slide_gui.experiments.store import DamagedRun, FORMAT, RunStore
+from slide_gui.experiments.store.store import DamagedRun, FORMAT, RunStore
 path = Path(sys.argv[1])
 try:
     (path.parent / "x").touch()

@@ -14,10 +14,10 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import sweep as sweep_module
+from slide_gui.experiments.sweeps.sweep import run_points
 from tests.experiments.damaged_stores import (
     BY_HASH,
     DATA,

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.store import RunStore, StoreReport
-from slide_gui.experiments.stored_run import COLUMNS
-from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.store.store import RunStore, StoreReport
+from slide_gui.experiments.store.stored_run import COLUMNS
+from slide_gui.experiments.sweeps.sweep import run_points
 from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.tiny import rectangles, same_numbers, spec
 

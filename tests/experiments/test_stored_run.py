@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.experiments.run import run
+from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.statistics import error_matrix, row_errors
-from slide_gui.experiments.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
+from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
 from slide_gui.figures.tables import runs_csv
 from tests.experiments.tiny import rectangles, spec
 

@@ -10,10 +10,10 @@ import pytest
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.experiments.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
-from slide_gui.experiments.result import Timings
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.splits import stratified_sample, subset
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
+from slide_gui.experiments.runs.result import Timings
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.splits import stratified_sample, subset
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(100, 60)

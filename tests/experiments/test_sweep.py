@@ -16,13 +16,21 @@ import pytest
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.choice import PointResult, best_words, choose, chosen_places, final_points, pooled
-from slide_gui.experiments.cost import CostModel, RunKind
-from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import LONGEST_CHAIN, RunSpec, SweepPoint, SweepSpec, axis_text, depth_axis, noise_axis
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
+from slide_gui.experiments.runs.cost import CostModel, RunKind
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import (
+    LONGEST_CHAIN,
+    RunSpec,
+    SweepPoint,
+    SweepSpec,
+    axis_text,
+    depth_axis,
+    noise_axis,
+)
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import sweep as sweep_module
+from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
+from slide_gui.experiments.sweeps.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles, same_numbers

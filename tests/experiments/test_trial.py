@@ -11,15 +11,15 @@ import pytest
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments import trial as trial_module
-from slide_gui.experiments.choice import choose, final_spec, pooled
-from slide_gui.experiments.cost import RunShape, typical_seconds
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.splits import with_test_part
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.trial import Trial, plan_trial, try_data
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.cost import RunShape, typical_seconds
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.splits import with_test_part
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import trial as trial_module
+from slide_gui.experiments.sweeps.selection import choose, final_spec, pooled
+from slide_gui.experiments.sweeps.trial import Trial, plan_trial, try_data
 from slide_gui.progress import Listener
 
 SOURCE = DataSource(paths=("flowers.csv",))

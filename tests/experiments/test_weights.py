@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.inspection.rows import (
     default_pixels,
     drowns,
@@ -20,7 +21,6 @@ from slide_gui.experiments.inspection.rows import (
     typical_peak,
     weight_rows,
 )
-from slide_gui.experiments.model_file import fit_model
 
 
 def test_that_rows_and_biases_are_those_of_the_layers() -> None:

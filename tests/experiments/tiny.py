@@ -9,8 +9,8 @@ import numpy as np
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.spec import RunSpec
 
 
 def rectangles(n_train: int = 120, n_test: int = 300, seed: int = 0, n_classes: int = 2) -> Dataset:

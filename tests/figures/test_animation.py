@@ -14,10 +14,10 @@ from PIL import Image, ImageSequence
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.files.session import SessionRecord, picture_text, read_session
 from slide_gui.experiments.inspection.rows import WeightRows, rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.session import SessionRecord, picture_text, read_session
 from slide_gui.figures import weight_animations
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, figure_bytes, save_export

@@ -15,12 +15,19 @@ from matplotlib.figure import Figure
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.curves import CurvePoint, ErrorCurves, LabelCurves, LabelLine, LabelPoint, error_curves
 from slide_gui.experiments.evaluation.protocol import published
-from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import SweepSpec
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.curves import (
+    CurvePoint,
+    ErrorCurves,
+    LabelCurves,
+    LabelLine,
+    LabelPoint,
+    error_curves,
+)
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves, draw_labels
 from slide_gui.figures.export import save_figure

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from slide_gui.experiments.run import run
+from slide_gui.experiments.runs.run import run
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.evaluation import TextTable, latex, markdown

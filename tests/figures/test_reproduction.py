@@ -18,9 +18,9 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.inspection.closeness import closeness
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style

@@ -15,9 +15,9 @@ from slide_gui.cli import main
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import SweepSpec
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.figures.export import save_bundle, save_export
 from slide_gui.figures.run_exports import figure_names, run_export
 from slide_gui.figures.style import Style

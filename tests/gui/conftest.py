@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress

@@ -16,12 +16,12 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 from tests.core.test_stack import images
 
 if TYPE_CHECKING:
-    from slide_gui.gui.main_window import MainWindow
+    from slide_gui.gui.shell.main_window import MainWindow
 
 
 class Given(DataSource):

@@ -21,7 +21,7 @@ FORBIDDEN = {
     "sendPostedEvents": "nothing waits to be deleted",
     "DeferredDelete": "nothing waits to be deleted",
     "singleShot": "its timer has no parent and deletes itself later; keep a timer",
-    "addLayout": "it wraps what a filled layout holds; use slide_gui.gui.layouts.nested",
+    "addLayout": "it wraps what a filled layout holds; use slide_gui.gui.widgets.layouts.nested",
     **dict.fromkeys(
         ("removeWidget", "removeItem", "itemAt", "itemAtPosition", "takeAt"),
         "it leaves the wrapper of a layout's item behind; hide the widget",

@@ -13,9 +13,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import Painted
 from tests.gui.given import Given, labelled, settle, wait

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.cluster import ClusterChoice
-from slide_gui.gui.cluster_dialog import ClusterDialog
-from slide_gui.gui.main_window import MainWindow
+from slide_gui.experiments.sweeps.cluster import ClusterChoice
+from slide_gui.gui.dialogs.workers import ClusterDialog
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.cluster import ClusterController
 from tests.gui.given import labelled, wait
 

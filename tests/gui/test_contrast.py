@@ -14,10 +14,10 @@ from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.plots.axes import Plot
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
 from slide_gui.gui.widgets.sequential import contrast

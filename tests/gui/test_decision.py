@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.run import restore
+from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
 from tests.gui.given import Given, dataset, labelled, settle, wait

@@ -10,13 +10,13 @@ from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, Course, DataInfo, EvaluationState
-from slide_gui.experiments.run import RunProgress
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.runs.run import RunProgress
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.evaluation_cells import error_rows
+from slide_gui.gui.pages.benchmark.cells import error_rows
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import evaluation as evaluation_module
 from slide_gui.gui.state.evaluation import EvaluationChoice, merged
 from slide_gui.progress import NO_PROGRESS

@@ -9,13 +9,13 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QScrollArea
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.style import WIDTHS
-from slide_gui.gui import main_window
-from slide_gui.gui.export.dialog import ExportDialog, unused
-from slide_gui.gui.export.preview import FigurePreview
+from slide_gui.gui.dialogs.export.dialog import ExportDialog, unused
+from slide_gui.gui.dialogs.export.preview import FigurePreview
+from slide_gui.gui.shell import main_window
 from tests.gui.given import labelled, settle, show_page, wait
 from tests.gui.test_own_data import drop
 

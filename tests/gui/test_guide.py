@@ -10,9 +10,9 @@ from PySide6.QtGui import QTextFormat
 from PySide6.QtTest import QTest
 
 from slide_gui.data.entries import entries
-from slide_gui.gui import guide as guide_pages
-from slide_gui.gui.commands import COMMANDS
-from slide_gui.gui.guide import GUIDE_PAGES, Guide
+from slide_gui.gui.help import guide as guide_pages
+from slide_gui.gui.help.guide import GUIDE_PAGES, Guide
+from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.resources import resource
 from tests.gui.given import wait
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.undo import Change

@@ -19,13 +19,13 @@ import slide_gui
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset, HeldOut
-from slide_gui.experiments.run import run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.store import RunStore
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.stack import PAGES
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.page_stack import PAGES
 from tests.gui.given import settle, show_page, wait
 from tests.gui.test_accessibility import dialogs, walk
 from tests.hostile import hostile_file

@@ -9,9 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QSlider, QToolTip, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.page_stack import PAGES
 from tests.gui.given import labelled, settle, show_page, wait
 from tests.gui.test_accessibility import dialogs, open_data, plain
 

@@ -5,11 +5,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.actions import ShortcutList
-from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.pages.weights.page import PINNED
-from slide_gui.gui.palette import CommandPalette
-from slide_gui.gui.widgets.readout import Readout
+from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.shell.actions import ShortcutList
+from slide_gui.gui.shell.commands import COMMANDS
+from slide_gui.gui.shell.palette import CommandPalette
 from tests.gui.given import Given, labelled, settle, wait
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QProgressBar
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui import app as program
-from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import apply_theme
 from slide_gui.gui.widgets.motion import Pulse, Settle, ask_for_less_motion, motion_allowed
 from tests.gui.given import labelled, settle, show_page, wait

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import ParseOptions
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.panel import ParameterPanel
+from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.choices import FileChoices
 from tests.gui.given import settle, show_page, wait
 

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 from shiboken6 import Shiboken
 
 import slide_gui
-from slide_gui.gui.actions import ShortcutList
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.export.dialog import ExportDialog
-from slide_gui.gui.guide import Guide
-from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.dialogs.export.dialog import ExportDialog
+from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.pages.weights.page import VIEWS
-from slide_gui.gui.palette import CommandPalette
+from slide_gui.gui.shell.actions import ShortcutList
+from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.shell.palette import CommandPalette
+from slide_gui.gui.widgets.layouts import nested
 from tests.gui.given import labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems
 

@@ -7,16 +7,16 @@ import pytest
 from PySide6.QtCore import QPoint, QRect
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
-from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
-from slide_gui.gui.plots.error_curves import ErrorPlot
-from slide_gui.gui.plots.heat_map import HeatMap
-from slide_gui.gui.plots.mosaic import Mosaic
-from slide_gui.gui.plots.points import ErrorPoint
+from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot, CriterionStep
+from slide_gui.gui.pages.curves.error_curves import ErrorPlot
+from slide_gui.gui.pages.curves.heat_map import HeatMap
+from slide_gui.gui.pages.curves.points import ErrorPoint
+from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
+from slide_gui.gui.pages.weights.mosaic import Mosaic
+from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
-from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from tests.gui.given import rate, wheel

@@ -10,15 +10,15 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QSlider
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import trial as trial_module
-from slide_gui.experiments.run import RunProgress, run
-from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.trial import Trial, try_data
-from slide_gui.gui.pages.sweep_dialog import SweepDialog
-from slide_gui.gui.plots.points import lines_of
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import RunProgress, run
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import trial as trial_module
+from slide_gui.experiments.sweeps.trial import Trial, try_data
+from slide_gui.gui.pages.curves.points import lines_of
+from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS, Stage
 from tests.gui.given import Given, labelled, settle, show_page, wait

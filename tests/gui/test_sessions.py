@@ -10,11 +10,11 @@ import pytest
 from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QSpinBox
 
-from slide_gui.experiments.session import SessionRecord, read_session, write_session
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow, within
-from slide_gui.gui.session_keeper import SessionKeeper
+from slide_gui.gui.shell.main_window import MainWindow, within
+from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
 from tests.gui.given import settle, wait

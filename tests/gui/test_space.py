@@ -21,14 +21,14 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.main_window import MainWindow, _opening_size
-from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.flow_view import FlowLayout
 from slide_gui.gui.pages.weights.page import VIEWS, SamplePanel
-from slide_gui.gui.panel import ParameterPanel
+from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.shell.main_window import MainWindow, _opening_size
+from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.flow_view import FlowLayout
-from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import Given, settle, wait
 
 

@@ -59,7 +59,8 @@ import os, signal, sys
 from pathlib import Path
 from PySide6.QtCore import QTimer
 from slide_gui.cli.console import guarded
-from slide_gui.gui import app, main_window
+from slide_gui.gui import app
+from slide_gui.gui.shell import main_window
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.gui.app import stored_theme
-from slide_gui.gui.pages.stack import PAGES, PageSpec
+from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, style_sheet, theme_of
 from slide_gui.gui.widgets.painted import STALE
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, sequential, towards

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.rows import weight_rows
-from slide_gui.experiments.model_file import FittedModel
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.text import pixel_name

@@ -7,10 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.cluster import Cluster
-from slide_gui.experiments.cluster_runs import Order, run_orders
-from slide_gui.experiments.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
@@ -25,13 +21,17 @@ from slide_gui.experiments.evaluation.table import (
     tasks,
     with_answer,
 )
-from slide_gui.experiments.networks import Networks
-from slide_gui.experiments.representation import Reuse, feature_seconds
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.spec import RunSpec, SweepPoint
-from slide_gui.experiments.splits import subset
-from slide_gui.experiments.store import DamagedRun, RunStore
-from slide_gui.experiments.sweep import Pause, SweepState, run_points
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
+from slide_gui.experiments.runs.networks import Networks
+from slide_gui.experiments.runs.representation import Reuse, feature_seconds
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+from slide_gui.experiments.runs.splits import subset
+from slide_gui.experiments.store.store import DamagedRun, RunStore
+from slide_gui.experiments.sweeps.cluster import Cluster
+from slide_gui.experiments.sweeps.cluster_runs import Order, run_orders
+from slide_gui.experiments.sweeps.selection import PointResult
+from slide_gui.experiments.sweeps.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 Load = Callable[[str, Progress], Dataset]

@@ -13,13 +13,12 @@ from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import LEVEL, ErrorRate
-from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import RunProgress
-from slide_gui.experiments.source import describe_choice, describe_widths
-from slide_gui.experiments.spec import SweepPoint
+from slide_gui.experiments.files.source import describe_choice, describe_widths
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import RunProgress
+from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.statistics import (
     McNemar,
     crossed_mean,
@@ -29,8 +28,9 @@ from slide_gui.experiments.statistics import (
     same_rows,
     splits_rate,
 )
-from slide_gui.experiments.store import DamagedRun, RunStore
-from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.experiments.store.store import DamagedRun, RunStore
+from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count
 

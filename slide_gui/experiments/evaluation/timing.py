@@ -11,7 +11,7 @@ from slide_gui.core.sda.training import into_range, pretrain, range_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import published_seconds
 from slide_gui.experiments.evaluation.table import DataInfo, EvaluationState
-from slide_gui.experiments.splits import Classes, stratified_sample
+from slide_gui.experiments.runs.splits import Classes, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Progress
 
 INCLUDED = (

@@ -16,8 +16,8 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import layer_distances
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.model_file import FittedModel
-from slide_gui.experiments.splits import Classes, stratified_sample
+from slide_gui.experiments.files.model_file import FittedModel
+from slide_gui.experiments.runs.splits import Classes, stratified_sample
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _ROWS = 400

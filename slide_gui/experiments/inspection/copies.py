@@ -12,7 +12,7 @@ from slide_gui.core.linear_algebra import WHOLE
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
 from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Stack
-from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_COPIES = 1024

@@ -12,7 +12,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Layer, Stack
 from slide_gui.core.validation import check_noise
-from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.files.model_file import FittedModel
 
 Values = NDArray[np.floating]
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.explorer import Explorer
-from slide_gui.experiments.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _NEAR = 2  # pixels

@@ -12,7 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import QSettings
 
 from slide_gui.experiments.documents import checked_value
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.files.source import DataSource
 
 _GROUP = "files"
 _BLOCK = 1 << 20

@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, Worker
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, Worker
 from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.progress import Progress
 

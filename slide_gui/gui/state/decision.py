@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.inspection.flow import Forward
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import restore
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress

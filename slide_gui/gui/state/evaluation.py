@@ -11,9 +11,9 @@ from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, info_of, stored_evaluation
 from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extrapolated_seconds, time_rows
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.splits import subset
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.splits import subset
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.library import RunLibrary, opened_store

@@ -10,10 +10,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.comparison import Comparison, compare_rows
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import StoredRun, tags_of
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.store.stored_run import StoredRun, tags_of
+from slide_gui.experiments.sweeps.comparison import Comparison, compare_rows
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress

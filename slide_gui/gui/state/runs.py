@@ -12,18 +12,18 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.cost import RunShape, typical_seconds
-from slide_gui.experiments.representation import Reuse
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import RunProgress, live_spec, run
-from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec, SweepSpec, on_every_fold
-from slide_gui.experiments.splits import can_hold_out
-from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.experiments.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
-from slide_gui.experiments.trial import Trial, try_data
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.cost import RunShape, typical_seconds
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import RunProgress, live_spec, run
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.splits import can_hold_out
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
+from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary

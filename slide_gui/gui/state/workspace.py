@@ -19,11 +19,11 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
+from slide_gui.experiments.files.model_file import FittedModel
+from slide_gui.experiments.files.session import Selection
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
-from slide_gui.experiments.model_file import FittedModel
-from slide_gui.experiments.session import Selection
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.splits import divide
+from slide_gui.experiments.runs.splits import divide
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.gui.state.undo import Change

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, 
 from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.pixels import colour_table
 from slide_gui.gui.widgets.tiles import ImageLayout

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.core.choices import Choice
-from slide_gui.gui.layouts import flush
+from slide_gui.gui.widgets.layouts import flush
 
 
 class PlainLabel(QLabel):

@@ -6,8 +6,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.widgets.controls import PlainLabel, label
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.motion import motion_allowed
 
 

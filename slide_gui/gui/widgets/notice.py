@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
 from slide_gui.gui.widgets.controls import PlainLabel
+from slide_gui.gui.widgets.layouts import nested
 
 KINDS = ("error", "information")
 _CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'

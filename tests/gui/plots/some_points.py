@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.gui.plots.points import ErrorPoint, State
+from slide_gui.gui.pages.curves.points import ErrorPoint, State
 
 
 def points(depths: int = 5) -> list[ErrorPoint]:

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
+from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
 from tests.gui.given import wheel
 
 

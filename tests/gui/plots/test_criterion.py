@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 
-from slide_gui.gui.plots.criterion import Column, CriterionPlot, CriterionStep
+from slide_gui.gui.pages.classifier.criterion_plot import Column, CriterionPlot, CriterionStep
 from slide_gui.gui.theme import LIGHT
 from tests.gui.given import calls_in, wheel
 

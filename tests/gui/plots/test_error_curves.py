@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.gui.plots.error_curves import ErrorPlot
-from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, lines_of
+from slide_gui.gui.pages.curves.error_curves import ErrorPlot
+from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
 from tests.gui.given import rate, wait, wheel

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.gui.plots.heat_map import HeatMap
-from slide_gui.gui.plots.points import ErrorPoint
+from slide_gui.gui.pages.curves.heat_map import HeatMap
+from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
 from tests.gui.given import rate, wheel
 

@@ -7,8 +7,7 @@ import numpy as np
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QFontMetricsF
 
-from slide_gui.gui.theme import SECONDARY, figure_font
-from slide_gui.gui.widgets.decision_view import (
+from slide_gui.gui.pages.weights.decision_view import (
     HEAD,
     LINE,
     SIDE,
@@ -17,6 +16,7 @@ from slide_gui.gui.widgets.decision_view import (
     DecisionView,
     NearestPicture,
 )
+from slide_gui.gui.theme import SECONDARY, figure_font
 
 Shown = Callable[..., Any]
 

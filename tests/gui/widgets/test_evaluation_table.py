@@ -5,8 +5,7 @@ from PySide6.QtCore import QPoint, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
 
-from slide_gui.gui.theme import DARK, LIGHT
-from slide_gui.gui.widgets.evaluation_table import (
+from slide_gui.gui.pages.benchmark.table import (
     EvaluationCell,
     EvaluationHead,
     EvaluationRow,
@@ -14,6 +13,7 @@ from slide_gui.gui.widgets.evaluation_table import (
     paint_mark,
     standing_color,
 )
+from slide_gui.gui.theme import DARK, LIGHT
 
 HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
 EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")

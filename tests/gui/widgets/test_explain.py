@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.explain import explain
 from slide_gui.gui.pages.weights.explained import lines_of
+from slide_gui.gui.pages.weights.formula_view import ExplainPanel, math_width, plain_math
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.explain import ExplainPanel, math_width, plain_math
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS

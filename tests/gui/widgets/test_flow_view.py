@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.widgets.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
+from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
 
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
 

@@ -18,10 +18,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
-from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import settle
 
 Shown = Callable[..., Any]

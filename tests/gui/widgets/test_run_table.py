@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
-from slide_gui.experiments.stored_run import SHOWN, StoredRun
+from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
+from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import LIGHT, figure_font
-from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunTable
 from slide_gui.results_version import RESULTS_VERSION
 from tests.gui.given import calls_in, settle, wait
 

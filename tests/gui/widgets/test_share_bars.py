@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.gui.pages.classifier.share_bars import LayerShare, ShareBars
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from tests.gui.given import wait
 
 Shown = Callable[..., Any]

@@ -10,8 +10,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from tests.gui.given import calls_in, wheel
 
 Shown = Callable[..., Any]

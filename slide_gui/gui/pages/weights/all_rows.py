@@ -10,12 +10,12 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.weights.mosaic import Mosaic
 from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
-from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
+from slide_gui.gui.widgets.layouts import flush
 
 
 class AllRows(View):

@@ -14,14 +14,14 @@ from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesP
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.dialogs.export.option import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
 from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
-from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel
+from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.progress import Progress

@@ -10,14 +10,20 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.source import describe_spec
 from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip
-from slide_gui.experiments.source import describe_spec
-from slide_gui.gui.layouts import flush
+from slide_gui.gui.pages.weights.decision_view import (
+    ClassBar,
+    DecisionPicture,
+    DecisionView,
+    FlipPicture,
+    NearestPicture,
+)
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.gui.widgets.decision_view import ClassBar, DecisionPicture, DecisionView, FlipPicture, NearestPicture
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.text import counted, fixed, label_names, number
 
 

@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.weights.formula_view import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import LowScroll
-from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.text import count, fixed, layer_name, number, significant
 

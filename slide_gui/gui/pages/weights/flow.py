@@ -16,16 +16,16 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, corrupted_input, survivors
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.dialogs.export.option import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.decided import DecidedPart
+from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
-from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
+from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.pixels import INK
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, layer_name, power

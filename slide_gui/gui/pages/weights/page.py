@@ -15,32 +15,32 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ANIMATION, ExportOption
-from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.dialogs.export.option import ANIMATION, ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
+from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.pages.weights.shown_image import ImageRow, ShownImage
 from slide_gui.gui.pages.weights.view import PixelSelection, View, ViewContext, ViewSpec
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
+from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.pixels import integer_scale
-from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
 from slide_gui.text import layer_name
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.model_file import FittedModel
+    from slide_gui.experiments.files.model_file import FittedModel
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
+    from slide_gui.gui.pages.weights.mosaic import Mosaic
     from slide_gui.gui.pages.weights.shuffle import ShuffleView
     from slide_gui.gui.pages.weights.wall import LayerWall
-    from slide_gui.gui.plots.mosaic import Mosaic
     from slide_gui.gui.state.runs import RunController
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels

@@ -8,10 +8,10 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.tiles import TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll
 

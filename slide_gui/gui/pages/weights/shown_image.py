@@ -11,9 +11,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.text import count, label_names
 
 

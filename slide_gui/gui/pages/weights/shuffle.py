@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.experiments.inspection.permutation import ScrambledFit, fit_scrambled, scrambling
 from slide_gui.experiments.inspection.rows import input_rms
-from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import row_tile, short_size
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.pixels import INK
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles

@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import flush
+from slide_gui.gui.dialogs.export.option import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, PlainLabel, label
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 if TYPE_CHECKING:

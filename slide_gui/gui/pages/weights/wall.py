@@ -24,12 +24,12 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.experiments.inspection.explorer import Preview
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.weights.mosaic import GAP, mosaic_of, whole_zoom
 from slide_gui.gui.pages.weights.view import ViewContext
-from slide_gui.gui.plots.mosaic import GAP, mosaic_of, whole_zoom
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
+from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import STALE, Pointed, focus_ring, frame, snapped

@@ -1,0 +1,1 @@
+"""Sessions, model files, data sources and the provenance of figures."""

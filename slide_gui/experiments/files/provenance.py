@@ -1,0 +1,147 @@
+"""Record the runs and data of a figure as a small JSON document from which the figure can be reproduced."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import is_known
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import read_small
+from slide_gui.experiments.documents import checked_value, from_document
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.results_version import RESULTS_VERSION, is_current
+
+_FORMAT = 1
+_LARGEST = 64 << 20  # bytes
+_AXES = {"noise": float, "depth": int, "split": int, "seed": int}
+
+
+@dataclass(frozen=True)
+class FigureProvenance:
+    """The runs of a figure.
+
+    Attributes
+    ----------
+    points : tuple of SweepPoint
+        Points in the figure: one, or several for error curves.
+    numerics : str
+        Results version of the figure, empty if it is not recorded.
+    """
+
+    figure: str
+    source: DataSource
+    points: tuple[SweepPoint, ...]
+    numerics: str = field(default_factory=lambda: str(RESULTS_VERSION))
+
+    @classmethod
+    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> FigureProvenance:
+        """Return the provenance of a figure of one run."""
+        return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
+
+    @property
+    def difference(self) -> str:
+        """Reason why this program may draw different numbers, empty if there is none."""
+        if not self.numerics or is_current(self.numerics):
+            return ""
+        return f"computed by results version {self.numerics}, this program has {RESULTS_VERSION}: numbers may differ"
+
+    def runs(self) -> tuple[RunSpec, ...]:
+        """Return each run once, after the run that it starts from."""
+        specs: dict[str, RunSpec] = {}
+
+        def take(spec: RunSpec) -> None:
+            if spec.hash not in specs:
+                if spec.neighbour is not None:
+                    take(spec.neighbour)
+                specs[spec.hash] = spec
+
+        for point in self.points:
+            take(point.spec)
+        return tuple(specs.values())
+
+    def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
+        """Compute every run and return the result of each point.
+
+        Raises
+        ------
+        DataError
+            If the data are not those of the figure.
+        """
+        specs = self.runs()
+        reuse = Reuse(deepest=max((spec.stack.depth for spec in specs), default=0))
+        for number, spec in enumerate(specs):
+            part = progress.part(number / len(specs), (number + 1) / len(specs))
+            reuse.results[spec.hash] = run(dataset, spec, progress=part, reuse=reuse)
+        return [reuse.results[point.spec.hash] for point in self.points]
+
+    def text(self) -> str:
+        """Return the JSON document."""
+        specs = self.runs()
+        number = {spec.hash: place for place, spec in enumerate(specs)}
+        runs = []
+        for spec in specs:
+            near = None if spec.neighbour is None else number[spec.neighbour.hash]
+            runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
+        points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
+        source = self.source.document()
+        document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
+        return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> FigureProvenance:
+        """Return the provenance in a file.
+
+        Raises
+        ------
+        DataError
+            If the file contains none.
+        """
+        content = read_small(path, _LARGEST, "the JSON document of a figure")
+        try:
+            return cls._of(json.loads(content))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+            raise DataError(f"is not the document of a figure ({error}); export the figure again", str(path)) from None
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> FigureProvenance:
+        if document["format"] != _FORMAT:
+            raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
+        figure = checked_value(str, document["figure"], "figure")
+        specs: list[RunSpec] = []
+        for run_document in document["runs"]:
+            plain = RunSpec.from_document({**run_document, "neighbour": None})
+            near = run_document["neighbour"]
+            specs.append(replace(plain, neighbour=None if near is None else _numbered(specs, near)).checked())
+        points = []
+        for place in document["points"]:
+            spec = _numbered(specs, place["run"])
+            axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
+            points.append(SweepPoint(spec=spec, **axes))
+        if not points:
+            raise ValueError("it contains no points")
+        source = from_document(DataSource, document["source"], "source")
+        if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
+            raise ValueError("the source is neither a data set of the catalogue nor files")
+        version = checked_value(str, document.get("numerics", ""), "numerics")
+        return cls(figure, source, tuple(points), version)
+
+
+def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
+    """Return a run by its index among the earlier runs of the document."""
+    if type(number) is not int or not 0 <= number < len(specs):
+        raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs")
+    return specs[number]
+
+
+def _place(point: SweepPoint) -> dict[str, float]:
+    return {"noise": point.noise, "depth": point.depth, "split": point.split, "seed": point.seed}

@@ -1,0 +1,264 @@
+"""Sessions: data, parameters, selection and page of a window, saved as a file or inside a picture."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
+from slide_gui.data.limits import read_small
+from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.files.source import DataSource
+
+SUFFIX = ".slide-session"
+PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
+"""Suffixes of pictures that may contain a session."""
+
+_FORMAT, _VERSION = "slide-gui session", 2
+_MOST_BYTES = 1 << 20
+_MOST_PICTURE_BYTES = 256 << 20
+_MARK, _END = "slide-gui-session:", ";"
+_MARKED = re.compile(rb"slide-gui-session:([A-Za-z0-9+/]{8,}={0,2})")
+_EXPECTED = "a session of slide-gui"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the window displays of the stack.
+
+    Attributes
+    ----------
+    pins : tuple of int
+        Pinned features, in the order of pinning.
+    sample : int
+        Index of the displayed training row, −1 for the mean.
+    levels : {"tile", "layer", "global"}
+        Weights that share the colour limits.
+    show : {"auto", "weights", "contribution"}
+        Content of the tiles. "auto" shows contributions if a few weights would hide the others.
+    colors : str
+        A diverging colour map, or "auto" for the one that matches the theme.
+    transposed : bool
+        Show images with rows and columns exchanged.
+    """
+
+    pins: tuple[int, ...] = ()
+    sample: int = 0
+    levels: str = "layer"
+    colors: str = "auto"
+    transposed: bool = False
+    show: str = "auto"
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """The state of a window.
+
+    Attributes
+    ----------
+    source : DataSource
+        The data. The paths in a session file are relative to its folder. A picture contains file names only, so that it
+        does not reveal the folders of the computer.
+    fingerprint : str
+        SHA-256 of the data, as `Dataset.fingerprint`. Empty if unknown.
+    parameters : StackParameters
+    selection : Selection
+    page : str
+        The displayed page.
+    choices : tuple of (page, name, value)
+        Choices of each page, with the page's own names.
+    """
+
+    source: DataSource = field(default_factory=DataSource)
+    fingerprint: str = ""
+    parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
+    selection: Selection = field(default_factory=Selection)
+    page: str = "weights"
+    choices: tuple[tuple[str, str, str], ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return the record as values for JSON, which `from_document` reads."""
+        plain = asdict(self) | {"source": self.source.document()}
+        return {"format": _FORMAT, "version": _VERSION, "session": plain}
+
+
+class MissingData(DataError):
+    """The files of a session are in none of the searched folders."""
+
+    def __init__(self, names: Sequence[str], place: str = "") -> None:
+        self.names = tuple(names)
+        said = ", ".join(Path(name).name for name in names)
+        super().__init__(f"needs the data {said}; locate the file, or put it into the folder of this session", place)
+
+
+def write_session(record: SessionRecord, path: Path) -> None:
+    """Write a session file atomically, with the paths of its data relative to its folder.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written. An existing file stays unchanged.
+    """
+    folder = path.absolute().parent
+    paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
+    text = _text(_with_paths(record, paths), indent=1)
+    write_whole(path, lambda file: file.write(_encoded(text)))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return os.path.relpath(path, folder)
+    except ValueError:  # on another drive
+        return str(path)
+
+
+def picture_text(record: SessionRecord) -> str:
+    """Return a session as text for a picture, in characters that every picture format accepts."""
+    names = tuple(Path(name).name for name in record.source.paths)
+    text = _text(_with_paths(record, names), indent=None)
+    # An end mark is needed, because following bytes of the file may look like base64.
+    return _MARK + base64.b64encode(_encoded(text)).decode() + _END
+
+
+def file_content(text: str) -> bytes:
+    """Return the content of a session file for a result of `picture_text`."""
+    return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
+
+
+def _text(record: SessionRecord, indent: int | None) -> str:
+    return json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
+
+
+def _encoded(text: str) -> bytes:
+    """Return JSON as UTF-8. Bytes of file names that are not UTF-8 become JSON escapes."""
+    return text.encode("utf-8", "backslashreplace")
+
+
+def read_session(path: Path) -> SessionRecord | None:
+    """Return the session in a session file, a picture or a bundle, or None if there is none.
+
+    A bundle is a folder with a session and a script of the same name. A picture without a session belongs to the only
+    session file in its folder, if there is exactly one, as in a bundle.
+
+    Raises
+    ------
+    DataError
+        If there is a session that cannot be read. The error names the file.
+    """
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        scripted = [each for each in sorted(path.glob(f"*{SUFFIX}")) if each.with_suffix(".py").is_file()]
+        return read_session(scripted[0]) if len(scripted) == 1 else None
+    if suffix == SUFFIX:
+        return _read(read_small(path, _MOST_BYTES, _EXPECTED), path)
+    if suffix not in PICTURES:
+        return None
+    content = read_small(path, _MOST_PICTURE_BYTES, "a picture")
+    marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
+    if marked is not None:
+        if len(marked[1]) > 2 * _MOST_BYTES:
+            raise DataError("contains a session of more than 1 MiB; export the picture again", str(path))
+        return _read(_decoded(marked[1], path), path)
+    beside = sorted(path.parent.glob(f"*{SUFFIX}"))
+    return read_session(beside[0]) if len(beside) == 1 else None
+
+
+def _comment(content: bytes) -> bytes:
+    """Return the comment of a GIF that contains a session, its blocks joined. Each block starts with its length."""
+    at, parts = content.find(_MARK.encode()) - 1, []
+    most = at + 4 * _MOST_BYTES  # a larger comment cannot be a session, whatever the size of its blocks
+    while 0 <= at < min(len(content), most) and content[at]:
+        parts.append(content[at + 1 : at + 1 + content[at]])
+        at += 1 + content[at]
+    return b"".join(parts)
+
+
+def _decoded(letters: bytes, path: Path) -> bytes:
+    try:
+        return base64.b64decode(letters, validate=True)
+    except ValueError:
+        raise DataError("contains an incomplete session; use the picture as it was exported", str(path)) from None
+
+
+def _read(content: bytes, path: Path) -> SessionRecord:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise DataError(f"is damaged, expected {_EXPECTED}; use an earlier copy", str(path)) from None
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise DataError(f"is not a session of slide-gui; expected {_EXPECTED}", str(path))
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise DataError(
+            f"has an unknown version ({ascii(version)[:40]}), expected {_VERSION}",
+            str(path),
+        )
+    if version > _VERSION:
+        raise DataError(f"has version {version} of a later slide-gui; open it with that", str(path))
+    try:
+        record = from_document(SessionRecord, document.get("session"), "the session")
+        source, parameters = record.source, record.parameters.checked()
+        held_out = None if source.held_out is None else source.held_out.checked()
+        source = replace(source, reading=source.reading.checked(), held_out=held_out)
+    except ValueError as error:
+        raise DataError(f"cannot be used: {error}", str(path)) from None
+    return replace(record, source=source, parameters=parameters)
+
+
+def located(record: SessionRecord, path: Path | None = None, folders: Iterable[Path] = ()) -> SessionRecord:
+    """Return the session with the current paths of its data.
+
+    Each file is searched at its path relative to the session's own file, then by its name there and in the other
+    folders.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file or bundle that the session was read from. Its folder is searched, too.
+    folders : iterable of Path
+        Further folders to search.
+
+    Raises
+    ------
+    MissingData
+        If a file is missing.
+    """
+    beside = [] if path is None else [path.absolute().parent]
+    beside = [path.absolute(), *beside] if path is not None and path.is_dir() else beside
+    known = [*beside, *folders]
+    paths, missing = [], []
+    for name in record.source.paths:
+        place = _place(Path(name), beside, known)
+        if place is None:
+            missing.append(name)
+        else:
+            paths.append(os.path.normpath(place))
+    if missing:
+        raise MissingData(missing, "" if path is None else str(path))
+    return _with_paths(record, tuple(paths))
+
+
+def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:
+    """Return the path of a file found by its name, or None."""
+    places = [said] if said.is_absolute() else [folder / said for folder in beside]
+    places += [folder / said.name for folder in known]
+    return next((place for place in places if _exists(place)), None)
+
+
+def _with_paths(record: SessionRecord, paths: tuple[str, ...]) -> SessionRecord:
+    return replace(record, source=replace(record.source, paths=paths)) if paths else record
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # an impossible file name
+        return False

@@ -1,0 +1,283 @@
+"""Sources of data sets and descriptions of runs, as used in commands, scripts and texts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import read_small
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted
+
+# Descriptions import the classifiers only when needed, so that opening data in the window does not wait for them.
+if TYPE_CHECKING:
+    from slide_gui.core.sda.model import SdaParameters
+    from slide_gui.core.svm.parameters import ChosenBy
+    from slide_gui.experiments.runs.result import Classifier
+    from slide_gui.experiments.runs.spec import RunSpec
+
+Reading = ParseOptions
+"""The name that scripts exported by version 0.1.0 import."""
+
+
+def describe_spec(spec: RunSpec) -> str:
+    """Return the method of a run with the parameters of its representation and classifier, in words."""
+    from slide_gui.experiments.runs.methods import METHODS
+
+    return ", ".join([METHODS[spec.method].text, *_choices(spec)])
+
+
+def describe_choice(spec: RunSpec) -> str:
+    """Return the parameters of the representation and classifier in words, empty if there are none."""
+    return ", ".join(_choices(spec))
+
+
+def describe_widths(chosen_by: str) -> str:
+    """Return the selection of the widths in words, given its name. Empty if there is none."""
+    from slide_gui.core.svm.parameters import GUARD
+
+    name = width_criterion(chosen_by)
+    return name if chosen_by in ("", GUARD) else f"widths by {name}"
+
+
+def width_criterion(chosen_by: str) -> str:
+    """Return the display name of a criterion or guard that selected the widths, or the name itself if it is unknown."""
+    from slide_gui.core.svm.criteria import CRITERIA
+    from slide_gui.core.svm.parameters import GUARD
+
+    if chosen_by == GUARD:
+        return "median widths (guard)"
+    return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
+
+
+def describe_chosen(chosen: ChosenBy) -> str:
+    """Return the selection of the widths, and the errors on the rows that were held out for it."""
+    if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
+        return describe_widths(chosen.name)
+    learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
+    rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
+    if chosen.guarded:
+        return f"median widths (guard): they misclassify {median} of {rows}, widths learned by {by} {learned}"
+    return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
+
+
+def describe_convergence(classifier: Classifier) -> str:
+    """Return the trainings of an SVM that did not converge in words, empty if all converged."""
+    parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
+    converged = [point.converged for point in classifier.grid]
+    if classifier.chosen is not None:
+        converged += [candidate.converged for candidate in classifier.chosen.candidates]
+    if not all(converged):
+        parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
+    return ", ".join(parts)
+
+
+def _choices(spec: RunSpec) -> list[str]:
+    from slide_gui.experiments.runs.methods import METHODS
+    from slide_gui.experiments.runs.spec import FIT_ROWS
+
+    parts = []
+    if spec.stacked:
+        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        if spec.stack.ridge != StackParameters().ridge:
+            parts.append(f"ridge {spec.stack.ridge:g}")
+    if spec.kept is not None:
+        projection = METHODS[spec.method].projection
+        directions = projection is not None and projection.keeps == "directions"
+        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
+    if spec.sda is not None:
+        parts.append(_describe_sda(spec.sda, spec.method))
+    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
+    if spec.labels is not None:
+        parts.append(f"{spec.labels} labels")
+    if spec.fit_rows != "training":
+        parts.append(FIT_ROWS[spec.fit_rows].text)
+    if spec.held_out is not None:
+        parts.append(str(spec.held_out))
+    return parts
+
+
+def _describe_sda(sda: SdaParameters, method: str) -> str:
+    from slide_gui.experiments.runs.methods import METHODS
+
+    noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
+    said = (
+        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
+        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
+    )
+    if METHODS[method].fine_tunes:
+        said += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
+    return said
+
+
+_LARGEST_IMAGE = 16 << 20  # bytes
+
+
+def image_text(image: NDArray[Any]) -> str:
+    """Return an image as one line of numbers that are read back exactly."""
+    return ",".join(repr(float(value)) for value in image.reshape(-1)) + "\n"
+
+
+def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
+    """Return the numbers of a text file in their order, separated by commas, spaces or lines.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is larger than any image, or contains anything else.
+    """
+    place = str(path)
+    content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
+    try:
+        numbers = [float(word) for word in content.decode().replace(",", " ").split()]
+        with np.errstate(over="ignore"):
+            values = np.array(numbers, dtype=np.float32)
+    except ValueError:
+        raise DataError("contains something other than numbers; expected the numbers of one image", place) from None
+    if not values.size or not np.isfinite(values).all():
+        raise DataError("contains no numbers, or some that are not finite; expected the numbers of one image", place)
+    return values
+
+
+_GENERATED = "generated:"
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A catalogue key with its seed, or the files of one data set.
+
+    Attributes
+    ----------
+    key : str
+        Key of `slide_gui.data.catalogue`, or the name of another package's data set. Empty for files.
+    paths : tuple of str
+        The files. Empty for a catalogue key.
+    seed : int
+        Seed of generated data.
+    generated : bool
+        Generate the data even if the real files are found.
+    reading : ParseOptions
+        Settings for reading the files that they do not contain themselves.
+    held_out : HeldOut or None
+        Rows to hold out as test set. None holds out a quarter of each class if there is no test set and there are
+        classes.
+    """
+
+    key: str = ""
+    paths: tuple[str, ...] = ()
+    seed: int = 0
+    generated: bool = False
+    reading: ParseOptions = AS_GUESSED
+    held_out: HeldOut | None = None
+
+    def __repr__(self) -> str:
+        """Return a Python expression of the source without default values."""
+        said = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
+        said += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
+        return f"DataSource({said}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
+
+    def document(self) -> dict[str, Any]:
+        """Return the source as values for JSON. Default values are left out."""
+        document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
+        document |= {"seed": self.seed, "generated": self.generated}
+        if self.reading != AS_GUESSED:
+            reading = asdict(self.reading)  # fields of later versions are written only if they differ from defaults
+            usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
+            document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
+        if self.held_out is not None:
+            document["held_out"] = asdict(self.held_out)
+        return document
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Command-line options for reading the files and holding out rows."""
+        reading, held_out = self.reading, self.held_out
+        words: list[object] = []
+        if reading.label_column is not None:
+            words += ["--label-column", reading.label_column]
+        if reading.header is not None:
+            words += ["--header" if reading.header else "--no-header"]
+        if reading.shape is not None:
+            words += ["--shape", "x".join(map(str, reading.shape)) or "none"]
+        words += ["--transposed"] * reading.transposed
+        words += [word for name in reading.left_out for word in ("--leave-out", name)]
+        if reading.scaled is not None:
+            words += ["--scale" if reading.scaled else "--no-scale"]
+        if reading.bins is not None:
+            words += ["--bins", reading.bins]
+        if reading.group is not None:
+            words += ["--group", reading.group]
+        if held_out is not None and held_out.folds:
+            words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
+        elif held_out is not None:
+            words += ["--held-out", f"{held_out.share:g}"]
+            words += ["--split-seed", held_out.seed] if held_out.share else []
+        return tuple(map(str, words))
+
+    @classmethod
+    def parse(cls, text: str, seed: int = 0) -> DataSource:
+        """Return the source that an argument names.
+
+        The argument is a key, ``generated:`` and a key, or paths joined by the system's path separator.
+        """
+        from slide_gui.data.entries import is_known
+
+        key = text.removeprefix(_GENERATED)
+        if is_known(key):
+            return cls(key=key, seed=seed, generated=key != text)
+        return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], seed: int = 0) -> DataSource:
+        """Return the source that several arguments name together: one key, or the files of one data set."""
+        if len(texts) == 1:
+            return cls.parse(texts[0], seed)
+        return cls(paths=tuple(texts), seed=seed)
+
+    @property
+    def argument(self) -> str:
+        """The text that `parse` reads."""
+        if self.key:
+            return f"{_GENERATED if self.generated else ''}{self.key}"
+        return os.pathsep.join(self.paths)
+
+    def files(self) -> list[Path]:
+        """Return the files and folders to read, empty for generated data."""
+        from slide_gui.data.catalogue import find
+        from slide_gui.data.entries import entries
+        from slide_gui.data.lazy import is_lazy
+
+        if self.key:
+            is_read = not self.generated and self.key in {entry.key for entry in entries()}
+            return (find(self.key) or []) if is_read else []
+        return [Path(path.partition("://")[2] if is_lazy(path) else path) for path in self.paths]
+
+    def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
+        """Read or generate the data set, and hold rows out if it has no test set.
+
+        Raises
+        ------
+        slide_gui.data.errors.DataError
+            If the data are unsuitable, or the rows cannot be held out as requested.
+        """
+        from slide_gui.experiments.runs.splits import with_test_part
+
+        if self.key:
+            from slide_gui.data.catalogue import generate, load
+
+            make = generate if self.generated else load
+            return with_test_part(make(self.key, progress=progress, seed=self.seed), self.held_out)
+        from slide_gui.data.open import open_data
+
+        files = [Path(path) for path in self.paths]
+        return with_test_part(open_data(files, self.reading, progress=progress), self.held_out)

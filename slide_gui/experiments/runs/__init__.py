@@ -1,0 +1,1 @@
+"""One run: its specification, its computation and its result."""

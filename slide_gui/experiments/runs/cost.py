@@ -1,0 +1,183 @@
+"""Estimate the durations of runs from measured ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.spec import RunSpec
+
+
+@dataclass(frozen=True)
+class RunKind:
+    """The properties of a run that determine its duration.
+
+    Attributes
+    ----------
+    data, method : str
+        Fingerprint of the data, and the method.
+    rows : int
+        Approximate number of training rows.
+    warm : bool
+        True if it starts from the widths of a neighbour.
+    learns : bool
+        True if it learns widths, which takes most of its time.
+    evaluate : str
+        Rows it is evaluated on.
+    typical : float
+        Its `typical_seconds`, which differ little between runs of one kind.
+    """
+
+    data: str
+    method: str
+    layers: int
+    rows: int
+    warm: bool = False
+    learns: bool = True
+    evaluate: str = "test"
+    typical: float = field(default=1.0, compare=False)
+
+    @classmethod
+    def of(cls, spec: RunSpec, shape: RunShape) -> RunKind:
+        """Return the kind of a run on data of this shape."""
+        rows, learns = trained_rows(spec.training, spec.labels, shape.rows), _learns(spec)
+        warm, typical = spec.neighbour is not None, typical_seconds(spec, shape)
+        return cls(spec.fingerprint, spec.method, spec.layers, rows, warm, learns, spec.evaluate, typical)
+
+
+def trained_rows(training: str, labels: int | None, n_train: int) -> int:
+    """Return the approximate number of rows that a run trains on."""
+    rows = round(0.8 * n_train) if training == "split" else n_train
+    return rows if labels is None else min(labels, rows)
+
+
+def _learns(spec: RunSpec) -> bool:
+    return METHODS[spec.method].learns and spec.svm.widths == "learn"
+
+
+@dataclass(frozen=True)
+class RunShape:
+    """The sizes of a data set that determine the duration of a run: training rows, test rows, columns and classes."""
+
+    rows: int
+    judged: int
+    columns: int
+    classes: int
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> RunShape:
+        """Return the shape of a data set."""
+        labels = dataset.train_labels
+        classes = 2 if labels is None else len(np.unique(labels))
+        return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
+
+
+_START, _LEARNING, _TUNING, _JUDGING, _FITTING = 0.1, 8.0e-6, 6.0e-7, 4.0e-11, 3.0e-10
+"""Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
+per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
+to 2000 rows within a factor of 4."""
+_FIRST_STEPS = 0.8  # seconds of learning with very few rows
+_PAIR_LEARNING, _PAIR_TUNING = 0.06, 0.03
+"""Seconds for each pair of classes with very few rows. With 50 classes of 20 rows (1 225 pairs) these terms dominate:
+tuning took 36 s, learning the widths 68 s."""
+_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder weight and epoch
+
+
+def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
+    """Return a rough duration of a run on an ordinary computer with two cores, independent of this computer."""
+    return _START + sum(_parts(spec, shape))
+
+
+def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:
+    """Return the fractions of a run's duration after which its representation is fitted and its model trained."""
+    fitting, training, judging = _parts(spec, shape)
+    whole = fitting + training + judging
+    return (fitting + 0.01 * whole) / (1.02 * whole), (fitting + training + 0.01 * whole) / (1.02 * whole)
+
+
+def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
+    """Return the typical seconds of fitting the representation, of training and of evaluating."""
+    rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
+    judged = shape.judged if spec.evaluate == "test" else shape.rows / 5
+    judged = judged if spec.test_rows is None else min(judged, spec.test_rows)
+    classes = math.sqrt(shape.classes / 2)  # each pair of classes uses its own rows only
+    pairs = shape.classes * (shape.classes - 1) / 2 - 1  # the other terms include one pair
+    learned = min(rows, spec.svm.subset_size)
+    learning = 0.0
+    if _learns(spec):
+        learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
+    tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
+    judging = _JUDGING * judged * min(rows, 20_000) * shape.columns * (layers + 1)
+    fitting = _FITTING * layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
+    return fitting, learning + tuning, judging
+
+
+def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
+    """Return the typical seconds of training autoencoders without early stopping."""
+    fitted = shape.rows if spec.fit_rows == "training" else trained_rows(spec.training, None, shape.rows)
+    weights = sum(inner * outer for inner, outer in pairwise((shape.columns, *sda.n_units)))
+    seconds = _PRETRAINING * fitted * sda.pretraining_epochs
+    if METHODS[spec.method].fine_tunes:
+        seconds += _FINE_TUNING * trained_rows(spec.training, spec.labels, shape.rows) * sda.fine_tuning_epochs
+    return seconds * weights
+
+
+class CostModel:
+    """Median seconds of each kind of run.
+
+    An unmeasured kind is estimated from the nearest measured kind, by the ratio of their typical seconds. The nearest
+    kind has the same method if possible, then learns widths in the same way, then has the same data.
+    """
+
+    def __init__(self) -> None:
+        self._seconds: dict[RunKind, list[float]] = {}
+        self._expected: dict[RunKind, float] = {}  # cached, because each progress report uses it
+
+    def measured(self, kind: RunKind) -> bool:
+        """Return True if a run with the same data and method, which also learns widths or not, was measured."""
+        same = kind.data, kind.method, kind.learns
+        return any((each.data, each.method, each.learns) == same for each in self._seconds)
+
+    def add(self, kind: RunKind, seconds: float) -> None:
+        """Add a measured run."""
+        self._seconds.setdefault(kind, []).append(seconds)
+        self._expected.clear()
+
+    def seconds(self, kind: RunKind) -> float:
+        """Return the estimated duration of a run."""
+        if kind not in self._expected:
+            self._expected[kind] = self._nearest(kind)
+        return self._expected[kind]
+
+    def _nearest(self, kind: RunKind) -> float:
+        def distance(other: RunKind) -> tuple[bool, bool, bool, float, int, bool, bool]:
+            rows = abs(math.log(max(other.rows, 1) / max(kind.rows, 1)))
+            differs = other.method != kind.method, other.learns != kind.learns, other.data != kind.data
+            layers = abs(other.layers - kind.layers)
+            return (*differs, rows, layers, other.evaluate != kind.evaluate, other.warm != kind.warm)
+
+        if not self._seconds:
+            return kind.typical
+        near = min(self._seconds, key=distance)
+        return float(np.median(self._seconds[near])) * kind.typical / near.typical
+
+    def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
+        """Return the seconds left for runs, if `fraction` of the first is done after `spent` seconds.
+
+        Until a similar run is measured, the pace of the first run itself is used, with a weight that grows with
+        `fraction`.
+        """
+        if not runs:
+            return 0.0
+        first = self.seconds(runs[0])
+        pace = 1.0
+        if fraction > 0.0 and spent > 0.0 and not self.measured(runs[0]):
+            pace = (spent / (fraction * first)) ** fraction
+        return pace * (sum(map(self.seconds, runs)) - fraction * first)

@@ -1,0 +1,337 @@
+"""Results of runs: frozen values that are stored as a JSON document and arrays."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.data.errors import DataError
+from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.readers.arrays import read_array
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.documents import checked_value, from_document, unmarked
+from slide_gui.experiments.runs.networks import NetworkRecord
+from slide_gui.experiments.runs.spec import RunSpec, document_hash
+from slide_gui.experiments.statistics import row_errors
+from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return an uncompressed .npz. Equal arrays give equal bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **dict(arrays))
+    return buffer.getvalue()
+
+
+def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a run without unpickling.
+
+    Raises
+    ------
+    DataError
+        If the bytes are not such an .npz.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
+                raise DataError("its members are not those of a run", place)
+            arrays = {}
+            for name in ARRAYS:
+                member = members[f"{name}.npy"]
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
+                    raise DataError(f"{name} is packed, or larger than the file", place)
+                whole = io.BytesIO(archive.read(member))
+                arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
+            return arrays
+    except DataError:
+        raise
+    except BROKEN as error:
+        raise DataError(f"is not a readable .npz ({error})", place) from None
+
+
+Integers = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+ARRAYS = {
+    "confusion": ("<i8", 2),
+    "judged": ("<i8", 1),
+    "misclassified": ("<i8", 1),
+    "predicted": ("<i8", 1),
+    "decisions": ("<f8", 2),
+    "support": ("<i8", 1),
+    "coefficients": ("<f8", 2),
+    "biases": ("<f8", 1),
+}
+"""Name of each array of a result → its type and number of dimensions."""
+
+_OF_CLASSIFIER = ("support", "coefficients", "biases")
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Wall-clock seconds of the parts of a run.
+
+    Attributes
+    ----------
+    fit : float
+        Fitting the representation, without the parts taken from other runs.
+    widths : float
+        Learning the widths and comparing them with the median ones, or searching the grid.
+    train : float
+        Training, with the final adjustment of scale and C. Shared fine-tuning counts in every run that uses it.
+    test : float
+        All predictions.
+    transform : float
+        Computing the features of the training rows. 0 if it is included in `widths`.
+    features : float or None
+        Feature generation: the whole fit of the representation, and computing the features of the training rows. None
+        if parts of it come from other runs.
+    """
+
+    fit: float
+    widths: float
+    train: float
+    test: float
+    transform: float = 0.0
+    features: float | None = None
+
+    @property
+    def total(self) -> float:
+        """Sum of all parts."""
+        return self.fit + self.transform + self.widths + self.train + self.test
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """The trained SVM without its support vectors, which are rows of the data.
+
+    Attributes
+    ----------
+    widths, shares, medians : tuple of float
+        σ_t, fraction of each layer in the kernel's exponent, and median D_t, one per layer.
+    history : tuple of WidthsStep
+        Steps of learning the widths, empty if they were not learned.
+    grid : tuple of GridPoint
+        Results of cross-validation, empty without it.
+    gap : float
+        Violation of the optimality conditions.
+    dtype : str
+        Precision of the embedded support vectors.
+    support : ndarray of int, shape (n_support,)
+        Positions of the support vectors among the training rows.
+    coefficients : ndarray of shape (n_pairs, n_support)
+        Signed dual coefficients.
+    chosen : ChosenBy or None
+        Selection of the widths. None if they were not learned, or it is not recorded.
+    """
+
+    widths: tuple[float, ...]
+    shares: tuple[float, ...]
+    medians: tuple[float, ...]
+    C: float
+    history: tuple[WidthsStep, ...]
+    grid: tuple[GridPoint, ...]
+    gap: float
+    converged: bool
+    dtype: str
+    support: Integers
+    coefficients: Array
+    biases: Array
+    chosen: ChosenBy | None = None
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """The result of a run.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        Spec of the run in its normal form.
+    dataset : str
+        Name of the data set.
+    generated : bool
+        True if the data are generated.
+    labels : tuple of int
+        The classes, in the order of the confusion matrix.
+    classifier : Classifier or None
+        The SVM. None if another classifier, or the network itself, was used.
+    n_train : int
+        Number of training rows.
+    confusion : ndarray of int, shape (k, k)
+        ``confusion[i, j]`` rows of class i were predicted as class j.
+    judged : ndarray of int, shape (n,)
+        The evaluated rows, sorted, as indices of the test set, or of the training set for validation.
+    misclassified : ndarray of int, shape (m,)
+        The misclassified rows among them, sorted.
+    predicted : ndarray of int, shape (m,)
+        Predicted class of each misclassified row, as an index of `labels`.
+    decisions : ndarray of shape (m, 1) or (m, k)
+        Decision values of each: the margin for two classes, otherwise one score per class.
+    train_error : float
+        Error on the training rows, or on a stratified sample of 5 000 of them.
+    validation_error : float or None
+        Error on the split's 20 %. None if the whole training set was trained on.
+    versions : tuple of (name, version)
+        Versions of everything that affects the numbers, including "numerics".
+    network : NetworkRecord or None
+        Training history of the autoencoders, None without autoencoders.
+    """
+
+    spec: RunSpec
+    dataset: str
+    generated: bool
+    labels: tuple[int, ...]
+    classifier: Classifier | None
+    n_train: int
+    confusion: Integers
+    judged: Integers
+    misclassified: Integers
+    predicted: Integers
+    decisions: Array
+    train_error: float
+    validation_error: float | None
+    timings: Timings
+    versions: tuple[tuple[str, str], ...]
+    network: NetworkRecord | None = None
+
+    @property
+    def numerics(self) -> str:
+        """Results version, that of this program if it is not recorded."""
+        return dict(self.versions).get("numerics", str(RESULTS_VERSION))
+
+    @property
+    def is_current(self) -> bool:
+        """True if this program would compute the same numbers."""
+        return is_current(self.numerics)
+
+    @property
+    def hash(self) -> str:
+        """Hash of the spec under the results version: the key of the stored result."""
+        if self.is_current:
+            return self.spec.hash
+        return document_hash(self.spec.document(), version_in_hashes(self.numerics))
+
+    @property
+    def n_test(self) -> int:
+        """Number of evaluated rows."""
+        return len(self.judged)
+
+    @property
+    def error(self) -> float:
+        """Fraction of the evaluated rows that is misclassified."""
+        return len(self.misclassified) / len(self.judged)
+
+    @property
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % confidence interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
+
+    @property
+    def row_errors(self) -> bytes:
+        """Errors by row, packed. Runs on the same rows of the same data can be compared by them."""
+        return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
+
+    @property
+    def chosen_by(self) -> str:
+        """Name of the selection of the widths, empty if they were not learned or it is unknown."""
+        chosen = None if self.classifier is None else self.classifier.chosen
+        return "" if chosen is None else chosen.name
+
+    def document(self) -> dict[str, Any]:
+        """Return everything except the arrays as values for JSON."""
+        return {
+            "spec": self.spec.document(),
+            "dataset": self.dataset,
+            "generated": self.generated,
+            "labels": list(self.labels),
+            "n_train": self.n_train,
+            "train_error": self.train_error,
+            "validation_error": self.validation_error,
+            "timings": asdict(self.timings),
+            "versions": dict(self.versions),
+            "classifier": None if self.classifier is None else _plain(self.classifier),
+            **({} if self.network is None else {"network": asdict(self.network)}),
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by the names of `ARRAYS`."""
+        checked = {}
+        for name, (dtype, ndim) in ARRAYS.items():
+            home = self.classifier if name in _OF_CLASSIFIER else self
+            array = np.empty((0,) * ndim) if home is None else getattr(home, name)
+            checked[name] = np.ascontiguousarray(array, dtype)
+        return checked
+
+    @classmethod
+    def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
+        """Return the result of which `document` and `arrays` are the parts.
+
+        Raises
+        ------
+        ValueError
+            If a part is invalid, or the parts are inconsistent.
+        """
+        for name, (dtype, ndim) in ARRAYS.items():
+            if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
+                raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
+        if not isinstance(document, dict) or not isinstance(document.get("versions"), dict):
+            raise ValueError("a result must be an object with the versions that computed it")
+        inner = {key: value for key, value in document.items() if key not in ("classifier", "versions")}
+        versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
+        classifier = document.get("classifier")
+        if classifier is not None:
+            of_classifier = {name: arrays[name] for name in _OF_CLASSIFIER}
+            classifier = from_document(Classifier, classifier, "classifier", of_classifier)
+        given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
+        result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
+        result._check_shapes()
+        return replace(result, dataset=unmarked(result.dataset, result.generated))
+
+    def _check_shapes(self) -> None:
+        """Refuse inconsistent parts."""
+        k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
+        fits = {
+            "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
+            "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
+            "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
+            "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
+            "decisions": self.decisions.shape in ((m, 1), (m, k)),
+        }
+        classifier = self.classifier
+        if classifier is not None:
+            fits["widths"] = len(classifier.widths) == len(classifier.shares) == len(classifier.medians) > 0
+            fits["coefficients"] = classifier.coefficients.shape == (len(classifier.biases), classifier.n_support)
+        for name, fit in fits.items():
+            if not fit:
+                raise ValueError(f"{name} does not fit the other parts of the result")
+
+
+def _rises(rows: Integers) -> bool:
+    return bool((np.diff(rows) > 0).all())
+
+
+def _plain(classifier: Classifier) -> dict[str, Any]:
+    """Return everything except the arrays of a classifier as values for JSON."""
+    apart = (*_OF_CLASSIFIER, "history", "grid", "chosen")
+    return {
+        **{key: value for key, value in vars(classifier).items() if key not in apart},
+        "history": [asdict(step) for step in classifier.history],
+        "grid": [asdict(point) for point in classifier.grid],
+        "chosen": None if classifier.chosen is None else asdict(classifier.chosen),
+    }

@@ -1,0 +1,542 @@
+"""Compute one run: fit the representation, learn widths, train, evaluate. It is a pure function of data and spec."""
+
+from __future__ import annotations
+
+import platform
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui import __version__
+from slide_gui.blas import loaded_blas
+from slide_gui.core.baselines import OtherClassifier, fit_classifier
+from slide_gui.core.sda.model import SdaHistory
+from slide_gui.core.slide.stack import Stack
+from slide_gui.core.svm.kernel import Embedding, block_sizes
+from slide_gui.core.svm.model import SvmModel, TrainingStep
+from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.runs.cost import RunShape, run_shares
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.networks import NetworkRecord, SdaFeatures, Tuned, tuned
+from slide_gui.experiments.runs.representation import Representation, Reuse, represent
+from slide_gui.experiments.runs.result import Classifier, RunResult, Timings
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
+from slide_gui.experiments.runs.training import model_of, train_svm
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
+from slide_gui.results_version import RESULTS_VERSION
+
+Indices = NDArray[np.intp]
+
+_FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest after doubling
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Predictions for some rows, sorted by row.
+
+    Attributes
+    ----------
+    truth, predicted : ndarray of int, shape (n,)
+        True and predicted classes.
+    """
+
+    rows: NDArray[np.int64]
+    truth: Indices
+    predicted: Indices
+    decisions: NDArray[np.float64]
+
+    @property
+    def wrong(self) -> Indices:
+        """Positions of the misclassified rows."""
+        return np.flatnonzero(self.truth != self.predicted)
+
+    @property
+    def error(self) -> float:
+        """Fraction of misclassified rows."""
+        return len(self.wrong) / len(self.rows)
+
+    def confusion(self, k: int) -> NDArray[np.int64]:
+        """Return the confusion matrix: true classes on the first axis, predicted ones on the second, (k, k)."""
+        counts = np.zeros((k, k), np.int64)
+        np.add.at(counts, (self.truth, self.predicted), 1)
+        return counts
+
+
+class Predictor(Protocol):
+    """A classifier that predicts classes from rows of the data."""
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return the class of each row and its decision values, (n, 1) for two classes, else (n, n_classes)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SvmPredictor:
+    """An SVM on a representation."""
+
+    representation: Representation
+    model: SvmModel
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and margins, or scores."""
+        scores = self.model.scores(self.representation.transform(rows, progress=progress), progress=progress)
+        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return codes, scores.reshape(len(rows), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPredictor:
+    """Another classifier on a representation."""
+
+    representation: Representation
+    model: OtherClassifier
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and decision values."""
+        return self.model.answer(self.representation.transform(rows, progress=progress))
+
+
+def judge(
+    predictor: Predictor,
+    part: NDArray[Any],
+    codes: Indices,
+    order: Indices,
+    *,
+    progress: Progress = NO_PROGRESS,
+) -> Judgement:
+    """Predict rows in the given order, in blocks of increasing size.
+
+    Parameters
+    ----------
+    part : ndarray of shape (n, d)
+        Training or test rows.
+    codes : ndarray of int, shape (n,)
+        Their true classes.
+    order : ndarray of int
+        The rows to predict.
+    progress : Progress
+        Receives an `Estimate` after each block.
+    """
+    steady = MonotonicProgress(progress)
+    order = order.copy()  # each block is sorted in place
+    decisions: list[NDArray[np.float64]] = []
+    predicted = np.empty(len(order), np.intp)
+    wrong, start, size = 0, 0, _FIRST
+    while start < len(order):
+        block = np.sort(order[start : start + size])
+        here = slice(start, start + len(block))
+        order[here] = block
+        predicted[here], decision = predictor.answer(part[block], steady.pulse)
+        decisions.append(decision)
+        wrong += int(np.count_nonzero(predicted[here] != codes[block]))
+        start += len(block)
+        steady.report(start / len(order), Estimate(wrong, start, len(order)))
+        size = min(2 * size, _LARGEST)
+    by_row = np.argsort(order)
+    rows = order[by_row].astype(np.int64)
+    return Judgement(rows, codes[rows], predicted[by_row], np.concatenate(decisions)[by_row])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Errors so far on a growing stratified subsample of the rows to evaluate.
+
+    Attributes
+    ----------
+    wrong, done, total : int
+        Numbers of misclassified, evaluated and all rows.
+    """
+
+    wrong: int
+    done: int
+    total: int
+
+    @property
+    def error(self) -> float:
+        """Fraction of misclassified rows so far."""
+        return self.wrong / self.done
+
+    @property
+    def rate(self) -> ErrorRate:
+        """The error so far with its 95 % confidence interval."""
+        return ErrorRate.of_run(self.error, self.done)
+
+
+@dataclass(frozen=True, eq=False)
+class RunProgress:
+    """The state of a run. Each state contains all earlier ones, so only the latest is needed.
+
+    Attributes
+    ----------
+    spec_hash : str
+        Hash of the run.
+    phase : {"fit", "learn", "train", "validation", "test"}
+        Fitting the stack; widths and training; predicting training, validation and test rows.
+    stack : Stack or None
+        The layers so far.
+    history : tuple of WidthsStep
+        Steps of learning the widths so far.
+    grid : tuple of GridPoint
+        Points of cross-validation so far.
+    chosen : ChosenBy or None
+        Selection of the widths, once it is made.
+    training : TrainingStep or None
+        Latest step of the solver.
+    stage : Stage or None
+        Current stage within the phase, if it has a name.
+    epochs : SdaHistory or None
+        Epochs of autoencoders so far.
+    """
+
+    spec_hash: str
+    phase: str = "fit"
+    stack: Stack | None = None
+    history: tuple[WidthsStep, ...] = ()
+    grid: tuple[GridPoint, ...] = ()
+    chosen: ChosenBy | None = None
+    training: TrainingStep | None = None
+    stage: Stage | None = None
+    epochs: SdaHistory | None = None
+    train: Estimate | None = None
+    validation: Estimate | None = None
+    test: Estimate | None = None
+
+
+class ProgressCollector:
+    """Combines the reports of the parts of a run into one `RunProgress`."""
+
+    def __init__(self, spec_hash: str, progress: Progress) -> None:
+        self._progress = progress
+        self._state = RunProgress(spec_hash)
+        self.started = time.perf_counter()
+        self.learned = self.started
+        """Time of the latest report on learning widths or on the grid."""
+
+    def phase(self, name: str, start: float, stop: float) -> Progress:
+        """Return the progress of one part of the run, from `start` to `stop` of the whole."""
+        part = self._progress.part(start, stop)
+        return Listener(lambda fraction, payload: part.report(fraction, self._seen(name, payload)))
+
+    def _seen(self, phase: str, payload: object) -> RunProgress | None:
+        """Add the payload of a part, and return the new state if it changed."""
+        change: dict[str, object] = {}
+        match payload:
+            case Stack():
+                change = {"stack": payload}
+            case WidthsStep():
+                change = {"history": (*self._state.history, payload)}
+                self.learned = time.perf_counter()
+            case GridPoint():
+                change = {"grid": (*self._state.grid, payload)}
+                self.learned = time.perf_counter()
+            case ChosenBy():
+                change = {"chosen": payload}
+                self.learned = time.perf_counter()
+            case Stage():
+                change = {"stage": payload}
+            case SdaHistory():
+                change = {"epochs": payload}
+            case TrainingStep():
+                change = {"training": payload}
+            case Estimate():
+                change = {phase: payload}
+        if not change and phase == self._state.phase:
+            return None
+        self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
+        return self._state
+
+
+_TRAIN_ROWS = 5_000  # largest number of rows for the training error
+
+
+def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None) -> RunResult:
+    """Compute the run of a spec.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The labelled data set with the spec's fingerprint, or the same rows with others held out. The stack is fitted on
+        the whole training set, because it uses no labels.
+    progress : Progress
+        Receives a `RunProgress` at every change.
+    reuse : Reuse, optional
+        Shared by runs on the same data. The result is identical to the bit without it. If it lacks the neighbour, that
+        run is computed first.
+
+    Raises
+    ------
+    DataError
+        If the data are not those of the spec, or lack labels or rows that it needs.
+    ValueError
+        If the spec is out of range, or the classifier cannot be trained on these rows.
+    MemoryError
+        If an array needs more memory than is free, or the classifier more than the spec allows.
+    """
+    spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
+    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
+    classes = _classes(dataset, spec)
+    neighbour = None
+    if spec.neighbour is not None:
+        neighbour = reuse.results.get(spec.neighbour.hash)
+        if neighbour is None:
+            neighbour = run(dataset, spec.neighbour, progress=progress.part(0.0, 0.5), reuse=reuse)
+            reuse.results[spec.neighbour.hash] = neighbour
+            progress = progress.part(0.5, 1.0)
+    rows, validation = _rows(classes, spec, dataset.name)
+    _check_estimators(spec)
+    collector = ProgressCollector(spec.hash, progress)
+    fit_rows = _fit_rows(classes, spec, rows)
+    fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
+    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
+    done = time.perf_counter()
+    learning = collector.phase("learn", fit_end, trained_end)
+    learning.report(0.0, Stage(f"features of {len(rows)} rows"))
+    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
+    transformed = time.perf_counter()
+    codes, rest = classes.train[rows], learning.part(0.04, 1.0)
+    classifier: Classifier | None = None
+    fine_tuning = None
+    if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
+        fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
+        predictor: Predictor = fine_tuning
+    elif spec.classifier is not None:
+        other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
+        predictor = OtherPredictor(fitted.representation, other)
+    else:
+        model, classifier = train_svm(
+            Z,
+            codes,
+            fitted.groups,
+            spec,
+            neighbour,
+            rest,
+            row_groups=None if classes.groups is None else classes.groups[rows],
+        )
+        predictor = SvmPredictor(fitted.representation, model)
+    trained = time.perf_counter()
+    del Z
+    searched = classifier is not None and (classifier.history or classifier.grid)
+    learned = min(max(collector.learned, transformed), trained) if searched else transformed
+    features = None if fitted.seconds is None else fitted.seconds + transformed - done
+    training = trained - learned if fine_tuning is None else fine_tuning.seconds
+    times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
+    network = _record(fitted.representation, fine_tuning)
+    result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
+    return replace(result, network=network)
+
+
+def _judged(
+    dataset: Dataset,
+    spec: RunSpec,
+    classes: Classes,
+    rows: Indices,
+    validation: Indices,
+    predictor: Predictor,
+    classifier: Classifier | None,
+    times: Timings,
+    collector: ProgressCollector,
+    begin: float,
+) -> RunResult:
+    """Evaluate the predictor on some of its training rows, the validation rows and, if requested, the test rows."""
+    started = time.perf_counter()
+
+    n_test = 0
+    if spec.evaluate == "test":
+        n_test = len(classes.test) if spec.test_rows is None else min(spec.test_rows, len(classes.test))
+    total, done = min(_TRAIN_ROWS, len(rows)) + len(validation) + n_test, 0
+
+    def judged(part: NDArray[Any], codes: Indices, wanted: Indices, kind: str) -> Judgement:
+        nonlocal done
+        start, done = done, done + len(wanted)
+        ends = (begin + (1.0 - begin) * min(each / total, 1.0) for each in (start, done))
+        return judge(predictor, part, codes, wanted, progress=collector.phase(kind, *ends))
+
+    some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
+    train_error = judged(dataset.train, classes.train, some, "train").error
+    held_out = None
+    if len(validation):
+        held_out = judged(dataset.train, classes.train, validation, "validation")
+    judgement = held_out
+    if spec.evaluate == "test":
+        order = stratified_sample(classes.test, spec.test_rows, spec.seed)
+        judgement = judged(dataset.test, classes.test, order, "test")
+    assert judgement is not None
+    return RunResult(
+        spec,
+        dataset.name,
+        dataset.generated,
+        classes.labels,
+        classifier,
+        len(rows),
+        judgement.confusion(len(classes.labels)),
+        judgement.rows,
+        judgement.rows[judgement.wrong],
+        judgement.predicted[judgement.wrong].astype(np.int64),
+        judgement.decisions[judgement.wrong],
+        train_error,
+        None if held_out is None else held_out.error,
+        replace(times, test=time.perf_counter() - started),
+        _versions(spec),
+    )
+
+
+def _record(representation: Representation, fine_tuning: Tuned | None) -> NetworkRecord | None:
+    if fine_tuning is not None:
+        return NetworkRecord(fine_tuning.network.history.epochs, fine_tuning.network.best_epoch)
+    return NetworkRecord(representation.sda.history.epochs) if isinstance(representation, SdaFeatures) else None
+
+
+def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
+    """Return a spec that is computed fast: widths and C of a run of the same depth, or median widths and C = 10.
+
+    `run` then trains once and reports the test error after each block of a growing stratified subsample.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        The requested point.
+    near : RunResult, optional
+        The nearest stored run, used if it has the same number of layers.
+    """
+    widths: str | tuple[float, ...] = "median"
+    C = 10.0
+    if near is not None and near.classifier is not None and near.spec.stack.depth == spec.stack.depth:
+        widths, C = near.classifier.widths, near.classifier.C
+    return replace(spec, svm=replace(spec.svm, widths=widths, C=C, near=None), neighbour=None).checked()
+
+
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """The representation and model of a result.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        Rows of the training set that the SVM was trained on. Its `support` contains positions in them.
+    codes : ndarray of int
+        Class of every row of the training set.
+    labels : tuple of int
+        Label of each class.
+    """
+
+    representation: Representation
+    model: SvmModel
+    rows: Indices
+    codes: Indices
+    labels: tuple[int, ...]
+
+
+def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> Restored:
+    """Return the representation of a result, fitted again, and its SVM, which needs no training.
+
+    Raises
+    ------
+    DataError
+        If the data are not those of the result.
+    ValueError
+        If the classifier is not an SVM, because only SVMs are stored.
+    """
+    spec, classifier = result.spec.checked(), result.classifier
+    if classifier is None:
+        raise ValueError(
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not stored; train it again"
+        )
+    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
+    classes = _classes(dataset, spec)
+    rows, _ = _rows(classes, spec, dataset.name)
+    fit_rows = _fit_rows(classes, spec, rows)
+    fitted = represent(dataset, spec, fit_rows, Reuse(), progress.part(0.0, 0.7))
+    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
+    embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
+    vectors = embedding(Z, classifier.support, classifier.dtype)
+    model = model_of(classifier, embedding, vectors, classes.n_train_classes)
+    return Restored(fitted.representation, model, rows, classes.train, classes.labels)
+
+
+def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
+    if dataset.fingerprint != spec.fingerprint:
+        raise DataError(
+            (
+                f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
+                f"{spec.fingerprint[:12]}…); "
+                "open the data of the run"
+            ),
+            dataset.name,
+        )
+    classes = Classes.of(dataset)
+    if spec.evaluate == "test" and len(classes.test) == 0:
+        what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
+        raise DataError(f"has {what}; hold rows out, or evaluate on validation rows", dataset.name)
+    return classes
+
+
+def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
+    """Return the training rows and the validation rows."""
+    codes = classes.train
+    rows, validation = np.arange(len(codes)), np.empty(0, np.intp)
+    if spec.training == "split":
+        rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
+    if spec.labels is None:
+        return rows, validation
+    if spec.labels > len(rows):
+        raise DataError(
+            f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels",
+            place,
+        )
+    rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
+    absent = np.setdiff1d(codes, codes[rows])
+    if len(absent):
+        raise DataError(
+            f"{len(absent)} classes have no row among {spec.labels} labels; request more labels",
+            place,
+        )
+    return rows, validation
+
+
+def _fit_rows(classes: Classes, spec: RunSpec, labelled: Indices) -> Indices:
+    """Return the rows to fit the representation on."""
+    if spec.fit_rows == "labelled":
+        return labelled
+    if spec.fit_rows == "split":
+        return split_rows(classes.train, spec.split, spec.seed, classes.groups)[0]
+    return np.arange(len(classes.train))
+
+
+def _check_estimators(spec: RunSpec) -> None:
+    """Refuse unusable estimators before the computation starts."""
+    if spec.transformer is not None:
+        spec.transformer.make("transformer", spec.seed)
+    if spec.classifier is not None:
+        spec.classifier.make("classifier", spec.seed)
+
+
+def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
+    """Return some rows, without a copy if they are all rows."""
+    return part if len(rows) == len(part) else part[rows]
+
+
+def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
+    versions = {"slide-gui": __version__, "numerics": str(RESULTS_VERSION), "python": platform.python_version()}
+    versions |= {name: _installed(name) for name in ("numpy", "scipy")}
+    libraries = loaded_blas()
+    versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
+    if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
+        versions["scikit-learn"] = _installed("scikit-learn")
+    return tuple(versions.items())
+
+
+@cache
+def _installed(name: str) -> str:
+    """Return the version of a library. It is cached, because reading it opens files."""
+    return version(name)

@@ -1,0 +1,478 @@
+"""Specifications of runs and sweeps: frozen values with hashes. Equal hashes mean equal results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.choices import Choice, check_choice, table_of
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.validation import check_flag, check_noise, check_whole
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.runs.methods import METHODS, Method
+from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
+
+TRAINING = table_of(
+    Choice("whole", "whole training set", "train on the whole training set"),
+    Choice("split", "split", "train on 80 % of the training set, which leaves 20 % for validation"),
+)
+
+EVALUATE = table_of(
+    Choice("test", "test", "evaluate on the test set"),
+    Choice("validation", "validation", "evaluate on the validation rows of the split"),
+)
+
+FIT_ROWS = table_of(
+    Choice("training", "fitted on all training rows", "fit the representation on the whole training set"),
+    Choice("split", "fitted on the split", "fit it on the split’s 80 %, without the validation rows"),
+    Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
+)
+
+CHOOSE = table_of(
+    Choice("none", "nothing", "select nothing"),
+    Choice("each", "for each split", "select noise and depth for each split and seed by its own validation error"),
+    Choice(
+        "pooled",
+        "once for all splits",
+        "select noise and depth once, by the mean validation error of all splits",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One run: its data, representation and classifier, and the rows it is trained and evaluated on.
+
+    Attributes
+    ----------
+    fingerprint : str
+        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
+    source : str
+        Source of the data, as `DataSource.argument`. It is excluded from the hash, because data may move.
+    method : str
+        Key in `METHODS`.
+    stack : StackParameters
+        Parameters of SLIDE, ignored by methods without it.
+    svm : SvmParameters
+        Parameters of the SVM. The run sets its groups, seed and near. Grid methods select the widths and, unless given,
+        C.
+    split : int
+        Number of the 80/20 split of the training set.
+    seed : int
+        Seed of the split, the subsets and the classifier.
+    training : {"whole", "split"}
+        Train on the whole training set, or on the split's 80 %.
+    evaluate : {"test", "validation"}
+        Evaluate on the test set, or on the split's 20 %.
+    test_rows : int or None
+        Size of the stratified subsample to evaluate on. None means all rows.
+    neighbour : RunSpec or None
+        A run with the same training rows and depth, whose widths, C and coefficients this one starts from.
+    kept : float or None
+        Parameter of a projection: the fraction of the variance (pca-svm, white-svm), or the number of directions
+        (randproj-svm).
+    sda : SdaParameters or None
+        Parameters of the autoencoders (sda-svm, sda). None means the defaults. The seed is the run's. SdA stops early
+        on the split's validation rows. Trained on the whole training set, it completes all epochs of fine-tuning.
+    transformer, classifier : Estimator or None
+        Replacements for SLIDE and for the SVM in the method "custom".
+    labels : int or None
+        Train the classifier on a stratified sample of this many labelled rows. None means all.
+    fit_rows : {"training", "split", "labelled"}
+        Fit the representation, without labels, on the whole training set, on the split's 80 %, or on the labelled rows
+        only. With "split" the validation rows are as new to it as test rows are.
+    held_out : HeldOut or None
+        Rule that held out the test set, as `Dataset.held_out`. The fingerprint includes it, too.
+    """
+
+    fingerprint: str
+    source: str = ""
+    method: str = "slide-svm"
+    stack: StackParameters = field(default_factory=StackParameters)
+    svm: SvmParameters = field(default_factory=SvmParameters)
+    split: int = 0
+    seed: int = 0
+    training: str = "whole"
+    evaluate: str = "test"
+    test_rows: int | None = None
+    neighbour: RunSpec | None = None
+    kept: float | None = None
+    sda: SdaParameters | None = None
+    transformer: Estimator | None = None
+    classifier: Estimator | None = None
+    labels: int | None = None
+    fit_rows: str = "training"
+    held_out: HeldOut | None = None
+
+    def checked(self) -> RunSpec:
+        """Return the normal form, in which values that cannot affect the result have their defaults.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of range, or values exclude each other. The message names them.
+        """
+        return self._normal or self
+
+    @cached_property
+    def _normal(self) -> RunSpec | None:
+        """The normal form, or None if this is it."""
+        method = check_choice("method", self.method, METHODS)
+        check_choice("training", self.training, TRAINING)
+        check_choice("evaluate", self.evaluate, EVALUATE)
+        check_choice("fit_rows", self.fit_rows, FIT_ROWS)
+        numbers = self._checked_numbers()
+        if self.training == "whole" and self.evaluate == "validation":
+            raise ValueError("training on the whole training set leaves no validation rows; train on the split")
+        self._check_parts(method)
+        given, svm = self.stack.checked(), self.svm.checked()
+        stack = given if self.stacked else replace(StackParameters(), depth=0)
+        if stack.depth == 0:
+            stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
+        sda = SdaParameters() if self.sda is None else self.sda.checked()
+        trained = sda if method.fine_tunes else sda.unsupervised
+        layers = len(sda.n_units) if method.network else stack.depth
+        has_svm = self.classifier is None and not method.fine_tunes
+        learns = method.learns and svm.widths == "learn"
+        fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
+        svm = _normal_svm(svm, method) if has_svm else SvmParameters()
+        normal = replace(
+            self,
+            stack=stack,
+            svm=replace(svm, groups=layers + 1, seed=numbers["seed"], near=None),
+            **numbers | ({"split": 0} if self.training == "whole" else {}),
+            neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
+            kept=method.projection.checked(self.kept, method.key) if method.projection else None,
+            sda=replace(trained, seed=numbers["seed"]) if method.network else None,
+            fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
+            held_out=None if self.held_out is None else self.held_out.checked(),
+        )
+        if repr(normal) == repr(self):  # keep this object with its cached hash; repr distinguishes 3 and 3.0
+            return None
+        vars(normal)["_normal"] = None  # it is already checked
+        return normal
+
+    def drawn(self, split: int, seed: int) -> RunSpec:
+        """Return the normal form of this run with another split and seed, and without a neighbour."""
+        spec = self.checked()
+        split = check_whole("split", split, 0) if spec.training == "split" else 0
+        seed = check_whole("seed", seed, 0)
+        svm, sda = spec.svm, spec.sda
+        if seed != spec.seed:
+            svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
+        drawn = replace(spec, split=split, seed=seed, svm=svm, sda=sda, neighbour=None)
+        vars(drawn)["_normal"] = None
+        return drawn
+
+    @property
+    def stacked(self) -> bool:
+        """True if the representation is SLIDE's."""
+        return METHODS[self.method].stacked and self.transformer is None
+
+    @property
+    def layers(self) -> int:
+        """Number of layers above the input, of SLIDE or of the autoencoders."""
+        if METHODS[self.method].network:
+            return len((self.sda or SdaParameters()).n_units)
+        return self.stack.depth if self.stacked else 0
+
+    def _checked_numbers(self) -> dict[str, Any]:
+        numbers: dict[str, Any] = {name: check_whole(name, getattr(self, name), 0) for name in ("split", "seed")}
+        for name, least in (("test_rows", 1), ("labels", 2)):
+            value = getattr(self, name)
+            if value is not None:
+                numbers[name] = check_whole(name, value, least, otherwise=", or None for all")
+        return numbers
+
+    def _check_parts(self, method: Method) -> None:
+        """Refuse parts that the method does not use."""
+        none = self.transformer is None and self.classifier is None
+        if method.takes_parts and none:
+            raise ValueError(f"method {method.key} needs a transformer or a classifier; give one of them")
+        if not method.takes_parts and not none:
+            raise ValueError(f"method {method.key} takes no transformer or classifier; use method custom for them")
+        if self.fit_rows == "labelled" and self.labels is None:
+            raise ValueError("fit_rows is 'labelled', but all rows are labelled; give the number of labels")
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 (hex) of the normal form under the results version of this program."""
+        return document_hash(self.checked().document(), version_in_hashes(str(RESULTS_VERSION)))
+
+    def document(self) -> dict[str, Any]:
+        """Return the spec as values for JSON, which `from_document` reads.
+
+        Default values are left out, except those of the first format.
+        """
+        plain = {
+            name: getattr(self, name)
+            for name, default in _DEFAULTS.items()
+            if name in _ALWAYS or getattr(self, name) != default
+        }
+        if "fit_rows" in plain:
+            plain[_FIT_ROWS] = plain.pop("fit_rows")
+        neighbour = None if self.neighbour is None else self.neighbour.document()
+        for name in _ESTIMATORS & plain.keys():
+            plain[name] = plain[name].document()
+        if self.sda is not None:
+            plain["sda"] = dict(vars(self.sda))
+        if self.held_out is not None:
+            plain["held_out"] = dict(vars(self.held_out))
+        return {**plain, "stack": dict(vars(self.stack)), "svm": dict(vars(self.svm)), "neighbour": neighbour}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> RunSpec:
+        """Return the spec of a document.
+
+        Raises
+        ------
+        ValueError
+            If the document is invalid.
+        """
+        if isinstance(document, dict):
+            document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
+        return from_document(cls, document, "a run")
+
+
+_ESTIMATORS = {"transformer", "classifier"}
+_FIT_ROWS = "fitted_on"  # name in documents
+_ALWAYS = {
+    "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
+    "neighbour",
+}  # fmt: skip
+"""Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay."""
+
+_DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
+
+_MOST = 1000  # largest number of values of one axis
+
+
+def noise_axis(text: str) -> tuple[float, ...]:
+    """Return the noise levels of ``0:0.9:0.1`` or ``0.1,0.5``.
+
+    Raises
+    ------
+    ValueError
+        If the text has neither form, or names more than 1000 values.
+
+    Examples
+    --------
+    >>> noise_axis("0:0.3:0.1"), noise_axis("0.2")
+    ((0.0, 0.1, 0.2, 0.3), (0.2,))
+    """
+    try:
+        if ":" not in text:
+            return tuple(float(part) for part in text.split(","))
+        first, last, step = (float(part) for part in text.split(":"))
+        count = int((last - first) / step + 1e-9) + 1
+        if not (step > 0 and 1 <= count <= _MOST):
+            raise ValueError
+    except (ValueError, ZeroDivisionError, OverflowError):
+        expected = "FROM:TO:STEP, both ends included, or values with commas between"
+        raise ValueError(f"noise {text!r}: expected {expected}") from None
+    # Round, so that 0:0.9:0.1 contains 0.3 rather than 0.30000000000000004.
+    return tuple(round(first + i * step, 12) for i in range(count))
+
+
+def depth_axis(text: str) -> tuple[int, ...]:
+    """Return the depths of ``0:4`` or ``1,3``, or other integers such as seeds.
+
+    Raises
+    ------
+    ValueError
+        If the text has neither form.
+    """
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
+    if ":" not in text:
+        return tuple(int(part) for part in text.split(","))
+    first, last = (int(part) for part in text.split(":"))
+    return tuple(range(first, last + 1))
+
+
+def axis_text(values: Sequence[float]) -> str:
+    """Return the text that `noise_axis` or `depth_axis` reads, with ends and step if that is shorter.
+
+    Examples
+    --------
+    >>> axis_text((0.0, 0.1, 0.2, 0.3)), axis_text((0, 1, 2, 3, 4)), axis_text((0.2, 0.5))
+    ('0:0.3:0.1', '0:4', '0.2,0.5')
+    """
+    whole = all(isinstance(value, int) for value in values)
+    step = round(values[1] - values[0], 12) if len(values) > 2 else 0
+    if step > 0 and all(abs(values[0] + i * step - value) < 1e-9 for i, value in enumerate(values)):
+        if not whole:
+            return f"{values[0]:g}:{values[-1]:g}:{step:g}"
+        if step == 1:
+            return f"{values[0]}:{values[-1]}"
+    return ",".join(f"{value:g}" for value in values)
+
+
+def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
+    """Return the parameters with defaults for those that the method does not use."""
+    unused = SvmParameters()
+    if not method.learns:
+        svm = replace(svm, widths="median")
+    if svm.widths == "learn":
+        return svm
+    return replace(
+        svm, criterion=unused.criterion, subset_size=unused.subset_size, starts=unused.starts, retune=unused.retune
+    )
+
+
+def document_hash(document: dict[str, Any], version: int | str) -> str:
+    """Return the SHA-256 (hex) of a spec's document in its normal form, under a results version.
+
+    The hash is computed from the document itself, so fields that later versions add or drop do not change it. A
+    neighbour counts by its own hash. The source of the data is excluded.
+    """
+    near = document["neighbour"]
+    hashed = {key: value for key, value in document.items() if key != "source"}
+    hashed |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A point of a sweep with its run. Points of depth 0 share one run over all noise levels."""
+
+    noise: float
+    depth: int
+    split: int
+    seed: int
+    spec: RunSpec
+
+    @property
+    def fold(self) -> int | None:
+        """Index of the fold that is the test set, from 0. None without folds."""
+        held_out = self.spec.held_out
+        return held_out.fold if held_out is not None and held_out.folds else None
+
+
+LONGEST_CHAIN = 100
+"""Length of a chain of noise levels that start from each other, because a run names all runs before it."""
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A sweep over noise levels, depths, splits and seeds.
+
+    Attributes
+    ----------
+    fingerprint : str
+        SHA-256 (hex) of the data.
+    source : str
+        Source of the data, as `DataSource.argument`.
+    noises : tuple of float
+        Noise levels 1 − p, used in ascending order.
+    depths : tuple of int
+        Numbers of layers, used in ascending order.
+    method, training, evaluate : str
+        As in `RunSpec`.
+    stack : StackParameters
+        All parameters except noise and depth.
+    test_rows : int or None
+        As in `RunSpec`.
+    warm : bool
+        True if a run that learns widths starts from the run at the previous noise level with the same depth. The first
+        and every `LONGEST_CHAIN`-th run start afresh.
+    held_out : HeldOut or None
+        As in `RunSpec`.
+    labels : int or None
+        As in `RunSpec`.
+    choose : {"none", "each", "pooled"}
+        Selection by validation error after all points are computed. The selected points are trained again on the whole
+        training set and tested.
+    """
+
+    fingerprint: str
+    source: str = ""
+    noises: tuple[float, ...] = (0.5,)
+    depths: tuple[int, ...] = (2,)
+    splits: tuple[int, ...] = (0,)
+    seeds: tuple[int, ...] = (0,)
+    method: str = "slide-svm"
+    training: str = "whole"
+    evaluate: str = "test"
+    stack: StackParameters = field(default_factory=StackParameters)
+    svm: SvmParameters = field(default_factory=SvmParameters)
+    test_rows: int | None = None
+    warm: bool = True
+    held_out: HeldOut | None = None
+    labels: int | None = None
+    choose: str = "none"
+
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Return all points, ordered by split, seed, noise and depth.
+
+        Raises
+        ------
+        ValueError
+            If an axis is empty, a point is out of range, or there are no validation rows for the selection.
+        """
+        if check_choice("choose", self.choose, CHOOSE).key != "none" and self.training != "split":
+            raise ValueError("selecting needs validation rows; train on the split")
+        for name in ("noises", "depths", "splits", "seeds"):
+            axis = getattr(self, name)
+            if not isinstance(axis, (tuple, list)) or not axis:
+                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one value")
+        noises = sorted({check_noise(noise) for noise in self.noises})
+        depths, splits, seeds = (
+            sorted({check_whole(name, number, 0) for number in axis})
+            for name, axis in (("depth", self.depths), ("split", self.splits), ("seed", self.seeds))
+        )
+        warm = check_flag("warm", self.warm)
+        points = []
+        for split in splits:
+            for seed in seeds:
+                before: dict[int, RunSpec] = {}
+                for place, noise in enumerate(noises):
+                    for depth in depths:
+                        near = before.get(depth) if warm and depth and place % LONGEST_CHAIN else None
+                        before[depth] = self._spec(noise, depth, split, seed, near)
+                        points.append(SweepPoint(noise, depth, split, seed, before[depth]))
+        return tuple(points)
+
+    def _spec(self, noise: float, depth: int, split: int, seed: int, near: RunSpec | None) -> RunSpec:
+        stack = replace(self.stack, noise=noise, depth=depth)
+        return RunSpec(
+            self.fingerprint,
+            self.source,
+            self.method,
+            stack,
+            self.svm,
+            split,
+            seed,
+            self.training,
+            self.evaluate,
+            self.test_rows,
+            near,
+            labels=self.labels,
+            held_out=self.held_out,
+        ).checked()
+
+
+Asked = TypeVar("Asked", RunSpec, SweepSpec)
+
+
+def on_every_fold(asked: Asked, dataset: Dataset) -> tuple[Asked, ...]:
+    """Return the spec for each fold if the data are divided into folds, otherwise the spec itself.
+
+    Parameters
+    ----------
+    asked : RunSpec or SweepSpec
+        A spec of the data set. A run must not start from another.
+    """
+    held_out = dataset.held_out
+    if held_out is None or not held_out.folds:
+        return (asked,)
+    return tuple(replace(asked, fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)

@@ -1,0 +1,1 @@
+"""Stored runs in SQLite with a folder of arrays."""

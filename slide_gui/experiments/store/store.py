@@ -1,0 +1,592 @@
+"""Store of all runs: an SQLite file and a folder of arrays, consistent after a crash at any moment.
+
+A run is one row, keyed by the hash of its spec under its results version, and one .npz file. Runs of older results
+versions are kept, but not reused. The file is written under a temporary name, synchronised and renamed. Then the row is
+committed with the file's SHA-256. All this happens under the write lock, so its holder knows that a file with a
+temporary name has no writer. Nothing is overwritten: a repeated run gets a new file. Only the owner may access both.
+Everything read is checked before it is trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import stat
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import memory_limit
+from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arrays
+from slide_gui.experiments.runs.spec import RunSpec, document_hash
+from slide_gui.experiments.store.database import Database, StoreReplaced, checked_by
+from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun, is_time, tags_of
+from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
+from slide_gui.text import counted
+
+FORMAT = 2
+"""Version of the tables, stored as SQLite's user_version."""
+
+_APPLICATION = 0x534C4944  # "SLID", stored as SQLite's application_id
+_FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
+_PART = re.compile(rf"{_FILE.pattern}\.part")
+_DROPPED = ("half",)
+"""Unused columns in stores of earlier versions. Their values follow from other columns."""
+_UNRECORDED = ("3", "2", "1")
+"""Results versions from the time before they were recorded."""
+_REMEDY = "compute the run again"
+
+_NAMES = tuple(column.name for column in COLUMNS)
+_ADDED = tuple(column for column in COLUMNS if column.added)
+_FILES = ("document", "file", "sha256")
+_TABLE = f"""
+CREATE TABLE runs (
+    hash TEXT PRIMARY KEY, {", ".join(f"{column.name} {column.sql}" for column in COLUMNS[1:])},
+    document TEXT NOT NULL, file TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL
+)
+"""
+
+
+class DamagedRun(DataError):
+    """A damaged run of a store. Other runs may be intact."""
+
+
+@dataclass(frozen=True)
+class StoreReport:
+    """The report of `RunStore.check`.
+
+    Attributes
+    ----------
+    n_runs : int
+        Number of rows of the table, including deleted runs.
+    faults : dict of str to str
+        Hash of a damaged run, or its row number if the hash is unreadable → its fault.
+    damage : tuple of str
+        Faults that SQLite finds in the file itself.
+    whole : tuple of int
+        Row numbers of the runs whose results can be saved, even if their row is damaged.
+    """
+
+    n_runs: int
+    faults: dict[str, str]
+    damage: tuple[str, ...]
+    whole: tuple[int, ...]
+
+
+class RunStore:
+    """A store of runs, opened or created.
+
+    Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
+
+    Parameters
+    ----------
+    path : path-like
+        The SQLite file, or a symbolic link to it. The arrays are in a folder with the file's name and ``.arrays``.
+    read_only : bool
+        Only read. Nothing is created or written, so that the store can be on a read-only medium.
+
+    Raises
+    ------
+    DataError
+        If the file is not a store, is damaged, or has a newer format.
+    OSError
+        If it cannot be opened or created.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
+        given = Path(path)
+        self.path = given.resolve() if given.is_symlink() else given
+        self.folder = _array_folder(self.path)
+        # Earlier versions stored the arrays of a store that was opened by a link next to the link. They are still read.
+        self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
+        self._saved: list[str] = []
+        if not read_only:
+            _make_folders(self.path.parent)
+        self._db = Database(self.path, read_only=read_only)
+        self.swept = 0
+        """Number of removed temporary files of interrupted saves."""
+        try:
+            self._check_kind(read_only)
+            if not read_only:
+                self._prepare()
+                self.swept = self._sweep_parts()
+            self._columns = self._check_columns(whole=not read_only)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Reading
+
+    def __contains__(self, spec_hash: object) -> bool:
+        return bool(self._db.rows("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)))
+
+    def runs(self, *, deleted: bool = False) -> list[StoredRun]:
+        """Return the table of runs, oldest first, optionally with deleted ones.
+
+        Raises
+        ------
+        DataError
+            If a row is damaged.
+        """
+        wanted = "" if deleted else "WHERE deleted = 0"
+        query = f"SELECT {self._named(_NAMES)} FROM runs {wanted} ORDER BY created, hash"
+        return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
+
+    def hashes(self, beginning: str) -> list[str]:
+        """Return the hashes with this beginning, including deleted runs and damaged rows."""
+        query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
+        return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
+
+    def stored(self, spec_hash: str) -> StoredRun:
+        """Return one row of the table, deleted or not.
+
+        Raises
+        ------
+        KeyError
+            If it does not exist.
+        DataError
+            If it is damaged.
+        """
+        row = self._row("hash = ?", spec_hash)
+        if row is None:
+            raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
+        return self._line(row)
+
+    def load(self, spec_hash: str) -> RunResult:
+        """Return a complete result, checked against its row.
+
+        Raises
+        ------
+        KeyError
+            If the run does not exist.
+        DamagedRun
+            If its arrays are missing or altered, or the row is damaged.
+        DataError
+            If the store itself is damaged.
+        """
+        row = self._row("hash = ?", spec_hash)
+        if row is None:
+            raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
+        result = self._result(row)
+        self._check_row(row, result)
+        return result
+
+    def take(self, spec: RunSpec) -> RunResult:
+        """Return the result of a spec as `load` does. A deleted run is restored."""
+        result = self.load(spec.hash)
+        if self.stored(spec.hash).deleted:
+            self.delete([spec.hash], undo=True)
+        return result
+
+    def check(self) -> StoreReport:
+        """Check the file and every run in it, row by row, even if other rows are damaged."""
+        damage = self._db.damage()
+        faults: dict[str, str] = {}
+        whole = []
+        rows = self._numbers()
+        for number, known in rows.items():
+            name = known or f"row {number}"
+            try:
+                row = self._row("rowid = ?", number)
+                if row is None:
+                    raise DamagedRun(
+                        f"row {number} is in an index, but not in the table; {_REMEDY}",
+                        str(self.path),
+                    )
+                name = row["hash"] if isinstance(row["hash"], str) else name
+                result = self._result(row)
+                whole.append(number)
+                self._check_row(row, result)
+                self._line(row)
+            except DataError as error:
+                faults[name if name not in faults else f"row {number}"] = str(error)
+        return StoreReport(len(rows), faults, damage, tuple(whole))
+
+    def save_whole(self, path: str | os.PathLike[str]) -> int:
+        """Save the undamaged results to a new store, each with the readable part of its row.
+
+        Parameters
+        ----------
+        path : path-like
+            Path of the new store, which must not exist.
+
+        Returns
+        -------
+        int
+            Number of saved runs.
+
+        Raises
+        ------
+        FileExistsError
+            If the path exists.
+        """
+        target = Path(path)
+        if target.exists() or _array_folder(target).exists():
+            raise FileExistsError(None, "exists; name a new store", str(target))
+        numbers = self.check().whole
+        with RunStore(target) as new:
+            for number in numbers:
+                row = self._row("rowid = ?", number)
+                assert row is not None
+                created = row["created"] if is_time(row["created"]) else time.time()
+                tags = tags_of(row["tags"]) if isinstance(row["tags"], str) else ()
+                result = self._result(row)
+                new._keep(result, StoredRun.of(result, created, tags, deleted=row["deleted"] == 1))
+        return len(numbers)
+
+    # Writing
+
+    def save(self, result: RunResult) -> None:
+        """Save a result durably.
+
+        An existing run stays unchanged, but is restored if it was deleted. A damaged one is replaced.
+
+        Raises
+        ------
+        ValueError
+            If the run has an estimator that files may not name, so that it could not be read again.
+        DataError
+            If the store is damaged. Nothing is written then.
+        OSError
+            If the disk is full or not writable, or the store was removed or replaced since it was opened. In the latter
+            case this result and those saved before are in a new store that the message names.
+        """
+        line = StoredRun.of(result, time.time())
+        try:
+            self._keep(result, line)
+        except StoreReplaced as error:
+            said = f"{error.strerror}; {self._rescue(result, line)}"
+            raise StoreReplaced(None, said, str(self.path)) from None
+        self._saved.append(line.hash)
+
+    def _rescue(self, result: RunResult, line: StoredRun) -> str:
+        """Save a result and those saved before it to a new store, and return a sentence that names it."""
+        names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
+        try:
+            target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
+            with RunStore(target) as new:
+                for spec_hash in self._saved:
+                    with suppress(DataError, KeyError):  # its arrays may be gone, too
+                        new._keep(self.load(spec_hash), self.stored(spec_hash))
+                new._keep(result, line)
+                n = len(new.runs())
+        except (OSError, StopIteration, DataError):
+            return "the runs computed since could not be saved elsewhere"
+        return f"{counted(n, 'run')} computed since {'was' if n == 1 else 'were'} saved to {target}"
+
+    def _keep(self, result: RunResult, line: StoredRun) -> None:
+        """Save a result with its row of the table."""
+        spec_hash = line.hash
+        document = json.dumps(result.document(), allow_nan=False)
+        content = pack_arrays(result.arrays())
+        values = {**line.row(), "document": document, "sha256": _sha256(content, document)}
+        values |= {name: 0.0 for name in _DROPPED if name in self._columns}
+        with self._db.writing():
+            if spec_hash in self:
+                with suppress(DamagedRun):
+                    self.load(spec_hash)
+                    self._db.write("UPDATE runs SET deleted = 0 WHERE hash = ?", (spec_hash,))
+                    return
+                self._db.write("DELETE FROM runs WHERE hash = ?", (spec_hash,))
+            values["file"] = self._write(spec_hash, content)
+            marks = ", ".join("?" for _ in values)
+            try:
+                self._db.write(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+            except BaseException:
+                with suppress(OSError):
+                    (self.folder / str(values["file"])).unlink()
+                raise
+
+    def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
+        """Hide runs from the table, or show them again with `undo`. Return the runs that this call changed.
+
+        Their data stay, so that a sweep can reuse them. Runs that another process deleted before are not returned. To
+        undo this deletion, pass the returned hashes.
+        """
+        change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
+        with self._db.writing():
+            return [each for each in hashes if self._db.write(change, (int(not undo), each, int(not undo)))]
+
+    def tag(self, spec_hash: str, tags: Sequence[str], seen: Sequence[str] | None = None) -> None:
+        """Change the tags of a run.
+
+        Parameters
+        ----------
+        tags : sequence of str
+            New tags.
+        seen : sequence of str, optional
+            Tags before the edit. Tags that another process added or removed since stay added or removed. Without
+            `seen`, `tags` replace all existing tags.
+
+        Raises
+        ------
+        ValueError
+            If a tag is empty or contains a comma.
+        """
+        if any(not tag.strip() or "," in tag for tag in tags):
+            raise ValueError(f"tags are {tags!r}; each must be non-empty text without a comma")
+        with self._db.writing():
+            if seen is not None:
+                rows = self._db.rows("SELECT tags FROM runs WHERE hash = ?", (spec_hash,))
+                now = tags_of(rows[0][0]) if rows and isinstance(rows[0][0], str) else ()
+                if now != tuple(seen):
+                    left = [tag for tag in now if tag in tags or tag not in seen]
+                    tags = [*left, *(tag for tag in tags if tag not in seen and tag not in left)]
+            self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
+
+    # Kind of file
+
+    def _check_kind(self, read_only: bool) -> None:
+        """Refuse a file that is not a store, or a database with more than plain tables."""
+        # Read in this order, because another thread or process may just be creating the store: array files come after
+        # the table, and the application ID is written together with the table.
+        arrays = self._array_files(_FILE, _PART)
+        schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
+        (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        if not schema and not read_only and not arrays:
+            return
+        if not schema:
+            said = "is empty, so it is not a run store; restore a copy"
+            if arrays:
+                said += f", or move its folder of arrays away ({self.folder})"
+            raise DataError(said, str(self.path))
+        if application != _APPLICATION:
+            raise DataError("is a database of another program; give another name", str(self.path))
+        if version > FORMAT:
+            raise DataError(
+                (f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it"),
+                str(self.path),
+            )
+        plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
+        if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
+            raise DataError("is not a plain table of runs; restore a copy", str(self.path))
+
+    def _prepare(self) -> None:
+        self._db.keep_write_ahead_log()
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if not self._db.rows("SELECT 1 FROM sqlite_master"):
+            with self._db.writing():
+                if not self._db.rows("SELECT 1 FROM sqlite_master"):
+                    self._db.write(_TABLE)
+                    self._db.write("CREATE INDEX by_date ON runs (created, hash)")
+                    self._db.write(f"PRAGMA application_id = {_APPLICATION}")
+                    self._db.write(f"PRAGMA user_version = {FORMAT}")
+        self._columns = self._check_columns(whole=False)
+        if not set(_NAMES) <= self._columns:
+            self._add_columns()
+
+    def _check_columns(self, *, whole: bool) -> set[str]:
+        """Return the columns of the table. `whole` requires those that stores of earlier versions lack, too."""
+        columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
+        needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
+        if not needed <= columns:
+            missing = sorted(needed - columns)[0]
+            raise DataError(f"is damaged (its table has no column {missing}); restore a copy", str(self.path))
+        return columns
+
+    def _add_columns(self) -> None:
+        """Add the columns that a store of an earlier version lacks. That version can still read and write it."""
+        with self._db.writing():
+            before = self._check_columns(whole=False)
+            for column in _ADDED:
+                if column.name not in before:
+                    self._db.write(f"ALTER TABLE runs ADD COLUMN {column.name} {column.sql}")
+            self._columns = self._check_columns(whole=True)
+            values = ", ".join(f"{column.name} = ?" for column in _ADDED)
+            for (spec_hash,) in self._db.rows("SELECT hash FROM runs"):
+                with suppress(DamagedRun, KeyError):
+                    row = StoredRun.of(self.load(spec_hash)).row()
+                    filled = (*(row[column.name] for column in _ADDED), spec_hash)
+                    self._db.write(f"UPDATE runs SET {values} WHERE hash = ?", filled)
+
+    # Rows
+
+    def _named(self, names: Sequence[str]) -> str:
+        """Return columns for a query, with NULL for those that the store lacks."""
+        return ", ".join(name if name in self._columns else f"NULL AS {name}" for name in names)
+
+    def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
+        """Return a row with all its columns, unchecked."""
+        names = (*_NAMES, *_FILES)
+        rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def _line(self, row: dict[str, Any]) -> StoredRun:
+        try:
+            return StoredRun.from_row(row)
+        except ValueError as error:
+            raise self._damaged_row(row["hash"], str(error)) from None
+
+    def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
+        run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
+        return DamagedRun(
+            f"the row of {run} is damaged ({what}); {checked_by(self.path)}",
+            str(self.path),
+        )
+
+    def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
+        """Refuse a row that disagrees with its result."""
+        expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
+        if row["generated"] and isinstance(row["data"], str):
+            row = row | {"data": unmarked(row["data"], generated=True)}
+        known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
+        if any(row[name] != expected[name] for name in known):
+            place = str(self.folder / row["file"])
+            raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
+
+    def _result(self, row: dict[str, Any]) -> RunResult:
+        """Return the result of a row and its file, after checking their checksum."""
+        document, name, recorded = row["document"], row["file"], row["sha256"]
+        for column in _FILES:
+            if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
+                raise self._damaged_row(row["hash"], f"{column} is {ascii(row[column])[:40]}")
+        file = next((each / name for each in self._folders if (each / name).exists()), self.folder / name)
+        place = str(file)
+        content = _content(file)
+        if _sha256(content, document) != recorded:
+            raise DamagedRun(f"was altered after it was written; {_REMEDY}", place)
+        try:
+            result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
+            result.spec.checked()
+            if "numerics" not in dict(result.versions):
+                result = replace(result, versions=(*result.versions, ("numerics", _unrecorded(row))))
+            return result
+        except (ValueError, RecursionError) as error:
+            said = str(error).removeprefix(f"{place}: ")
+            raise DamagedRun(f"is damaged ({said}); {_REMEDY}", place) from None
+
+    def _numbers(self) -> dict[int, str]:
+        """Return the number of every row in the table or an index, with its hash or an empty text."""
+        hashes: dict[int, str] = {}
+        for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
+            for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
+                hashes[number] = spec_hash if isinstance(spec_hash, str) else ""
+        for order in ("", "DESC"):
+            query = f"SELECT rowid FROM runs NOT INDEXED ORDER BY rowid {order}"
+            for (number,) in self._db.rows_before_damage(query):
+                hashes.setdefault(number, "")
+        return dict(sorted(hashes.items()))
+
+    # Array files
+
+    def _array_files(self, *kinds: re.Pattern[str]) -> set[str]:
+        """Return the names of these kinds in the folder. Only a store uses such names."""
+        try:
+            with os.scandir(self.folder) as entries:
+                return {entry.name for entry in entries if any(kind.fullmatch(entry.name) for kind in kinds)}
+        except FileNotFoundError:
+            return set()
+
+    def _sweep_parts(self) -> int:
+        """Remove the temporary files of killed writers, and return their number.
+
+        Complete arrays without a row are never removed: after an older copy of the store was restored, they belong to
+        the newer copy. They do no harm, because every save gives its file a new random name.
+        """
+        if not self._array_files(_PART):
+            return 0
+        with self._db.writing():  # no other writer has a temporary file now
+            parts = self._array_files(_PART)
+            for name in parts:
+                os.unlink(self.folder / name)
+        return len(parts)
+
+    def _write(self, spec_hash: str, content: bytes) -> str:
+        """Write the arrays durably, under the write lock, and return the file's name."""
+        name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
+        part = self.folder / f"{name}.part"
+        try:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.rename(part, self.folder / name)
+            _sync_folder(self.folder)
+        except BaseException as error:
+            with suppress(OSError):
+                part.unlink()
+            if isinstance(error, OSError):
+                raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
+            raise
+        return name
+
+
+def _hash_of(row: dict[str, Any], version: str) -> str:
+    """Return the hash of the spec in a row's document, under a results version."""
+    return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
+
+
+def _unrecorded(row: dict[str, Any]) -> str:
+    """Return the results version of a run that does not record it, derived from its hash."""
+    known = [str(RESULTS_VERSION), *_UNRECORDED]
+    return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
+
+
+def _array_folder(path: Path) -> Path:
+    return path.with_name(f"{path.name}.arrays")
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable, if the system allows folders to be synchronised."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _make_folders(folder: Path) -> None:
+    """Create a folder and its missing parents, accessible by the owner only."""
+    if not folder.exists():
+        _make_folders(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _content(file: Path) -> bytes:
+    """Return the content of an array file, if it is a regular file of acceptable size."""
+    try:
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedRun(f"is not a file; {_REMEDY}", str(file))
+        if status.st_size > memory_limit():
+            raise DamagedRun(
+                f"has {status.st_size} bytes, more than the arrays of any run; {_REMEDY}",
+                str(file),
+            )
+        return file.read_bytes()
+    except OSError as error:
+        raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
+
+
+def _is_virtual(sql: object) -> bool:
+    return isinstance(sql, str) and re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE) is not None
+
+
+def _sha256(content: bytes, document: str) -> str:
+    """Return the SHA-256 of a run's arrays and document together."""
+    digest = hashlib.sha256(content)
+    digest.update(document.encode())
+    return digest.hexdigest()

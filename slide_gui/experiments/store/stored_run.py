@@ -1,0 +1,358 @@
+"""Columns of the table of runs, each defined once.
+
+The fields of `StoredRun` define the SQL table of the store and the header of the CSV, and how each value is read from a
+result. `SHOWN` defines the tables of the window and the command line. A new column takes one or two lines here.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cached_property, lru_cache
+from math import isfinite
+from types import NoneType
+from typing import Any
+
+from slide_gui.data.dataset import HeldOut
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.files.source import describe_widths
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.statistics import check_row_errors
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.results_version import is_current
+from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
+
+_END = 253402300800.0  # the year 10000, in seconds since 1970
+_FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # text of `HeldOut` in stores
+_SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,9})?) % held out, seed (\d{1,10})", re.ASCII)
+
+
+def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
+    """Return a field of `StoredRun`.
+
+    Parameters
+    ----------
+    of_result : callable or None
+        Reads the value from a result. None for values that only the store has.
+    added : bool
+        True if stores of earlier versions lack the column. It is then added to them and filled from the results, with
+        None for unreadable ones.
+    """
+    metadata = {"of_result": of_result, "added": added}
+    return field(default=None, metadata=metadata) if added else field(metadata=metadata)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A row of the table of runs. The fields are the columns of the SQL table, in this order.
+
+    Attributes
+    ----------
+    hash : str
+        Hash of the spec, under the results version.
+    data, fingerprint : str
+        Name of the data set and SHA-256 of its contents.
+    generated : bool
+        True if the data are generated.
+    method, noise, depth, split, seed, training, evaluate
+        As in `RunSpec`.
+    error : float
+        Error on the evaluated rows.
+    n_test : int
+        Number of evaluated rows.
+    validation_error : float or None
+        Error on the split's 20 %.
+    seconds : float
+        Duration of the run.
+    created : float
+        Time of the first save, in seconds since 1970.
+    tags : tuple of str
+        The user's tags.
+    deleted : bool
+        True if hidden from the table.
+    C : float or None
+        Trade-off of the classifier. None if unknown.
+    n_support : int or None
+        Number of its support vectors.
+    numerics : str or None
+        Results version. None if unknown.
+    chosen_by : str or None
+        Criterion or guard that selected the widths. Empty if they were not learned, None if unknown.
+    held_out : str or None
+        Rule that held out the test set, in words. Empty if the data have their own test set.
+    setting : str or None
+        The common setting of runs on one curve, as `Setting.text`. None if unknown.
+    row_errors : bytes or None
+        Errors by row, packed by `statistics.row_errors`. None if unknown.
+    """
+
+    hash: str = stored(lambda result: result.hash)
+    data: str = stored(lambda result: result.dataset)
+    generated: bool = stored(lambda result: result.generated)
+    fingerprint: str = stored(lambda result: result.spec.fingerprint)
+    method: str = stored(lambda result: result.spec.method)
+    noise: float = stored(lambda result: result.spec.stack.noise)
+    depth: int = stored(lambda result: result.spec.stack.depth)
+    split: int = stored(lambda result: result.spec.split)
+    seed: int = stored(lambda result: result.spec.seed)
+    training: str = stored(lambda result: result.spec.training)
+    evaluate: str = stored(lambda result: result.spec.evaluate)
+    error: float = stored(lambda result: result.error)
+    n_test: int = stored(lambda result: result.n_test)
+    validation_error: float | None = stored(lambda result: result.validation_error)
+    seconds: float = stored(lambda result: result.timings.total)
+    created: float = stored(None)
+    tags: tuple[str, ...] = stored(None)
+    deleted: bool = stored(None)
+    C: float | None = stored(lambda result: result.classifier and result.classifier.C, added=True)
+    n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
+    numerics: str | None = stored(lambda result: result.numerics, added=True)
+    chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
+    held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
+    setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
+    row_errors: bytes | None = stored(lambda result: result.row_errors, added=True)
+
+    @classmethod
+    def of(
+        cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
+    ) -> StoredRun:
+        """Return the row of a result, with the values that only the store has."""
+        values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
+        return cls(**values, created=created, tags=tags, deleted=deleted)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
+        """Return the values of a row of the SQL table. Other columns of the row are ignored.
+
+        Raises
+        ------
+        ValueError
+            If a value is invalid for its column, which the message names.
+        """
+        values = {column.name: row[column.name] for column in COLUMNS}
+        bad = _wrong_type(tuple(map(type, values.values())))
+        bad = bad or next((name for name in _REALS if values[name] is not None and not isfinite(values[name])), None)
+        bad = bad or next((name for name in _FLAGS if values[name] not in (0, 1)), None)
+        bad = bad or ("error" if not 0.0 <= values["error"] <= 1.0 else None)
+        bad = bad or ("n_test" if values["n_test"] < 1 else None)
+        bad = bad or ("created" if not is_time(values["created"]) else None)
+        errors = values["row_errors"]
+        bad = bad or ("row_errors" if errors is not None and not check_row_errors(errors, values["n_test"]) else None)
+        if bad is not None:
+            raise ValueError(f"{bad} is {ascii(values[bad])[:40]}")
+        for name in _FLAGS:
+            values[name] = bool(values[name])
+        values["data"] = unmarked(values["data"], values["generated"])
+        values["tags"] = tags_of(values["tags"])
+        return cls(**values)
+
+    def row(self) -> dict[str, Any]:
+        """Return column → value in the SQL table."""
+        return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
+
+    def with_tags(self, text: str) -> StoredRun:
+        """Return the row with the user's tags, separated by commas."""
+        return replace(self, tags=tags_of(text))
+
+    @property
+    def is_current(self) -> bool:
+        """True if this program would compute the same numbers, so that the run can be reused."""
+        return is_current(self.numerics)
+
+    @cached_property
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % confidence interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
+
+    @property
+    def title(self) -> str:
+        """Display name of the data."""
+        return dataset_title(self.data, self.generated)
+
+    @property
+    def method_name(self) -> str:
+        """Display name of the method."""
+        return METHODS[self.method].text if self.method in METHODS else self.method
+
+    @property
+    def split_name(self) -> str:
+        """Training rows, rule that held out the test set, and evaluation rows if these are not the test set."""
+        return _split_name(self.training, self.split, self.held_out, self.evaluate)
+
+    @property
+    def date(self) -> str:
+        """Time of the first save, in local time."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created))
+
+    @property
+    def note(self) -> str:
+        """Reason why the run is not reused, empty if it is."""
+        return _note(self.numerics)
+
+    @property
+    def tip(self) -> str:
+        """Summary of the run in a few lines, for a tooltip."""
+        widths = describe_widths(self.chosen_by or "")
+        what = f"{self.method_name} on {self.title}, {self.date}"
+        lines = (what, str(self.rate), widths[:1].upper() + widths[1:], _divided(self.held_out or "")[1], self.note)
+        return "\n".join(filter(None, lines))
+
+    @property
+    def words(self) -> str:
+        """Text that filters search, in lower case, with noise, depth and seed by name."""
+        numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
+        widths = describe_widths(self.chosen_by) if self.chosen_by else ""
+        words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
+        words = (*words, _divided(self.held_out or "")[1])
+        return " ".join(words).lower()
+
+
+@lru_cache(maxsize=64)
+def _note(version: str | None) -> str:
+    if is_current(version):
+        return ""
+    return f"Computed by results version {version or 'unknown'}: not reused for new requests"
+
+
+@lru_cache(maxsize=512)
+def _split_name(training: str, split: int, held_out: str | None, evaluate: str) -> str:
+    name = "whole" if training == "whole" else str(split)
+    if held_out:
+        short, _ = _divided(held_out)
+        name = short if training == "whole" else f"{name}, {short}"
+    return name if evaluate == "test" else f"{name}, val."
+
+
+@lru_cache(maxsize=64)
+def _divided(held_out: str) -> tuple[str, str]:
+    """Return the stored text on held-out rows as a short form for a column and as a full form."""
+    if said := _FOLD.fullmatch(held_out):
+        fold, folds, seed = map(int, said.groups())
+        whole = HeldOut(seed=seed, folds=folds, fold=fold - 1)
+        return f"fold {fold}/{folds}", str(whole)
+    if said := _SHARE.fullmatch(held_out):
+        return f"{said[1]} %", str(HeldOut(float(said[1]) / 100, int(said[2])))
+    return held_out, held_out
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Return the tags in a text, separated by commas."""
+    return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
+
+
+def is_time(created: object) -> bool:
+    """Return True if a value can be seconds since 1970."""
+    return isinstance(created, (int, float)) and 0.0 <= created < _END
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the SQL table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column and of the field of `StoredRun`.
+    sql : str
+        Its SQL type.
+    types : frozenset of type
+        Types of its values. They are checked on reading, because SQLite accepts any type in any column.
+    of_result : callable or None
+        Reads the value from a result.
+    added : bool
+        True if stores of earlier versions lack it.
+    """
+
+    name: str
+    sql: str
+    types: frozenset[type]
+    of_result: Callable[[RunResult], Any] | None
+    added: bool
+
+    @classmethod
+    def of(cls, described: Field[Any]) -> Column:
+        """Return the column of a field."""
+        hint, _, optional = str(described.type).partition(" | ")
+        sql, types = _KINDS[hint]
+        if optional:
+            return cls(described.name, sql, frozenset({*types, NoneType}), **described.metadata)
+        return cls(described.name, f"{sql} NOT NULL", frozenset(types), **described.metadata)
+
+    @staticmethod
+    def to_sql(value: Any) -> Any:
+        """Return a field's value as SQLite stores it."""
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return int(value) if isinstance(value, bool) else value
+
+
+_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "str": ("TEXT", (str,)),
+    "tuple[str, ...]": ("TEXT", (str,)),
+    "int": ("INTEGER", (int,)),
+    "bool": ("INTEGER", (int,)),
+    "float": ("REAL", (float, int)),
+    "bytes": ("BLOB", (bytes,)),
+}
+COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
+"""Columns of the SQL table, `hash` first."""
+
+READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
+"""The printed and exported columns."""
+
+_REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
+_FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
+
+
+@lru_cache(maxsize=256)
+def _wrong_type(types: tuple[type, ...]) -> str | None:
+    """Return the first column with a value of a wrong type. Cached: rows have few distinct types."""
+    return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
+
+
+def _known(value: int | None) -> str:
+    return NONE if value is None else count(value)
+
+
+SHOWN = (
+    TextColumn("Made", "Time when the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn(
+        "Data", "The data set; gen.: generated", lambda r: r.data,
+        lambda r: f"{r.data} gen." if r.generated else r.data,
+    ),
+    TextColumn("Method", "Representation and classifier", lambda r: r.method, lambda r: r.method_name),
+    TextColumn(
+        "Noise", "Noise level 1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
+        lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
+    ),
+    TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
+    TextColumn(
+        "Split",
+        ("The random 80 % that was trained on; whole: all training samples; "
+            "25 %, fold: rule that held out the test set; val.: evaluated on the other 20 %"),
+        lambda r: r.split_name, lambda r: r.split_name,
+    ),
+    TextColumn("Seed", "Seed of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn(
+        "95 %", "95 % confidence interval of the error, in per cent", lambda r: r.rate.high - r.rate.low,
+        lambda r: r.rate.interval, "00.00–00.00",
+    ),
+    TextColumn("n test", "Number of test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn(
+        "C", "Penalty of the SVM", lambda r: r.C,
+        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
+    ),
+    TextColumn(
+        "n SV", "Number of support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
+    ),
+    TextColumn(
+        "Time s", "Duration in seconds", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
+    ),
+    TextColumn("Tag", "Your own tags (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
+)  # fmt: skip
+"""The columns of the displayed table. The user can edit the last one."""

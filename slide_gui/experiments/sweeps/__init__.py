@@ -1,0 +1,1 @@
+"""Many runs: sweeps, selection, curves, trials, and workers of a cluster."""

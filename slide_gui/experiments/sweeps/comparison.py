@@ -1,0 +1,111 @@
+"""Compare two runs: McNemar's test of their errors, and the rows of W of both with their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.slide.stack import Stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.inspection.rows import drowns, input_rms
+from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.statistics import McNemar, error_matrix, mcnemar
+from slide_gui.progress import NO_PROGRESS, Progress
+
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """Rows of W of two runs, A and B, for the same pixels.
+
+    Attributes
+    ----------
+    pixels : tuple of int, length k
+        Reconstructed features.
+    first, second : ndarray of shape (k, depth, d + 1), float64
+        ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
+    difference : ndarray of shape (k, least depth, d + 1), float64
+        A − B, for the layers that both have.
+    contributions : bool
+        True if all rows are weights times the root mean square of their input features. They are if a few weights of a
+        layer would hide the others in a picture (`drowns`).
+    """
+
+    pixels: tuple[int, ...]
+    first: Rows
+    second: Rows
+    difference: Rows
+    contributions: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two results with their rows of W, or the reason why there are none.
+
+    Attributes
+    ----------
+    why_not : str
+        The reason, as a sentence, if `rows` is None.
+    label_names, feature_names : tuple of str
+        Names in the data of both runs. Empty if these data are not open.
+    """
+
+    first: RunResult
+    second: RunResult
+    rows: ComparedRows | None
+    why_not: str
+    image_shape: tuple[int, int] | None
+    label_names: tuple[str, ...]
+    feature_names: tuple[str, ...] = ()
+
+
+def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
+    """Return McNemar's test of two runs evaluated on the same rows, or None if the rows differ."""
+    errors = error_matrix((first.row_errors, second.row_errors))
+    return None if errors is None else mcnemar(*errors)
+
+
+def compare_rows(
+    dataset: Dataset, first: RunSpec, second: RunSpec, pixels: Sequence[int], *, progress: Progress = NO_PROGRESS
+) -> ComparedRows:
+    """Fit the stacks of two runs again and return their rows of W.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data set of both runs.
+    pixels : sequence of int, length k
+        Features, 0 to d − 1.
+
+    Raises
+    ------
+    DataError
+        If a run was computed on other data.
+    """
+    reuse = Reuse()
+    stacks = []
+    for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
+        if spec.fingerprint != dataset.fingerprint:
+            raise DataError("is not the data set of both runs; open it to compare their weights", dataset.name)
+        stacks.append(reuse.stack(dataset, spec.stack, progress=part))
+    drowned = any(drowns(layer) for stack in stacks for layer in stack.layers)
+    rows = [_rows(stack, pixels, drowned) for stack in stacks]
+    least = min(each.shape[1] for each in rows)
+    return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least], drowned)
+
+
+def _rows(stack: Stack, pixels: Sequence[int], contributions: bool) -> Rows:
+    weights = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
+    for j, layer in enumerate(stack.layers):
+        weights[:, j] = layer.weights[list(pixels)]
+        rms = input_rms(layer) if contributions else None
+        if rms is not None:
+            weights[:, j, :-1] *= rms
+    return weights

@@ -1,0 +1,247 @@
+"""Error curves: error against noise level and depth, and against the number of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.selection import Place, PointResult, chosen_places, mean_rate
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Mean error at one noise level and depth.
+
+    Attributes
+    ----------
+    validation_error : float or None
+        Mean fraction of misclassified validation rows. None without validation rows.
+    chosen : bool
+        True if it is best on the validation rows according to `chosen_places`.
+    """
+
+    noise: float
+    depth: int
+    rate: ErrorRate
+    validation_error: float | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
+class ErrorCurves:
+    """The error curves of one data set and method.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    method : str
+        Name of the method, as written into files.
+    points : tuple of CurvePoint
+        Points sorted by depth, then noise level.
+    """
+
+    dataset: str
+    generated: bool
+    method: str
+    evaluate: str
+    points: tuple[CurvePoint, ...]
+
+    @property
+    def depths(self) -> tuple[int, ...]:
+        """Distinct depths in ascending order."""
+        return tuple(sorted({point.depth for point in self.points}))
+
+    def line(self, depth: int) -> tuple[CurvePoint, ...]:
+        """Return the points of one depth, sorted by noise level."""
+        return tuple(point for point in self.points if point.depth == depth)
+
+
+def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurves:
+    """Average the results of a sweep at each noise level and depth.
+
+    Parameters
+    ----------
+    answers : sequence of PointResult
+        Results of one method, all evaluated on the same set. A run that answers several splits counts once.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or they mix methods or sets.
+    """
+    kinds = {(answer.point.spec.method, answer.point.spec.evaluate) for answer in answers}
+    if len(kinds) != 1:
+        raise ValueError(f"curves need results of one method on one set of rows, got {len(kinds)} combinations")
+    method, evaluate = kinds.pop()
+    groups: dict[tuple[int, float], dict[str, PointResult]] = {}
+    for answer in answers:
+        groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
+    points, chosen = [], chosen_places(answers)
+    for depth, noise in sorted(groups):
+        here = list(groups[depth, noise].values())
+        points.append(CurvePoint(noise, depth, mean_rate(here), _mean_validation(here), (noise, depth) in chosen))
+    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].name, evaluate, tuple(points))
+
+
+def _mean_validation(answers: Sequence[PointResult]) -> float | None:
+    errors = [answer.validation_error for answer in answers if answer.validation_error is not None]
+    return sum(errors) / len(errors) if len(errors) == len(answers) else None
+
+
+def known_answers(
+    setting: Setting, bases: Sequence[RunSpec], stored: Sequence[StoredRun], done: Sequence[PointResult] = ()
+) -> dict[Place, dict[str, PointResult]]:
+    """Return the results of one setting at each noise level and depth, keyed by the hash of the run.
+
+    A run without layers counts at every noise level. Of two runs of one model, the one that did not start from a
+    neighbour is taken.
+
+    Parameters
+    ----------
+    bases : sequence of RunSpec
+        Specs on the open data, one for each fold.
+    stored : sequence of StoredRun
+        Stored runs. Those on other data, with other settings or of other results versions are ignored.
+    done : sequence of PointResult
+        Results of a sweep that may not be stored yet.
+    """
+    by_data = {base.fingerprint: base for base in bases}
+    known: dict[tuple[object, ...], tuple[Setting, str, PointResult]] = {}
+
+    def take(key: str, way: Setting, answer: PointResult) -> None:
+        point = answer.point
+        where = point.spec.fingerprint, point.noise if point.depth else None, point.depth, point.split, point.seed
+        before = known.get(where)
+        if before is None or before[0].warm or not way.warm:
+            known[where] = way, key, answer
+
+    for run in stored:
+        base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
+        if base is None or way is None or not run.is_current or not setting.covers(way):
+            continue
+        spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
+        point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
+        answer = PointResult(point, run.rate, run.validation_error, run.seconds, run.chosen_by or "", run.row_errors)
+        take(run.hash, way, answer)
+    for answer in done:
+        spec = answer.point.spec
+        if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):
+            take(spec.hash, Setting.of(spec), answer)
+    asked = {answer.point.noise for answer in done}
+    noises = sorted(asked | {answer.point.noise for _, _, answer in known.values() if answer.point.depth})
+    places: dict[Place, dict[str, PointResult]] = {}
+    for _, key, answer in known.values():
+        point = answer.point
+        for noise in (point.noise,) if point.depth else noises or (point.noise,):
+            places.setdefault((noise, point.depth), {})[key] = replace(answer, point=replace(point, noise=noise))
+    return places
+
+
+@dataclass(frozen=True)
+class LabelPoint:
+    """Mean error with a given number of labels."""
+
+    labels: int
+    rate: ErrorRate
+
+
+@dataclass(frozen=True)
+class LabelLine:
+    """One way to use the labels, with its points by increasing number of labels."""
+
+    name: str
+    points: tuple[LabelPoint, ...]
+
+
+@dataclass(frozen=True)
+class LabelCurves:
+    """Error against the number of labels on one data set.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    noise : float
+        Noise level 1 − p of SLIDE.
+    depth : int
+        Number of layers of SLIDE.
+    """
+
+    dataset: str
+    generated: bool
+    evaluate: str
+    noise: float
+    depth: int
+    lines: tuple[LabelLine, ...]
+
+
+def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> tuple[SweepPoint, ...]:
+    """Return the points to run: by number of labels, seed, and way to use the labels.
+
+    Parameters
+    ----------
+    base : RunSpec
+        A method on SLIDE's features, with noise and depth.
+    counts : sequence of int
+        Numbers of labels.
+    seeds : sequence of int
+        Seeds. Each draws other labelled rows.
+
+    Raises
+    ------
+    ValueError
+        If `counts` or `seeds` is empty, or the method does not use SLIDE's features.
+    """
+    if not counts or not seeds:
+        raise ValueError("labels or seeds are empty; the curve needs at least one of each")
+    if not base.checked().stacked or base.checked().stack.depth == 0:
+        raise ValueError(f"method {base.method} at depth {base.stack.depth} has no layers to fit without labels")
+    points = []
+    for count in sorted(set(counts)):
+        for seed in sorted(set(seeds)):
+            stacked = replace(base, labels=count, seed=seed, neighbour=None)
+            raw = replace(stacked, method="raw-svm", classifier=None)
+            for spec in (stacked, replace(stacked, fit_rows="labelled"), raw):
+                checked = spec.checked()
+                points.append(SweepPoint(checked.stack.noise, checked.stack.depth, checked.split, seed, checked))
+    return tuple(points)
+
+
+def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurves:
+    """Average the results of `label_points` over the seeds.
+
+    Raises
+    ------
+    ValueError
+        If no result uses SLIDE's features.
+    """
+    stacked = [answer.point.spec for answer in answers if answer.point.spec.stack.depth > 0]
+    if not stacked:
+        raise ValueError("there are no results on SLIDE's features to average")
+    groups: dict[str, dict[int, list[PointResult]]] = {}
+    for answer in answers:
+        spec = answer.point.spec
+        groups.setdefault(_name(spec), {}).setdefault(spec.labels or 0, []).append(answer)
+    lines = []
+    for name, by_count in groups.items():
+        points = []
+        for count, runs in sorted(by_count.items()):
+            points.append(LabelPoint(count, mean_rate(runs)))
+        lines.append(LabelLine(name, tuple(points)))
+    first = stacked[0]
+    name, generated = dataset.name, dataset.generated
+    return LabelCurves(name, generated, first.evaluate, first.stack.noise, first.stack.depth, tuple(lines))
+
+
+def _name(spec: RunSpec) -> str:
+    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].name
+    if spec.stack.depth == 0:
+        return method
+    return f"{method}, fitted on {'all' if spec.fit_rows == 'training' else 'labelled'} rows"

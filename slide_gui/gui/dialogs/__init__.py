@@ -1,0 +1,1 @@
+"""Dialogs: opening data, exporting figures, and workers."""

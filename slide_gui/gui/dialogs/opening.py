@@ -1,0 +1,426 @@
+"""Dialogs that open files, folders and downloads, and the bar that shows how files were read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QIcon, QImage, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.reading import NO_COLUMN, ParseOptions
+from slide_gui.experiments.files.session import SUFFIX
+from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.text import count, label_names, told_apart
+
+_FILTER = (
+    f"{'Data and sessions'} (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
+    f"{'Exported pictures'} (*.png *.svg *.pdf *.gif *.apng *.mp4);;{'All files'} (*)"
+)
+
+
+class Opening(QObject):
+    """The dialogs for opening data in one window.
+
+    Signals
+    -------
+    files_chosen(object)
+        Paths to open together: data, or one session.
+    """
+
+    files_chosen = Signal(object)
+
+    def __init__(self, workspace: Workspace, settings: QSettings, window: QWidget) -> None:
+        super().__init__(window)
+        self._workspace, self._settings, self._window = workspace, settings, window
+        self._box: QMessageBox | None = None
+        self._wanted = ""
+
+    def ask_for_files(self) -> None:
+        """Ask for files and open them as one data set."""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open data", self._folder(), _FILTER)
+        if names:
+            self._settings.setValue("folder/open", str(Path(names[0]).parent))
+            self.files_chosen.emit([Path(name) for name in names])
+
+    def ask_for_folder(self) -> None:
+        """Ask for a folder and open it."""
+        title = "Open a folder: images by class, or an exported bundle"
+        name = QFileDialog.getExistingDirectory(self._window, title, self._folder())
+        if name:
+            self.files_chosen.emit([Path(name)])
+
+    def ask_where_to_save(self) -> Path | None:
+        """Ask for the path of a new session file; None if the user cancels."""
+        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"{'Sessions'} (*{SUFFIX})"
+        name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
+        return Path(name) if name else None
+
+    def ask_where_data_are(self) -> Path | None:
+        """Ask for the folder to which the data of a session were moved."""
+        name = QFileDialog.getExistingDirectory(self._window, "Folder of the data", self._folder())
+        return Path(name) if name else None
+
+    def folders(self) -> list[Path]:
+        """Return folders to search for the data of a session: the last one used, and those of downloaded data."""
+        from slide_gui.data.catalogue import data_folders
+
+        return [Path(self._folder()), *data_folders()]
+
+    @Slot(object)
+    def ask_to_download(self, key: str) -> None:
+        """Show the source, folder and licence of a download, and start it if the user agrees."""
+        from slide_gui.data.catalogue import data_folders
+        from slide_gui.data.entries import entry
+
+        wanted = entry(key)
+        box = self._download_box()
+        box.setText(f"Download the files of {wanted.title}?")
+        box.setInformativeText(
+            f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its "
+            f"hash.\nLicence: {wanted.licence}"
+        )
+        self._wanted = key
+        box.open()
+
+    def _download_box(self) -> QMessageBox:
+        if self._box is None:
+            self._box = QMessageBox(self._window)
+            self._box.setTextFormat(Qt.TextFormat.PlainText)
+            self._box.setWindowTitle("Download")
+            yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
+            self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
+            self._box.setDefaultButton(yes)
+            self._box.accepted.connect(self._download)
+        return self._box
+
+    @Slot()
+    def _download(self) -> None:
+        self._workspace.download(self._wanted)
+
+    def _folder(self) -> str:
+        return str(self._settings.value("folder/open", str(Path.home())))
+
+
+_LONGEST = 16  # longest name in letters
+_LOWEST_WINDOW = 700  # least height in pixels for the preview of the first rows
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
+
+
+class ReadingPreview(QFrame):
+    """A bar that shows how the open files were read, with controls to change it.
+
+    It is shown above the page and does not block it, because the data are open already. It appears
+    automatically if a guess may be wrong.
+
+    Signals
+    -------
+    try_requested()
+        Read the data with these settings, then try SLIDE on them.
+    """
+
+    try_requested = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.setProperty("role", "panel")
+        self.setAccessibleName("How the files were read")
+        self._title, self._why = ElidedLabel("", self, "heading"), PlainLabel("", self)
+        self._why.setProperty("role", "secondary")
+        self._why.setWordWrap(True)
+        self._table = QWidget(self)
+        self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
+        self.label_column = self._box("Classes in", "Column of the class labels")
+        self.shape = self._box("Shape", "Rows × columns of the images, or features that are not pixels")
+        self.header = QCheckBox("Header line", self)
+        self.header.setToolTip("The first line contains the names of the columns")
+        self.transposed = QCheckBox("By columns", self)
+        self.transposed.setToolTip("The file stores the pixels of each image column by column")
+        self.scaled = QCheckBox("Scaled to 0–1", self)
+        self.scaled.setToolTip("Scale each feature to 0–1 by its smallest and largest values in the training set")
+        self.open_button = QPushButton("Open like this", self)
+        self.open_button.setProperty("kind", "primary")
+        self.open_button.setToolTip("Use these settings now and whenever the file is opened again")
+        self.try_button = QPushButton("Try on my data", self)
+        self.try_button.setToolTip("Use these settings and summarise in about a minute how well SLIDE works")
+        self.choose_button = QPushButton("Choose label column", self)
+        self.choose_button.clicked.connect(self._choose)
+        self.cut_button = QPushButton("Cut into three ranges", self)
+        self.cut_button.setToolTip("Turn the values into three classes, each with about a third of the training rows")
+        self.cut_button.clicked.connect(self._cut)
+        self._arrange()
+        self.shape.activated.connect(self._show_images)
+        self.transposed.toggled.connect(self._show_images)
+        self.open_button.clicked.connect(self._open)
+        self.try_button.clicked.connect(self._try)
+        self._wants_try = False
+        workspace.problem.connect(self._give_up)
+        workspace.dataset_changed.connect(self._show_dataset)
+        workspace.confirmed_changed.connect(self._close)
+        self.hide()
+
+    def _box(self, label: str, tip: str) -> QComboBox:
+        box = QComboBox(self)
+        box.setAccessibleName(label)
+        box.setToolTip(tip)
+        return box
+
+    def _arrange(self) -> None:
+        column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
+        top = nested(column, QHBoxLayout(), spacing=8)
+        top.addWidget(self._title, 1)
+        top.addWidget(self.try_button)
+        top.addWidget(self.open_button)
+        grid = flush(QGridLayout(self._table))
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(_SHOWN_IMAGES + 1, 1)
+        for y, labels in enumerate(self._cells):
+            for x, label in enumerate(labels):
+                grid.addWidget(label, y, x)
+        column.addWidget(self._table)
+        column.addWidget(self._why)
+        row = nested(column, QHBoxLayout(), spacing=8)
+        for button in (self.choose_button, self.cut_button):
+            row.addWidget(button)
+        self._captions = {}
+        for box in (self.label_column, self.shape):
+            caption = self._captions[box] = PlainLabel(box.accessibleName(), self)
+            caption.setBuddy(box)
+            row.addWidget(caption)
+            row.addWidget(box)
+        for check in (self.header, self.transposed, self.scaled):
+            row.addWidget(check)
+        row.addStretch(1)
+
+    # Display ----------------------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_dataset(self, dataset: Dataset) -> None:
+        if self._wants_try:
+            self._wants_try = False
+            self.try_requested.emit()
+        if self._workspace.confirmed:
+            self.hide()
+        else:
+            self._show(dataset)
+
+    @Slot()
+    def show_reading(self) -> None:
+        """Show how the open files were read, or hide the bar."""
+        dataset = self._workspace.dataset
+        if self.isVisible():
+            self.hide()
+        elif dataset is not None:
+            self._show(dataset)
+
+    @Slot()
+    def _close(self) -> None:
+        self.hide()
+
+    def _show(self, dataset: Dataset) -> None:
+        opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
+        if opened.columns:
+            columns = f"{count(len(opened.columns))} columns"
+        else:
+            columns = f"{count(dataset.n_features)} features"
+        self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
+        guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
+        why = f"Please check: {' · '.join(guesses)}" if guesses else "No setting had to be guessed."
+        self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
+        self._fill_choices(dataset)
+        self._show_images()
+        self.show()
+
+    def _fill_choices(self, dataset: Dataset) -> None:
+        opened, reading, d = dataset.opened, self._reading(), dataset.n_features
+        self.label_column.clear()
+        for number, name in enumerate(opened.columns, start=1):
+            self.label_column.addItem(name if opened.header else f"column {name}", str(number))
+        self.label_column.addItem("no column", NO_COLUMN)
+        chosen = NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
+        self.label_column.setCurrentIndex(self.label_column.findData(chosen))
+        self.header.setChecked(bool(opened.header))
+        for widget in (self.label_column, self._captions[self.label_column], self.header):
+            widget.setVisible(bool(opened.columns))
+        self.choose_button.setVisible(opened.quantity and bool(opened.columns))
+        self.cut_button.setVisible(opened.quantity)
+        self.shape.clear()
+        self.shape.addItem("not images", ())
+        for rows in range(2, d):
+            if d % rows == 0 and d // rows > 1:
+                self.shape.addItem(f"{rows} × {d // rows}", (rows, d // rows))
+        shapes = [self.shape.itemData(index) for index in range(self.shape.count())]
+        self.shape.setCurrentIndex(max(0, shapes.index(dataset.image_shape or ())))
+        self.transposed.blockSignals(True)
+        self.transposed.setChecked(reading.transposed)
+        self.transposed.blockSignals(False)
+        self.scaled.setChecked(opened.scaled)
+
+    def _reading(self) -> ParseOptions:
+        source = self._workspace.source
+        return ParseOptions() if source is None else source.reading
+
+    @Slot()
+    def _show_images(self, _change: object = None) -> None:
+        """Show the first rows with the current settings, as images or as a table."""
+        dataset = self._workspace.dataset
+        self._make_room()
+        for label in (label for labels in self._cells for label in labels):
+            label.clear()
+            label.hide()
+        if dataset is None:
+            return
+        shape = tuple(self.shape.currentData() or ())
+        self.transposed.setEnabled(bool(shape))
+        self.transposed.setVisible(bool(shape))
+        self.scaled.setVisible(not shape)
+        if shape:
+            self._show_pictures(dataset, (shape[0], shape[1]))
+        else:
+            self._show_table(dataset)
+
+    def _make_room(self) -> None:
+        """Hide the first rows if they would leave the page too little height."""
+        self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
+
+    def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
+        rows = dataset.train[:_SHOWN_IMAGES]
+        if self._reading().transposed and dataset.image_shape:
+            rows = _by_columns(rows, dataset.image_shape)
+        images = rows.reshape(-1, *shape)
+        if self.transposed.isChecked():
+            images = rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2)
+        for column, image in enumerate(images):
+            self._cells[0][column].setPixmap(_pixmap(image))
+            self._cells[0][column].show()
+            self._say(1, column, _class_of(dataset, column))
+
+    def _show_table(self, dataset: Dataset) -> None:
+        names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
+        shown = min(_SHOWN_COLUMNS, dataset.n_features)
+        for feature in range(shown):
+            self._say(0, feature, _shortened(names[feature]))
+            for row, value in enumerate(dataset.train[:_SHOWN_ROWS, feature].tolist(), start=1):
+                self._say(row, feature, f"{value:.4g}")
+        if dataset.n_features > shown:
+            self._say(0, shown, f"… {dataset.n_features - shown} more")
+        if dataset.train_labels is not None:
+            self._say(0, shown + 1, "class")
+            for row in range(min(_SHOWN_ROWS, len(dataset.train))):
+                self._say(row + 1, shown + 1, _class_of(dataset, row))
+
+    def _say(self, row: int, column: int, text: str) -> None:
+        self._cells[row][column].setText(text)
+        self._cells[row][column].setVisible(bool(text))
+
+    def _cell(self) -> PlainLabel:
+        return PlainLabel("", self._table)
+
+    # Requests ---------------------------------------------------------------------------------------------------
+
+    def reading(self) -> ParseOptions:
+        """Return the settings of the controls; unchanged guesses remain to be guessed."""
+        dataset, before = self._workspace.dataset, self._reading()
+        if dataset is None:
+            return before
+        opened, column, shape = dataset.opened, self.label_column.currentData(), self.shape.currentData()
+        label, header = before.label_column, before.header
+        if opened.columns:
+            if column != (NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)):
+                label = column
+            header = before.header if self.header.isChecked() == bool(opened.header) else self.header.isChecked()
+        wanted = tuple(shape or ())
+        sides = before.shape if wanted == (dataset.image_shape or ()) else wanted
+        transposed = self.transposed.isChecked() and bool(wanted)
+        if transposed != before.transposed and sides is None:
+            sides = wanted
+        left_out = before.left_out
+        if opened.text:  # columns of text are class labels or are ignored
+            chosen = column if column == NO_COLUMN else int(column) - 1
+            names = opened.columns
+            of_text = {names[k] for k in opened.text} | {str(k + 1) for k in opened.text}
+            others = [each for each in before.left_out if each not in of_text]
+            left_out = (*others, *(names[k] for k in opened.text if k != chosen))
+            if left_out and label is None and chosen in opened.text:
+                label = column
+        scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
+        bins = before.bins if label == before.label_column else None
+        return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
+
+    @Slot()
+    def _open(self) -> None:
+        self._workspace.read_as(self.reading())
+
+    @Slot()
+    def _choose(self) -> None:
+        self.label_column.showPopup()
+
+    @Slot()
+    def _cut(self) -> None:
+        self._workspace.read_as(replace(self.reading(), bins=3))
+
+    @Slot()
+    def _try(self) -> None:
+        source = self._workspace.source
+        self._wants_try = (
+            source is not None and self.reading() != source.reading
+        )  # if so, the trial follows the reading
+        self._open()
+        if not self._wants_try:
+            self.try_requested.emit()
+
+    @Slot()
+    def _give_up(self) -> None:
+        self._wants_try = False
+
+
+def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Return images in the order of a file that stores them column by column."""
+    return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
+
+
+def _class_of(dataset: Dataset, row: int) -> str:
+    if dataset.train_labels is None:
+        return ""
+    known = dataset.label_names
+    if max(map(len, known), default=0) > _LONGEST:
+        known = told_apart(known)
+    (name,) = label_names([int(dataset.train_labels[row])], known)
+    return _shortened(name)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _pixmap(image: NDArray[np.float32]) -> QPixmap:
+    """Return an image in grey, with its brightest value in white, in the size of the preview."""
+    low, high = float(image.min()), float(image.max())
+    grey = np.ascontiguousarray((image - low) * (255 / (high - low) if high > low else 0), np.uint8)
+    height, width = grey.shape
+    picture = QImage(grey.data, width, height, width, QImage.Format.Format_Grayscale8).copy()
+    mode = Qt.TransformationMode.FastTransformation
+    return QPixmap.fromImage(picture).scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio, mode)

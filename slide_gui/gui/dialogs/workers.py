@@ -1,0 +1,181 @@
+"""The dialog that selects where runs are computed, tests the connection and lists the workers."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLineEdit,
+    QRadioButton,
+    QSpinBox,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.blas import cores
+from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice, Worker
+from slide_gui.gui.state.cluster import ClusterController
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.text import counted
+
+_HERE = "one after the other, without further setup"
+_LOCAL = "processes on this computer, with one thread each"
+_FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the scheduler’s .json file"
+_TRAVELS = (
+    "Sweeps, benchmarks and trials are computed there; training and the pages use this window. Data, parameters and "
+    "results travel to the scheduler, so use one that strangers cannot reach, or tls://."
+)
+_COLUMNS = ("Worker", "Threads", "Memory", "Versions")
+
+
+class ClusterDialog(QDialog):
+    """The choice between this window, worker processes on this computer, and a Dask scheduler.
+
+    Parameters
+    ----------
+    controller : ClusterController
+        Connects and reports the workers.
+    """
+
+    def __init__(self, controller: ClusterController, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Where runs are made")
+        self._controller = controller
+        column = flush(QVBoxLayout(self), 14, (20, 18, 20, 16))
+        grid = nested(column, QGridLayout())
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.here = QRadioButton("In this window", self)
+        self.local = QRadioButton("By workers on this computer", self)
+        self.far = QRadioButton("By a Dask scheduler", self)
+        self.workers = QSpinBox(self)
+        self.workers.setRange(1, MOST_WORKERS)
+        self.workers.setAccessibleName("Workers on this computer")
+        self.scheduler = QLineEdit(self)
+        self.scheduler.setMinimumWidth(240)
+        self.scheduler.setPlaceholderText("tcp://127.0.0.1:8786")
+        self.scheduler.setAccessibleName("Address of the scheduler")
+        self._group = QButtonGroup(self)
+        for row, (button, field, hint) in enumerate(
+            ((self.here, None, _HERE), (self.local, self.workers, _LOCAL), (self.far, self.scheduler, _FAR))
+        ):
+            self._group.addButton(button)
+            grid.addWidget(button, row, 0)
+            if field is not None:
+                grid.addWidget(field, row, 1)
+            grid.addWidget(label(hint, self), row, 2)
+        column.addWidget(label(_TRAVELS, self, wraps=True))
+        self.said = PlainLabel("", self)
+        self.said.setWordWrap(True)
+        self.said.setMinimumHeight(36)
+        self.said.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.said.setAccessibleName("Connection")
+        column.addWidget(self.said)
+        self.list = _list(self)
+        column.addWidget(self.list, 1)
+        buttons = nested(column, QHBoxLayout())
+        self.dashboard = add_button(self, buttons, "Open dashboard", "Open Dask’s page of workers in the browser")
+        buttons.addStretch(1)
+        close = add_button(self, buttons, "Close")
+        close.setAutoDefault(False)
+        self.connect_button = add_button(self, buttons, "Connect", "Connect and list the workers", kind="primary")
+        self.connect_button.setDefault(True)
+        close.clicked.connect(self.reject)
+        self.connect_button.clicked.connect(self._choose)
+        self.dashboard.clicked.connect(self._open_dashboard)
+        self._group.buttonToggled.connect(self._follow)
+        controller.changed.connect(self._show)
+        self.resize(760, 420)
+
+    def ask(self) -> None:
+        """Open the dialog with the current choice."""
+        choice = self._controller.state.choice
+        self.workers.setValue(choice.workers or min(cores(), MOST_WORKERS))
+        self.scheduler.setText(choice.scheduler)
+        chosen = self.here if choice.is_here else self.far if choice.scheduler else self.local
+        chosen.setChecked(True)
+        self._show()
+        self._follow()
+        self._controller.look_again()
+        self.open()
+        self.connect_button.setFocus()
+
+    def choice(self) -> ClusterChoice:
+        """Return the choice that the dialog shows.
+
+        Raises
+        ------
+        ValueError
+            If the address is invalid.
+        """
+        workers = self.workers.value() if self.local.isChecked() else 0
+        scheduler = self.scheduler.text().strip() if self.far.isChecked() else ""
+        if self.far.isChecked() and not scheduler:
+            raise ValueError(f"the address of the scheduler is missing; expected {_FAR}")
+        return ClusterChoice(workers, scheduler).checked()
+
+    @Slot()
+    def _choose(self) -> None:
+        try:
+            choice = self.choice()
+        except ValueError as error:
+            self.said.setText(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            return
+        self._controller.choose(choice)
+
+    @Slot()
+    def _follow(self) -> None:
+        self.workers.setEnabled(self.local.isChecked())
+        self.scheduler.setEnabled(self.far.isChecked())
+        self.connect_button.setText("Use this window" if self.here.isChecked() else "Connect")
+
+    @Slot()
+    def _show(self) -> None:
+        state = self._controller.state
+        self.dashboard.setEnabled(bool(state.dashboard))
+        if state.connecting:
+            text = f"Connecting to {state.choice}…"
+        elif state.problem:
+            text = state.problem[:1].upper() + state.problem[1:]
+        elif state.workers:
+            workers = counted(len(state.workers), "worker")
+            text = f"Connected: {workers}, all with the same versions as this window."
+        elif state.choice.is_here:
+            text = "Runs are computed in this window."
+        else:
+            text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
+        self.said.setText(text)
+        self.list.clear()
+        self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
+
+    @Slot()
+    def _open_dashboard(self) -> None:
+        QDesktopServices.openUrl(QUrl(self._controller.state.dashboard))
+
+
+def _list(parent: QWidget) -> QTreeWidget:
+    workers = QTreeWidget(parent)
+    workers.setHeaderLabels(list(_COLUMNS))
+    workers.setAccessibleName("Workers")
+    workers.setRootIsDecorated(False)
+    workers.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+    workers.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    workers.header().setStretchLastSection(True)
+    return workers
+
+
+def _cells(worker: Worker) -> list[str]:
+    memory = f"{worker.memory / 2**30:.1f} GiB" if worker.memory else "no limit"
+    versions = [f"{name} {version}" for name, version in worker.versions]
+    half = (len(versions) + 1) // 2
+    lines = ", ".join(versions[:half]), ", ".join(versions[half:])
+    return [f"{worker.name}\n{worker.address}", str(worker.threads), memory, "\n".join(lines)]

@@ -1,1 +1,0 @@
-"""The export dialog and its controller."""

@@ -1,0 +1,156 @@
+"""The window of the guide, which shows the pages in resources/help with a search."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
+
+from slide_gui.gui.widgets.controls import PlainLabel
+from slide_gui.gui.widgets.layouts import nested
+from slide_gui.resources import resource
+
+GUIDE_PAGES = {
+    "guide.md": "Guide",
+    "tour.md": "Five steps",
+    "glossary.md": "Glossary",
+    "paper.md": "The paper",
+    "measurements.md": "Measured",
+    "cluster.md": "More computers",
+    "licences.md": "Licences",
+}
+"""Titles of the pages by file."""
+
+_ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
+
+
+def page_file(name: str) -> Path:
+    """Return the file of one of `GUIDE_PAGES`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation lacks it.
+    """
+    return resource("help") / name
+
+
+class Guide(QDialog):
+    """The pages of the guide in a window that may stay open during work.
+
+    Signals
+    -------
+    command_requested(str)
+        Name of a command, from a link ``command:NAME``.
+    data_requested(str)
+        Key of a data set, from a link ``data:KEY``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation lacks the pages.
+    """
+
+    command_requested = Signal(str)
+    data_requested = Signal(str)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Guide to slide-gui")
+        self.resize(880, 640)
+        self.tabs = QTabBar(self)
+        self.tabs.setAccessibleName("Pages of the guide")
+        self.tabs.setDrawBase(False)
+        for title in GUIDE_PAGES.values():
+            self.tabs.addTab(title)
+        self.text = QTextBrowser(self)
+        self.text.setAccessibleName("Text of the guide")
+        self.text.setOpenLinks(False)
+        self.text.document().setDocumentMargin(12)
+        # Text wraps, but Qt rounds up the width of tables, so that a scroll bar would appear.
+        self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.text.anchorClicked.connect(self._follow)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Find in this page")
+        self.search.setAccessibleName("Find in this page")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMaximumWidth(240)
+        self.search.textEdited.connect(self._find_anew)
+        self.search.returnPressed.connect(self._find_next)
+        self.missing = PlainLabel("", self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        top = nested(layout, QHBoxLayout())
+        top.addWidget(self.tabs)
+        top.addStretch(1)
+        top.addWidget(self.missing)
+        top.addWidget(self.search)
+        layout.addWidget(self.text)
+        self.tabs.currentChanged.connect(self._show)
+        self._show(0)
+        self.search.setFocus()
+
+    def turn_to(self, name: str) -> None:
+        """Show one of `GUIDE_PAGES`."""
+        self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
+
+    @Slot(int)
+    def _show(self, number: int) -> None:
+        name = list(GUIDE_PAGES)[number]
+        text = page_file(name).read_text(encoding="utf-8")
+        if name == "licences.md":
+            from slide_gui.licences import as_markdown
+
+            text += as_markdown()
+        self.text.setMarkdown(text)
+        self._space_out()
+        self.missing.clear()
+
+    def _space_out(self) -> None:
+        """Add space around paragraphs and headings and wrap long lines of code, which Qt's Markdown reader omits."""
+        block = self.text.document().begin().next()
+        while block.isValid():
+            looks = block.blockFormat()
+            heading = looks.headingLevel() > 0
+            if QTextCursor(block).currentTable() is None:
+                above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
+                fence = QTextFormat.Property.BlockCodeFence  # set for each line of code
+                if looks.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
+                    above = 0
+                looks.setTopMargin(_ABOVE_HEADING if heading else above)
+                looks.setNonBreakableLines(False)
+                QTextCursor(block).setBlockFormat(looks)
+            block = block.next()
+
+    @Slot(QUrl)
+    def _follow(self, link: QUrl) -> None:
+        """Follow a link to a page, a command or a data set; the system opens all others."""
+        name = link.path()
+        if link.scheme() == "command":
+            self.command_requested.emit(name)
+        elif link.scheme() == "data":
+            self.data_requested.emit(name)
+        elif name in GUIDE_PAGES:
+            self.turn_to(name)
+        elif link.isRelative():
+            folder = page_file(list(GUIDE_PAGES)[self.tabs.currentIndex()]).parent
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str((folder / name).resolve())))
+        else:
+            QDesktopServices.openUrl(link)
+
+    @Slot()
+    def _find_anew(self) -> None:
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
+        self._find_next()
+
+    @Slot()
+    def _find_next(self) -> None:
+        """Mark the next match, and continue at the top after the last one."""
+        wanted = self.search.text()
+        is_there = not wanted or self.text.find(wanted)
+        if not is_there:
+            self.text.moveCursor(QTextCursor.MoveOperation.Start)
+            is_there = self.text.find(wanted, QTextDocument.FindFlag(0))
+        self.missing.setText("" if is_there else "not on this page")

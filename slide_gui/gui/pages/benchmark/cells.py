@@ -1,0 +1,277 @@
+"""Texts of the cells in the two tables of the Benchmark page, from stored results and running jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.protocol import published, published_seconds
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, Course, DataInfo, EvaluationState
+from slide_gui.experiments.evaluation.timing import TimeRow
+from slide_gui.experiments.runs.run import RunProgress
+from slide_gui.figures.evaluation import COLUMNS, standing
+from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow
+from slide_gui.gui.state.evaluation import EvaluationChoice
+from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
+
+_ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
+_PHASES = {
+    "fit": "fitting",
+    "learn": "learning",
+    "train": "training",
+    "validation": "validating",
+    "test": "testing",
+}
+
+
+def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
+    """Return the column heading of each data set."""
+    infos = {info.key: info for info in state.data}
+    heads = []
+    for key in dict.fromkeys(cell.data for cell in choice.table()):
+        info, known = infos.get(key), entry(key)
+        if info is None:
+            note = "no runs yet"
+        else:
+            note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
+        tip = f"{known.title}: training / test rows\nClick to sort the methods by this data set"
+        heads.append(EvaluationHead(known.title, note, tip))
+    return tuple(heads)
+
+
+def error_rows(
+    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
+) -> tuple[EvaluationRow, ...]:
+    """Return a row for each method in the paper's order, followed by published results of others.
+
+    Parameters
+    ----------
+    state : EvaluationState
+        State of the table.
+    choice : EvaluationChoice
+        Requested evaluation.
+    running, paused : bool
+        State of the evaluation.
+    """
+    keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
+    infos = {info.key: info for info in state.data}
+    rows = []
+    for method in COLUMNS:
+        cells = [state.cell(key, method) for key in keys]
+        name = next((cell.title for cell in cells if cell is not None), "")
+        if name:
+            said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
+            title, _, note = name.partition(", ")
+            rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
+    ours = {row.title for row in rows}
+    others: dict[tuple[str, str], dict[str, float]] = {}
+    for key in keys:
+        for one in published(key):
+            if one.method not in ours:
+                others.setdefault((one.method, one.place), {})[key] = 100 * one.error
+    for (name, place), errors in others.items():
+        said = tuple(_published(name, place, errors.get(key)) for key in keys)
+        rows.append(EvaluationRow("", name, said, note=place))
+    return tuple(rows)
+
+
+def _published(name: str, place: str, error: float | None) -> EvaluationCell:
+    if error is None:
+        return EvaluationCell()
+    tip = f"{name}: {per_cent(error)}, published by {place}"
+    return EvaluationCell(aside=fixed(error, 2), tip=tip)
+
+
+def _said(
+    cell: Cell | None,
+    infos: dict[str, DataInfo],
+    state: EvaluationState,
+    choice: EvaluationChoice,
+    running: bool,
+    paused: bool,
+) -> EvaluationCell:
+    if cell is None:
+        return EvaluationCell(note="not in the protocol")
+    asked = cell.data in choice.data and cell.method in choice.methods
+    courses = [course for course in state.courses if (course.data, course.method) == (cell.data, cell.method)]
+    here = running and bool(courses)
+    aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
+    fraction = None
+    if here:
+        note, fraction = _course(state, courses, cell.asked, paused)
+        fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
+    elif cell.complete:
+        note = counted(cell.asked, "split")
+    else:
+        done = f"{len(cell.answers)} of {cell.asked} splits"
+        why = "not selected" if not asked else "waiting" if running else ""
+        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
+    rate, other, main, rank = cell.rate, state.comparison(cell), "", None
+    stands = standing(state, cell)
+    if rate is not None:
+        main = rate.cell
+        rank = (float(_ORDER[stands]), rate.error)
+    stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
+    keys = tuple(answer.spec_hash for answer in cell.answers)
+    tip = _tip(cell, other, infos.get(cell.data), note)
+    return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
+
+
+def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
+    """Return the step of the first running split and the fraction of it that is done."""
+    (text, _), *_ = each = [_doing(state, course, paused) for course in courses]
+    where = f"split {courses[0].split + 1} of {asked}" if asked > 1 else ""
+    return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in each)
+
+
+def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
+    done, of = course.answered, course.candidates
+    if paused:
+        return "paused", 0.0
+    if of > 1:
+        return f"selecting {done} / {of}", done / (of + 1)
+    live = state.live
+    if live is None:
+        return "running", 0.0
+    if live.epochs is not None and live.epochs.epochs and live.test is None:
+        last = live.epochs.epochs[-1]
+        if last.layer:
+            return f"pre-training layer {last.layer}, epoch {last.epoch}", 0.0
+        return f"fine-tuning, epoch {last.epoch}", 0.0
+    within = _within(live)
+    share = f" {per_cent(100 * within, 0)}" if within else ""
+    return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
+
+
+def _within(live: RunProgress) -> float:
+    return live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
+
+
+def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
+    data = entry(cell.data).title
+    title = dataset_title(data, info is not None and info.generated)
+    lines = [f"{cell.title} on {title}"]
+    rate = cell.rate
+    if rate is None:
+        lines.append(f"No result: {note}")
+    elif rate.n_splits > 1:
+        over = f"95 % confidence interval over {rate.covers}"
+        lines.append(f"{rate}; mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows; {over}")
+    else:
+        lines.append(f"{rate}; {f'one split, n = {count(rate.n)} test rows'}")
+    if cell.chosen:
+        lines.append(f"Selected on validation: {cell.chosen}")
+    if other is not None:
+        texts = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
+        if other.rows is not None:
+            here, there = count(other.rows.only_first), count(other.rows.only_second)
+            texts.append(f"{here} rows misclassified only here, {there} only there")
+        if other.low is not None and other.high is not None:
+            ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
+            texts.insert(0, f"difference {100 * other.difference:.2f} ({ends}) percentage points")
+        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(texts)}")
+    if cell.paper is not None:
+        lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
+    if cell.answers:
+        lines.append("Click or Enter opens its runs on the Runs page")
+    return "\n".join(lines)
+
+
+def _kind(info: DataInfo) -> str:
+    return "generated" if info.generated else "real"
+
+
+def _probability(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
+    """Return a row for each data set of the table; data sets without a measurement have the paper's times only."""
+    known = {row.data.key: row for row in rows}
+    all_rows = []
+    for key in dict.fromkeys(cell.data for cell in choice.table()):
+        empty = DataInfo(key, entry(key).title, False, "", 0, 0)
+        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
+    return tuple(all_rows)
+
+
+def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
+    """Return the column heading of each data set with measured times."""
+    return tuple(
+        EvaluationHead(
+            row.data.title,
+            f"{_kind(row.data)}, {f'{count(row.data.n_train)} rows'}" if row.data.fingerprint else "no runs yet",
+            row.data.title,
+        )
+        for row in rows
+    )
+
+
+def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
+    """Return the rows of running times, with the paper's times after those measured here."""
+    gpu = "on a GPU in the paper"
+    return (
+        _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
+        _time_row(
+            "SdA, as selected",
+            gpu,
+            [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
+            tips=[r.sda_chosen for r in rows],
+        ),
+        _time_row(
+            "Speed-up",
+            "over SdA, as selected",
+            [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
+        ),
+        _time_row(
+            "Tutorial’s SdA",
+            "EXTRAPOLATED",
+            [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
+        ),
+        _time_row("Speed-up", "over the tutorial’s", [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]),
+    )
+
+
+def _time_row(
+    title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
+) -> EvaluationRow:
+    said = []
+    for number, (main, aside, below) in enumerate(cells):
+        lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
+        lines += [tips[number]] if tips and tips[number] else []
+        tip = "\n".join(filter(None, lines))
+        said.append(EvaluationCell(main, aside, below if main else "not measured", tip=tip))
+    return EvaluationRow("", title, tuple(said), note=note, strong=strong)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)
+
+
+def _ratio(ratio: float | None) -> str:
+    return "" if ratio is None else f"×{THIN}{ratio:.0f}" if ratio >= 10 else f"×{THIN}{ratio:.1f}"
+
+
+def _paper(text: str) -> str:
+    return f"paper {text}" if text else ""
+
+
+def _short(chosen: str) -> str:
+    """Return the number of units and the noise level of the selected candidate, which fit the cell."""
+    units, *rest = chosen.split(", ")[:2]
+    sizes = re.findall(r"\d+", units)
+    if len(sizes) > 1 and len(set(sizes)) == 1:
+        units = f"{len(sizes)} × {sizes[0]} units"
+    return ", ".join((units, *rest))
+
+
+def _scaled(row: TimeRow) -> str:
+    tutorial = row.tutorial
+    if tutorial is None:
+        return ""
+    return f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
+
+
+def _from(row: TimeRow) -> str:
+    return "" if row.tutorial is None else "extrapolated"

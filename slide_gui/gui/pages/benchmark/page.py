@@ -1,0 +1,391 @@
+"""The Benchmark page with the controls of the evaluation and the paper’s two tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QMenu,
+    QProgressBar,
+    QPushButton,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+    QWidgetAction,
+)
+
+from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.table import EvaluationState
+from slide_gui.experiments.evaluation.timing import TimeRow
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.figures.evaluation import INTERVALS, MARKS
+from slide_gui.figures.export import FigureExport
+from slide_gui.gui.dialogs.export.option import TABLES, ExportOption
+from slide_gui.gui.pages.benchmark.cells import all_times, error_heads, error_rows, time_heads, time_rows_of
+from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
+from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
+from slide_gui.gui.state.library import RunSelection
+from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.progress import Progress
+
+_MOST_SPLITS = 50  # the largest number in the paper
+
+
+class EvaluationControls(QWidget):
+    """One row of controls of the benchmark.
+
+    Signals
+    -------
+    changed()
+        The user changed the requested evaluation.
+    """
+
+    changed = Signal()
+
+    def __init__(self, controller: EvaluationController, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._controller = controller
+        row = flush(QHBoxLayout(self))
+        tip = "Compute the missing runs of the selection; finished runs stay stored, even after a crash"
+        self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
+        self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
+        self.start_button.clicked.connect(self._toggle)
+        self.pause_button.clicked.connect(controller.runs.toggle_pause)
+        row.addWidget(self._buttons)
+        row.addSpacing(8)
+        self._extent = QComboBox(self)
+        for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
+            self._extent.addItem(title, key)
+        self._extent.setToolTip(
+            "Full: all rows and all candidates of the protocol, which takes hours. Quick: 600 training and "
+            "2\u202f000 test rows with few candidates, about a minute; not comparable with the paper’s results"
+        )
+        name_box(self._extent, "Protocol")
+        self._extent.currentIndexChanged.connect(self._chosen)
+        row.addWidget(self._extent)
+        row.addWidget(label("Splits", self))
+        self._splits = spin_box("Splits", 0, _MOST_SPLITS, self)
+        self._splits.setSpecialValueText("protocol’s")
+        self._splits.setFixedWidth(120)
+        self._splits.setToolTip(
+            "80/20 splits of each data set. 0 stands for the protocol’s number (10 on Rectangles, 3 on Convex and "
+            "Rectangles-Images, 1 on MNIST); the paper has 50, 10, 10 and 1"
+        )
+        self._splits.valueChanged.connect(self._chosen)
+        row.addWidget(self._splits)
+        data = {key: entry(key).title for key in controller.choice.data}
+        methods = {key: METHODS[key].text for key in controller.choice.methods}
+        tip = "Data sets to run; the others show stored results"
+        self.data_sets = _Several("Data sets", tip, data, self)
+        tip = "Methods to run; the others show stored results"
+        self.methods = _Several("Methods", tip, methods, self)
+        for button in (self.data_sets, self.methods):
+            button.ticked.connect(self._chosen)
+            row.addWidget(button)
+        row.addStretch(1)
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._controller.runs.running:
+            self._controller.runs.stop()
+        else:
+            self._controller.start()
+
+    @Slot()
+    def _chosen(self) -> None:
+        choice = EvaluationChoice(
+            self._extent.currentData(), self.data_sets.chosen(), self.methods.chosen(), self._splits.value() or None
+        )
+        self._controller.choose(choice)
+        self.changed.emit()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the requested evaluation and enable the actions that are possible."""
+        controller, choice = self._controller, self._controller.choice
+        self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
+        controls = (self._extent, self._splits, self.data_sets, self.methods)
+        for control in controls:
+            control.setEnabled(not controller.runs.running)
+            control.blockSignals(True)
+        self._extent.setCurrentIndex(self._extent.findData(choice.extent))
+        self._splits.setValue(choice.splits or 0)
+        for control in controls:
+            control.blockSignals(False)
+        self.data_sets.choose(choice.data)
+        self.methods.choose(choice.methods)
+
+
+class _Several(QPushButton):
+    """A button with a menu of check boxes that stays open while they are ticked."""
+
+    ticked = Signal()
+    """The user ticked or cleared a box."""
+
+    def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._title = title
+        menu = QMenu(self)
+        self.boxes: dict[str, QCheckBox] = {}
+        for key, text in choices.items():
+            box = QCheckBox(text, menu)
+            box.setChecked(True)
+            box.setStyleSheet("QCheckBox { padding: 5px 12px; }")
+            action = QWidgetAction(menu)
+            action.setDefaultWidget(box)
+            menu.addAction(action)
+            box.toggled.connect(self.ticked)
+            self.boxes[key] = box
+        self.setMenu(menu)
+        self.setToolTip(tip)
+        self.choose(tuple(choices))
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the keys of the ticked boxes."""
+        return tuple(key for key, box in self.boxes.items() if box.isChecked())
+
+    def choose(self, keys: tuple[str, ...]) -> None:
+        """Tick the boxes of these keys and clear the others."""
+        for key, box in self.boxes.items():
+            box.blockSignals(True)
+            box.setChecked(key in keys)
+            box.blockSignals(False)
+        names = [box.text() for key, box in self.boxes.items() if key in keys]
+        said = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {said if names else 'none'}")
+
+
+_NOTES = (
+    "In brackets: 95 % confidence interval given the training set, over test rows and splits (one split: rows). "
+    "Marks: p < 0.05 after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
+)
+_QUICK = "quick: 600 training rows, not comparable with the paper"
+
+
+class EvaluationPage(Page):
+    """The page with both tables and the controls of the evaluation."""
+
+    def __init__(
+        self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Benchmark", "", views, parent=parent)
+        self._controller = controller
+        self._subtitles = [view.about for view in views]
+        self.tabs.idClicked.connect(self._show_view)
+        export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export.clicked.connect(self.export_requested)
+        self.controls = EvaluationControls(controller, self)
+        self.controls.changed.connect(self.chosen)
+        self.column.addWidget(self.controls)
+        self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
+        self.errors = EvaluationTable(self, name="Error rates")
+        self.errors.set_order(0)
+        self.errors.runs_requested.connect(self._ask_runs)
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self.errors)
+        self._views.addWidget(self._build_times())
+        self.column.addWidget(self._views, 1)
+        self._legend = StandingLegend(self)
+        self.column.addWidget(self._legend)
+        self._notes = label(_NOTES, self, wraps=True)
+        marks = f"Marks: {MARKS}"
+        self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
+        self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
+        self.column.addWidget(self._notes)
+        controller.changed.connect(self.refresh)
+
+    def _build_course(self, row: QHBoxLayout) -> None:
+        self._bar = QProgressBar(self)
+        self._bar.setRange(0, 1000)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(160, 4)
+        self._bar.setAccessibleName("Progress of the runs")
+        self.course = label("", self)
+        row.addStrut(16)
+        row.addWidget(self._bar)
+        row.addWidget(self.course, 1)
+
+    def _build_times(self) -> QWidget:
+        view = QWidget(self)
+        self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
+        column = flush(QVBoxLayout(view))
+        column.addWidget(self.running_times, 1)
+        row = nested(column, QHBoxLayout(), spacing=12)
+        self._time = add_button(
+            view,
+            row,
+            "Time the tutorial’s SdA",
+            "Measure one short epoch of 3 × 1000 units on each selected data set and scale it to the full recipe",
+        )
+        self._time.clicked.connect(self._controller.time_tutorial)
+        note = label(
+            (
+                "Time to fit the representation and to compute the features of the training rows, without a "
+                "classifier or parameter selection. The benchmark’s runs measure selected SLIDE and SdA "
+                "models completely. The time "
+                "of the tutorial’s recipe (3 × 1000 units, 15 epochs per layer) is extrapolated "
+                "from one short epoch."
+            ),
+            view,
+            wraps=True,
+        )
+        row.addWidget(note, 1)
+        return view
+
+    # Requests ---------------------------------------------------------------------------------------------------
+
+    def choices(self) -> dict[str, str]:
+        choice = self._controller.choice
+        asked = {"protocol": choice.extent, "splits": str(choice.splits or 0)}
+        asked |= {"data sets": ",".join(choice.data), "methods": ",".join(choice.methods)}
+        return super().choices() | asked
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        choice = self._controller.choice
+        extent, splits = choices.get("protocol", choice.extent), choices.get("splits", "")
+        if extent in ("full", "quick"):
+            choice = replace(choice, extent=extent)
+        if splits.isdecimal() and len(splits) < 4 and int(splits) <= _MOST_SPLITS:
+            choice = replace(choice, splits=int(splits) or None)
+        everything = EvaluationChoice.everything()
+        data, methods = (
+            choices.get(name, ",".join(now)).split(",")
+            for name, now in (("data sets", choice.data), ("methods", choice.methods))
+        )
+        choice = replace(
+            choice,
+            data=tuple(key for key in everything.data if key in data),
+            methods=tuple(key for key in everything.methods if key in methods),
+        )
+        self._controller.choose(choice)
+        self.refresh()
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self.tabs.choose(view)
+        self._views.setCurrentIndex(view)
+        for explained in (self._legend, self._notes):
+            explained.setVisible(view == 0)
+        self._show_subtitle()
+
+    def _show_subtitle(self) -> None:
+        quick = self._controller.choice.extent == "quick"
+        self.subtitle.setText(_QUICK if quick else self._subtitles[self._views.currentIndex()])
+
+    @Slot(object)
+    def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
+        keys, method, column = asked
+        data = tuple(dict.fromkeys(cell.data for cell in self._controller.choice.table()))[column]
+        cell = self._controller.state().cell(data, method)
+        info = next((info for info in self._controller.state().data if info.key == data), None)
+        if cell is not None and info is not None:
+            self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.title}"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._controller.read()
+        self.refresh()
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    def export_options(self) -> tuple[ExportOption, ...]:
+        state, times = self._controller.state(), self._controller.times()
+        options = []
+        if any(cell.answers for cell in state.cells):
+            options.append(
+                ExportOption("errors", "the table of error rates", partial(_errors_export, state), kinds=TABLES)
+            )
+        if any(_timed(row) for row in times):
+            options.append(
+                ExportOption("times", "the table of running times", partial(_times_export, times), kinds=TABLES)
+            )
+        return tuple(options if self._views.currentIndex() == 0 else reversed(options))
+
+    def why_nothing_to_export(self) -> str:
+        return "No cell has a result yet. Press Start."
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        if not self.export_options():
+            return ()
+        shown = self.errors if self._views.currentIndex() == 0 else self.running_times
+        return (NumberTable.of_text(shown.accessibleName(), shown.text()),)
+
+    # Display ----------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the controller's current state."""
+        if not self.isVisible():
+            return
+        controller, state = self._controller, self._controller.state()
+        self._show_subtitle()
+        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
+        self.errors.set_table(error_heads(state, controller.choice), rows)
+        times = all_times(controller.times(), controller.choice)
+        self.running_times.set_table(time_heads(times), time_rows_of(times))
+        self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
+        self.controls.refresh()
+        self._show_course()
+        self.numbers_changed.emit()
+
+    def _show_course(self) -> None:
+        controller, live = self._controller, self._controller.runs.latest
+        self._bar.setVisible(controller.runs.running)
+        if controller.runs.running and live is not None and live.total:
+            self._bar.setValue(round(1000 * live.done / live.total))
+            texts = [f"{live.done} of {live.total} runs"]
+            if controller.runs.paused:
+                texts.append("paused")
+            if live.faults:
+                texts.append(f"{len(live.faults)} damaged runs were recomputed")
+            self.course.setText(" · ".join(texts))
+        elif controller.runs.running:
+            self._bar.setValue(0)
+            self.course.setText("opening the data…")
+        elif controller.timing.running:
+            self.course.setText("timing the tutorial’s autoencoders…")
+        elif not controller.known:
+            self.course.setText("reading the runs…" if controller.is_reading else "")
+        else:
+            cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
+            cells = [cell for cell in cells if cell.method in controller.choice.methods]
+            done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
+            self.course.setText(controller.why_not() or _done(done, asked))
+
+
+def _done(done: int, asked: int) -> str:
+    if done == asked:
+        return f"all {asked} splits are finished"
+    if not done:
+        return f"{done} of {asked} splits are finished"
+    return f"{done} of {asked} splits are finished; Start resumes"
+
+
+def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:
+    from slide_gui.figures.evaluation import errors_export
+
+    return errors_export(state)
+
+
+def _times_export(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
+    from slide_gui.figures.evaluation import times_export
+
+    return times_export(rows)
+
+
+def _timed(row: TimeRow) -> bool:
+    return bool(row.slide or row.sda or row.tutorial)

@@ -1,0 +1,479 @@
+"""The Classifier page shows the widths during training, then test error, confusion matrix and misclassified rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from slide_gui.core.choices import Choice
+from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.experiments.files.source import describe_chosen, describe_convergence, describe_spec, describe_widths
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import RunProgress
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
+from slide_gui.figures.style import Style
+from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot, CriterionStep
+from slide_gui.gui.pages.classifier.share_bars import LayerShare, ShareBars
+from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
+from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import Page
+from slide_gui.gui.state.runs import RunController
+from slide_gui.gui.state.workspace import Workspace, panel_parameters
+from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, add_choices, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.progress import Progress, Stage
+from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import FigureExport
+
+_CAPTION = 7  # longest name, in letters, that fits below an image
+_LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
+
+
+class ClassifierPage(Page):
+    """The page that trains the multi-width SVM on the layers set in the panel."""
+
+    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
+        super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", parent=parent)
+        self._workspace, self._controller = workspace, controller
+        self._steps = 0
+        self._shown: RunResult | None = None
+        self._waiting = False
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
+        scroll = LowScroll(_LEAST_HEIGHT, self)
+        self.column.addWidget(scroll, 1)
+        body = flush(QHBoxLayout(scroll.inner), 20)
+        left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
+        self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
+        self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
+        self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
+        self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
+        self.confusion.set_placeholder("The confusion matrix appears after the test.")
+        self.gallery.set_placeholder("Misclassified samples appear after the test.")
+        self.gallery.image_clicked.connect(self._show_layers)
+        self.confusion.cell_clicked.connect(self._narrow)
+        self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
+        self.details.setMinimumHeight(30)
+        self.details.setAlignment(Qt.AlignmentFlag.AlignTop)
+        left.addWidget(self.criterion, 3)
+        left.addWidget(self._shares, 2)
+        right.addWidget(self.rate)
+        right.addWidget(self.details)
+        right.addWidget(self.confusion, 3)
+        filtered = nested(right, QHBoxLayout(), spacing=8)
+        self.filter = ElidedLabel("", self)
+        filtered.addWidget(self.filter, 1)
+        self.show_all = add_button(self, filtered, "Show all", "Show all misclassified images", kind="small")
+        self.show_all.clicked.connect(self._widen)
+        right.addWidget(self.gallery, 3)
+        controller.training.changed.connect(self.refresh)
+        controller.result_changed.connect(self.refresh)
+        workspace.dataset_changed.connect(self.refresh)
+        workspace.dataset_changed.connect(self._data_came)
+        workspace.problem.connect(self._data_failed)
+        workspace.state_changed.connect(self.refresh)
+        self.refresh()
+
+    def _build_controls(self, row: QHBoxLayout) -> None:
+        self.train_button = add_button(
+            self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
+        )
+        self.train_button.clicked.connect(self._toggle)
+        methods = [method for method in METHODS.values() if method.plain]
+        tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
+        self._method = self._choice(row, "Method", tip, methods)
+        tip = "Criterion that gradient descent minimises over the widths σ_t and C"
+        self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
+        tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
+        self._loss = self._choice(row, "Loss", tip, LOSSES.values())
+        self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
+        self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the other boxes shrink first
+        row.addStretch(1)
+
+    def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
+        caption, box = label(name, self), QComboBox(self)
+        box.setAccessibleName(name)
+        box.setToolTip(tip)
+        add_choices(box, choices)
+        box.currentIndexChanged.connect(self._choose_svm)
+        caption.setBuddy(box)
+        row.addWidget(caption)
+        row.addWidget(box)
+        return box
+
+    @Slot()
+    def _choose_svm(self) -> None:
+        self._controller.svm = self.svm()  # the error curves use it too
+        self.chosen.emit()
+
+    def choices(self) -> dict[str, str]:
+        boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
+        return super().choices() | {name: box.currentData() for name, box in boxes.items()}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        for name, box in (("method", self._method), ("criterion", self._by), ("loss", self._loss)):
+            box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
+
+    def svm(self) -> SvmParameters:
+        """Return the parameters of the classifier set by the controls."""
+        return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    @Slot()
+    def _data_came(self) -> None:
+        """Start the training that was requested while the data were still loading."""
+        if self._waiting:
+            self._waiting = False
+            self._toggle()
+
+    @Slot()
+    def _data_failed(self) -> None:
+        self._waiting = False
+        self.refresh()
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._controller.training.running:
+            self._controller.training.stop()
+            return
+        if self._waiting or self._workspace.is_opening:
+            self._waiting = not self._waiting  # training starts once the data are open
+            self.refresh()
+            return
+        spec = self._controller.spec_of(self.svm(), self._method.currentData())
+        if spec is not None:
+            self._controller.train(spec)
+
+    @Slot(int)
+    def _show_layers(self, row: int) -> None:
+        self.gallery.set_chosen(row)
+        self.page_requested.emit("weights", row)
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def export_options(self) -> tuple[ExportOption, ...]:
+        result, dataset, source = self._controller.result, self._workspace.dataset, self._workspace.source
+        if result is None or dataset is None or source is None or dataset.fingerprint != result.spec.fingerprint:
+            return ()
+
+        def option(figure: RunFigure) -> ExportOption:
+            def export(_progress: Progress) -> FigureExport:
+                from slide_gui.experiments.files.provenance import FigureProvenance
+
+                provenance = FigureProvenance.of_run(figure.name, source, result.spec)
+                return run_export(replace(provenance, numerics=result.numerics), dataset, [result])
+
+            return ExportOption(figure.name, figure.title, export, Style(width=figure.width))
+
+        return tuple(option(figure) for figure in RUN_FIGURES.values() if figure.applies(result))
+
+    def why_nothing_to_export(self) -> str:
+        if self._controller.result is not None:
+            return "The result belongs to other data; open those data to export it."
+        return "There is no result yet. Press Train, or load a run."
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        result, tables = self._controller.result, []
+        if result is not None:
+            names, counts = self._names(result), result.confusion.tolist()
+            heads = tuple(f"predicted as {name}" for name in names)
+            rows = [(name,) for name in names]
+            tables.append(NumberTable("Confusion matrix", ("class",), rows, heads, counts))
+        shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
+        if shares:
+            cells = [(100 * each.share, each.sigma) for each in shares]
+            layers = [(str(each.layer),) for each in shares]
+            title, heads = "Per cent of the kernel by layer", ("per cent", "σ")
+            tables.append(NumberTable(title, ("layer",), layers, heads, cells))
+        if steps:
+            places = [(str(step.start + 1), str(step.iteration)) for step in steps]
+            course = [(step.criterion, step.C, step.support) for step in steps]
+            heads = ("criterion", "C", "support vectors")
+            keys = ("start", "iteration")
+            tables.append(NumberTable(self.criterion.name(), keys, places, heads, course))
+        if images:
+            rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
+            tables.append(NumberTable("Misclassified rows, as shown", ("test row",), rows, ("prediction",), notes))
+        return tuple(tables)
+
+    # Display ----------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the controller's current state."""
+        controller = self._controller
+        if not self.isVisible():
+            return
+        self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
+        problem = "Training starts when the data are open." if self._waiting else controller.why_not()
+        self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
+        if problem:
+            self.details.setText(problem)
+        if controller.training.running:
+            self._show_training(controller.training.latest)
+        elif controller.result is not None:
+            self._show_result(controller.result)
+        else:
+            self.rate.setText("")
+            self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
+            self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
+            self._clear()
+
+    def _clear(self) -> None:
+        """Remove the result from the page."""
+        self._shown = None
+        self.criterion.set_steps([])
+        self.criterion.set_stale(False)
+        self._steps = 0
+        self._shares.set_shares([])
+        self.confusion.set_counts([], ())
+        self.gallery.set_images([])
+        self._show_filter(0, 0, "")
+
+    def _show_training(self, seen: RunProgress) -> None:
+        if self._shown is not None:  # an earlier result
+            self._clear()
+        self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
+        if seen.history and not self._steps:
+            self.criterion.set_name(_criterion_title(self._asked()))
+        self._set_history(seen.history)
+        if seen.test is not None and seen.test.done:
+            self.rate.setText(str(seen.test.rate))
+            done, total = count(seen.test.done), count(seen.test.total)
+            self.details.setText(f"test error so far, {done} of {total} images")
+            return
+        self.rate.setText("…")
+        chosen, solver = seen.chosen, seen.training
+        parts = [_doing(seen, self._controller.spec)]
+        if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
+            vectors = counted(solver.solver.n_support, "support vector")
+            parts.append(f"gap {solver.solver.gap:.3g}, {vectors}")
+        if chosen is not None:
+            parts.append(describe_widths(chosen.name))
+        self.details.setText(" · ".join(parts))
+        self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
+
+    def _asked(self) -> str:
+        """Return the criterion that learns the widths, with "auto" resolved."""
+        spec, dataset = self._controller.spec, self._workspace.dataset
+        assert spec is not None
+        assert dataset is not None
+        assert dataset.train_labels is not None
+        return resolved(spec.svm.criterion, len(set(dataset.train_labels.tolist())))
+
+    def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
+        steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
+        if len(steps) < self._steps or not steps:
+            self.criterion.set_steps(steps)
+        else:
+            self.criterion.extend(steps[self._steps :])
+        self._steps = len(steps)
+        if history:
+            last = history[-1]
+            pairs = zip(last.shares, last.widths, strict=True)
+            self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)])
+
+    def _show_result(self, result: RunResult) -> None:
+        classifier = result.classifier
+        self._set_history(() if classifier is None else classifier.history)
+        asked = result.spec.stack
+        stale = self._is_stale(result)
+        pairs = () if classifier is None else zip(classifier.shares, classifier.widths, strict=True)
+        self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
+        self.criterion.set_stale(stale)
+        over_folds = self._controller.folds_rate
+        self.rate.setText(str(result.rate if over_folds is None else over_folds))
+        chosen = None if classifier is None else classifier.chosen
+        self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
+        self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
+        at = place_name(asked.noise, asked.depth)
+        if not result.spec.stacked:
+            at = describe_spec(replace(result.spec, held_out=None))
+        parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
+        if self._is_of_other_data(result):
+            parts[1] = f"of {result.dataset} at {at}, not of the open data set"
+        if not result.is_current:
+            version = result.numerics
+            parts.append(f"of results version {version}, not of this program’s version")
+        parts.append(f"training error {100 * result.train_error:.2f} %")
+        if chosen is not None:
+            parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
+        if classifier is not None:
+            vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
+            parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
+        parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
+        self.details.setText(" · ".join(filter(None, parts)))
+        names = self._names(result)
+        if result is not self._shown:
+            self._shown = result
+            self.confusion.set_chosen(None)
+            self.gallery.set_chosen(None)
+        self.confusion.set_counts(result.confusion, names, stale)
+        self._show_gallery(result, self.confusion.chosen, stale)
+
+    def _judged(self, result: RunResult) -> str:
+        """Return the kind of error, the number of rows and, for cross-validation, the folds."""
+        images, held_out = self._are_images(), result.spec.held_out
+        over_folds = self._controller.folds_rate
+        if over_folds is None:
+            n = count(result.n_test)
+            if result.spec.evaluate == "validation":
+                judged = f"validation error on {n} rows with its 95 % confidence interval"
+            elif images:
+                judged = f"test error on {n} images with its 95 % confidence interval"
+            else:
+                judged = f"test error on {n} rows with its 95 % confidence interval"
+            return judged if held_out is None else f"{judged} · {held_out}"
+        n = count(over_folds.n)
+        judged = (
+            f"test error over all folds, {n} images tested once each"
+            if images
+            else f"test error over all folds, {n} rows tested once each"
+        )
+        if held_out is None:
+            return judged
+        return f"{judged} · {f'below: {held_out}, {result.rate}'}"
+
+    def _are_images(self) -> bool:
+        dataset = self._workspace.dataset
+        return dataset is None or dataset.image_shape is not None
+
+    def _elsewhere(self, result: RunResult) -> str:
+        """Return why another stored run with the same noise level and depth has another error, or ""."""
+        other = self._controller.other_error(result.spec, result.error)
+        setting = None if other is None else Setting.from_text(other.setting)
+        if other is None or setting is None:
+            return ""
+        why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
+        whys = [why or "the same settings"]
+        if (other.split, other.seed) != (result.spec.split, result.spec.seed):
+            whys.append("another split or seed")
+        return f"another run here has {other.rate.value} %: {', '.join(whys)}"
+
+    def _is_stale(self, result: RunResult) -> bool:
+        """True if the result belongs to other data or other layers than the current ones."""
+        if self._is_of_other_data(result):
+            return True
+        now = panel_parameters(self._workspace.state.parameters)
+        return result.spec.stacked and panel_parameters(result.spec.stack) != now
+
+    def _is_of_other_data(self, result: RunResult) -> bool:
+        dataset = self._workspace.dataset
+        return dataset is None or dataset.fingerprint != result.spec.fingerprint
+
+    def _names(self, result: RunResult) -> tuple[str, ...]:
+        dataset = self._workspace.dataset
+        known = dataset is not None and not self._is_of_other_data(result)
+        return label_names(result.labels, dataset.label_names if dataset is not None and known else ())
+
+    @Slot(object)
+    def _narrow(self, cell: tuple[int, int]) -> None:
+        """Show the images of one cell of the confusion matrix, or all if it is shown already or has no errors."""
+        chosen = None if cell[0] == cell[1] or cell == self.confusion.chosen else cell
+        self.confusion.set_chosen(chosen)
+        if self._controller.result is not None:
+            self._show_gallery(self._controller.result, chosen, self._is_stale(self._controller.result))
+
+    @Slot()
+    def _widen(self) -> None:
+        if self.confusion.chosen is not None:
+            self._narrow(self.confusion.chosen)
+
+    def _show_filter(self, shown: int, total: int, words: str) -> None:
+        images = self._are_images()
+        mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
+        if words:
+            text = f"{count(shown)} of {mistakes}: {words}"
+        else:
+            text = mistakes if total else ""
+        self.filter.setText(text)
+        self.show_all.setVisible(bool(words))
+
+    def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
+        dataset = self._workspace.dataset
+        if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
+            self.gallery.set_placeholder(
+                "The page does not list errors on validation rows."
+                if result.spec.evaluate == "validation"
+                else "Misclassified samples appear after the test."
+            )
+            self.gallery.set_images([])
+            self._show_filter(0, 0, "")
+            return
+        if dataset.test_labels is None:
+            return
+        names, place = self._names(result), {label: i for i, label in enumerate(result.labels)}
+        low, high = dataset.train.min(axis=0), dataset.train.max(axis=0)
+        short = names if max(map(len, names)) <= _CAPTION else told_apart(names)
+        items = []
+        for row, predicted in zip(result.misclassified, result.predicted, strict=True):
+            true = place.get(int(dataset.test_labels[row]), -1)
+            if cell is not None and (true, int(predicted)) != cell:
+                continue
+            pixels = dataset.test[row]
+            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
+            was = names[true] if true >= 0 else "?"
+            predicted_name = names[int(predicted)]
+            caption = f"{was} → {predicted_name}" if len(was + predicted_name) <= 4 else f"→ {short[int(predicted)]}"
+            note = f"test image {count(int(row) + 1)}: {was}, predicted as {predicted_name}"
+            items.append(Thumbnail(int(row), shaped, caption, note))
+        if not len(result.misclassified):
+            rows = counted(len(dataset.test), "test row")
+            self.gallery.set_placeholder(f"All {rows} are classified correctly.")
+        self.gallery.set_images(items, stale)
+        words = "" if cell is None else f"{names[cell[0]]}, predicted as {names[cell[1]]}"
+        self._show_filter(len(items), len(result.misclassified), words)
+
+
+_BAR_HEIGHT = 32
+
+
+def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Draw features that are not pixels as bars, each scaled to the range of its training values."""
+    share = (values - low) / np.where(high > low, high - low, 1)
+    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # the lowest bar keeps one line
+    bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
+    return np.repeat(bars, max(1, _BAR_HEIGHT // len(values)), axis=1)
+
+
+_PHASES = {
+    "fit": "fitting the layers",
+    "learn": "learning the widths",
+    "train": "counting training errors",
+    "validation": "counting validation errors",
+    "test": "testing",
+}
+
+
+def _criterion_title(criterion: str) -> str:
+    name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
+    return f"Criterion: {name}, with its prior"
+
+
+def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
+    """Return the current step of a run with its progress if that is known."""
+    solver, depth = seen.training, 0 if spec is None else spec.stack.depth
+    if seen.phase == "fit":
+        done = 0 if seen.stack is None else len(seen.stack.layers)
+        return str(Stage(_PHASES["fit"], min(done, depth - 1), depth) if depth else Stage(_PHASES["fit"]))
+    if seen.phase == "learn" and seen.stage is None and solver is not None:
+        return str(Stage("training", solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
+    return str(seen.stage or _PHASES[seen.phase])

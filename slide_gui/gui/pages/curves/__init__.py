@@ -1,0 +1,1 @@
+"""The Error curves page."""

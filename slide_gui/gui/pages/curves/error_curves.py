@@ -1,0 +1,537 @@
+"""The plot of the paper's sensitivity figure: error against noise level, one line per depth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.pages.curves.points import (
+    ErrorMark,
+    ErrorPoint,
+    State,
+    best_words,
+    chosen_of,
+    depth_pen,
+    error_title,
+    lines_of,
+    spoken,
+)
+from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.motion import Pulse
+from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
+from slide_gui.text import counted, fixed, per_cent
+
+REACH = 12
+"""Largest distance in pixels at which the mouse selects a point."""
+NOISE_STEP = 0.01
+LABEL_GAP = 16
+WAITING = 10
+"""Vertical distance in pixels between points without an estimate."""
+BAND = 0.2
+_ROOM = 0.03  # fraction of the height
+RADIUS, SWATCH = 3.5, 16
+LEGEND = "paper"  # text for the hollow marks
+CHOSEN = "best on validation"  # text for the ring
+SIDE = 0.02
+"""Margin beyond noise levels 0 and 1, for the points there."""
+
+Thing = TypeVar("Thing")
+
+
+class ErrorPlot(Plot):
+    """Error in per cent against noise level, with published values, a cursor, and the intervals of one line.
+
+    Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
+    Shift+Right move the cursor. The mouse drags it by its line or along the axis, and a click moves it there.
+    """
+
+    point_clicked = Signal(object)
+    """The clicked ErrorPoint."""
+    cursor_moved = Signal(float)
+    """Noise level in steps of 0.01 while the cursor is dragged."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._lines: dict[int, list[ErrorPoint]] = {}
+        self._marks: tuple[ErrorMark, ...] = ()
+        self._noise: float | None = None
+        self._before_click: float | None = None
+        self._current: ErrorPoint | None = None
+        self._mark: ErrorMark | None = None
+        self._depth: int | None = None
+        self._dots: Any = None
+        self._open: Any = None
+        super().__init__(
+            Margins(head=36, foot=48, left=44, right=84), ("Noise level 1 − p", error_title("test")), parent=parent
+        )
+        self._placeholder = "There are no points yet."
+        self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
+        self._open = self._scatter(2, size=2 * RADIUS + 1.5)
+        self._pulse = Pulse(self, self.update)
+        self.setMinimumSize(320, 220)
+        self.setAccessibleName("Error against noise, one line per depth: plot")
+        self._set_filled(False)
+        self.dress()
+
+    def sizeHint(self) -> QSize:
+        return QSize(760, 420)
+
+    # Contents
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Replace the points, whose keys must be unique."""
+        points = tuple(points)
+        if points == self._points:
+            return
+        self._points = points
+        self._lines = {
+            depth: list(line)
+            for depth, line in groupby(sorted(points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
+        }
+        if self._current is not None:
+            self._current = next((p for p in points if p.key == self._current.key), None)
+        self._pulse.set_wanted(any(p.state == "running" for p in points))
+        self._renew()
+        self._describe()
+
+    def set_marks(self, marks: Sequence[ErrorMark]) -> None:
+        """Show published values as hollow marks with one entry in the legend."""
+        if tuple(marks) != self._marks:
+            self._marks, self._mark = tuple(marks), None
+            self._renew()
+
+    def set_depth(self, depth: int | None) -> None:
+        """Select the line whose intervals are shown unless the mouse is on another one."""
+        if depth != self._depth:
+            self._depth = depth
+            self._draw(theme_of(self))
+            self._changed()
+
+    def set_part(self, part: str) -> None:
+        """Set the rows on which the errors are counted: test or validation."""
+        titles = (self._titles[0], error_title(part))
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
+
+    def banded(self) -> int | None:
+        """Return the depth of the line whose intervals are shown."""
+        return self._depth if self._current is None else self._current.depth
+
+    def set_cursor(self, noise: float | None) -> None:
+        """Move the cursor to a noise level, or hide it, without emitting a signal."""
+        if noise != self._noise:
+            self._noise = noise
+            self.update()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or cursor."""
+        return self._current
+
+    def is_pulsing(self) -> bool:
+        """Return True if the pulse is running."""
+        return self._pulse.is_running()
+
+    def position(self, point: ErrorPoint) -> QPointF:
+        """Return the position of a point in pixels; one without an estimate is just above the axis."""
+        if point.is_known:
+            return self.at(point.noise, point.error)
+        below = sum(not p.is_known and p.noise == point.noise and p.depth < point.depth for p in self._points)
+        return QPointF(self.at(point.noise, 0.0).x(), self.box().bottom() - WAITING * (1 + below))
+
+    def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
+        """Return depth, error and True if computed at this noise level; other errors are interpolated linearly."""
+        read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
+        return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
+
+    def _describe(self) -> None:
+        text = counted(len(self._points), "point") if self._points else self._placeholder
+        text = "; ".join(filter(None, [text, best_words(self._points)]))
+        self.setAccessibleDescription(spoken(self._current) if self._current is not None else text)
+
+    # Items
+
+    def _renew(self) -> None:
+        low, high = _limits(self._points, self._marks)
+        ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
+        self._set_whole((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
+        self._draw(theme_of(self))
+        self._set_filled(bool(self._points or self._marks))
+
+    def _draw(self, theme: Theme) -> None:
+        if self._dots is None:
+            return
+        drawn = set()
+        for depth, line in self._lines.items():
+            known = [p for p in line if p.is_known]
+            if depth == self.banded():
+                drawn |= self._draw_intervals(theme, depth, known)
+            drawn |= self._draw_lines(theme, depth, known)
+        self._empty_others(drawn)
+        settled = [p for p in self._points if p.is_known and p.state == "done"]
+        self._dots.setData(
+            x=[p.noise for p in settled],
+            y=[p.error for p in settled],
+            pen=self._pen(theme.background, 1.5),
+            brush=[self._brush(theme.pin(p.depth).name()) for p in settled],
+        )
+        estimated = [p for p in self._points if p.is_known and p.state == "refining"]
+        self._open.setData(
+            x=[p.noise for p in estimated],
+            y=[p.error for p in estimated],
+            pen=self._pen(theme.muted, 1.5),
+            brush=self._brush(theme.background),
+        )
+        self._hollow.setData(
+            x=[m.noise for m in self._marks],
+            y=[m.error for m in self._marks],
+            pen=self._pen(theme.text, 1.5),
+            brush=None,
+        )
+
+    def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+        """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
+        low, high = self._whole[1]
+        colour, drawn = theme.pin(depth), set()
+        measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
+        if len(measured) == 1:
+            colour.setAlphaF(0.7)
+            (point,) = measured
+            ends = np.clip([point.low, point.high], low, high)
+            self._curve(("whisker", depth), 0).setData(np.full(2, point.noise), ends, pen=self._pen(colour, 1.5))
+            drawn.add(("whisker", depth))
+        elif measured:
+            colour.setAlphaF(BAND)
+            xs = [*(p.noise for p in measured), *(p.noise for p in measured[::-1])]
+            ys = np.clip([*(p.high for p in measured), *(p.low for p in measured[::-1])], low, high)
+            self._curve(("band", depth), 0).setData(
+                np.array(xs), ys, pen=None, fillLevel="enclosed", brush=QBrush(colour)
+            )
+            drawn.add(("band", depth))
+        return drawn
+
+    def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+        """Draw a line, dashed and grey next to points that are not finished."""
+        for kind, runs in _runs(known).items():
+            pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
+            pen.setCosmetic(True)
+            if kind != "done":
+                pen = QPen(QColor(theme.muted), 1.5 * self.devicePixelRatioF())
+                pen.setCosmetic(True)
+                pen.setDashPattern([2.0, 3.0])
+            xs = [[*(p.noise for p in run), math.nan] for run in runs]
+            ys = [[*(p.error for p in run), math.nan] for run in runs]
+            self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
+        return {("line", depth, kind) for kind in _runs(known)}
+
+    # Texts next to the axes, and moving marks
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        box = self.box()
+        if self._marks:
+            wide = QFontMetricsF(painter.font()).horizontalAdvance(LEGEND)
+            painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, LEGEND)
+            painter.setPen(QPen(QColor(theme.text), 1.5))
+            middle = QPointF(box.right() - wide - 12, 12.5)
+            painter.drawPolygon([middle + QPointF(*step) for step in ((0, -6), (5, 0), (0, 6), (-5, 0))])
+        if chosen_of(self._points):
+            painter.setPen(QColor(theme.text))
+            left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
+            _ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN)
+        self._paint_ends(painter, theme, box)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        box, noise, (left, right) = self.box(), self._noise, self.shown()[0]
+        cursor = self.at(noise, 0.0).x() if noise is not None and left <= noise <= right else None
+        painter.save()
+        painter.setClipRect(box.adjusted(0, -8, 0, 0))
+        if cursor is not None:
+            hot = self._dragging and self._grabbed
+            painter.setPen(QPen(QColor(theme.accent), 3.0 if hot else 2.0))
+            crisp = snapped(cursor, self.devicePixelRatioF())
+            painter.drawLine(QPointF(crisp, box.top() - 8), QPointF(crisp, box.bottom()))
+        painter.setClipRect(box)
+        for point in self._points:
+            place = self.position(point)
+            if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
+                self._paint_point(painter, theme, point, place)
+            if point.chosen and point.state == "done":
+                _ring(painter, theme, place, RADIUS + 3.0)
+            if self._current is not None and point.key == self._current.key:
+                _ring(painter, theme, place, 10.0 if point.chosen else 7.0)
+        painter.restore()
+        if cursor is not None and noise is not None:
+            self._paint_cursor_values(painter, theme, box, noise)
+            self._paint_cursor_noise(painter, theme, box, noise)
+
+    def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
+        """Draw a pulsing point, a hollow one, or one that the cursor's line would cover."""
+        level, page = self._pulse.level, QColor(theme.background)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if point.state == "done":
+            for fill, radius in ((page, RADIUS + 1.5), (theme.pin(point.depth), RADIUS)):
+                painter.setBrush(fill)
+                painter.drawEllipse(place, radius, radius)
+            return
+        painter.setBrush(page)
+        painter.drawEllipse(place, RADIUS + 1.5, RADIUS + 1.5)
+        grey = QColor(theme.muted)
+        grey.setAlphaF(0.4 + 0.6 * level if point.state == "running" else 1.0)
+        painter.setPen(QPen(grey, 1.5))
+        radius = RADIUS + 1.5 * level if point.state == "running" else RADIUS
+        painter.drawEllipse(place, radius, radius)
+
+    def end_labels(self) -> list[tuple[int, QPointF, float]]:
+        """Return depth, visible end of the line and height of its label, without overlaps."""
+        (left, right), (low, high) = self.shown()
+        ends = []
+        for depth, line in self._lines.items():
+            known = [p for p in line if p.is_known]
+            noise = min(right, known[-1].noise) if known else math.nan
+            error, _ = _read(line, noise)
+            if noise >= left and low <= error <= high:
+                ends.append((depth, self.at(noise, error)))
+        box = self.box()
+        heights = apart([end.y() for _, end in ends], LABEL_GAP, box.top(), box.bottom() - 4)
+        return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
+
+    def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
+        """Label each line at its end, with a thin line to labels that were moved."""
+        left = box.right() + 14
+        for depth, end, y in self.end_labels():
+            colour = theme.pin(depth)
+            colour.setAlphaF(0.5)
+            painter.setPen(QPen(colour, 1.0))
+            knee = max(end.x() + RADIUS + 3, box.right() - 2)
+            if knee > end.x() + RADIUS + 4:
+                painter.drawLine(QPointF(end.x() + RADIUS + 3, end.y()), QPointF(knee, end.y()))
+            painter.drawLine(QPointF(knee, end.y()), QPointF(left - 2, y))
+            painter.setPen(depth_pen(theme, depth, 2.5))
+            painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
+            painter.setPen(QColor(theme.text))
+            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
+
+    def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
+        """Draw the noise level of the cursor at the axis."""
+        painter.setFont(figure_font(self, SECONDARY, strong=True))
+        text, x = fixed(noise, 2), self.at(noise, 0.0).x()
+        wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 12
+        pill = QRectF(x - 0.5 * wide, box.bottom() + 4, wide, 18)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.background))
+        for tick in self._x_axis.places():  # erase tick texts that the label would cover partly
+            if abs(self.at(tick, 0.0).x() - x) < 32:
+                painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
+        painter.setBrush(QColor(theme.accent))
+        painter.drawRoundedRect(pill, 4.0, 4.0)
+        painter.setPen(QColor(theme.on_accent))
+        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
+        """Draw the value of each line next to the cursor, on the side with more space."""
+        low, high = self.shown()[1]
+        values, x = [v for v in self.values_at(noise) if low <= v[1] <= high], self.at(noise, 0.0).x()
+        if not values:
+            return
+        texts = [("" if exact else "≈ ") + fixed(error, 2) for _, error, exact in values]
+        wide = max(QFontMetricsF(painter.font()).horizontalAdvance(t) for t in texts) + SWATCH + 13
+        places = [self.at(p.noise, 0.0).x() for p in self._points if abs(p.noise - noise) > 1e-6]
+        before = max((place for place in places if place < x), default=box.left())
+        after = min((place for place in places if place > x), default=box.right())
+        leftwards = after - x < min(x - before, wide + 14) or x + 10 + wide > box.right() + 4
+        left = x - 10 - wide if leftwards and x - 10 - wide > box.left() else x + 10
+        wanted = [self.at(noise, error).y() for _, error, _ in values]
+        heights = apart(wanted, LABEL_GAP, box.top() + 8, box.bottom() - 12)
+        near = left if left > x else left + wide
+        for (depth, _, _), text, y, at in zip(values, texts, heights, wanted, strict=True):
+            painter.setPen(QPen(washed(theme.muted, 0.6), 1.0))
+            painter.drawLine(QPointF(x + math.copysign(RADIUS + 1.5, near - x), at), QPointF(near, y))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(washed(theme.background, 0.88))
+            painter.drawRoundedRect(QRectF(left, y - 8, wide, 16), 3.0, 3.0)
+            painter.setPen(depth_pen(theme, depth, 2.5))
+            painter.drawLine(QPointF(left + 4, y), QPointF(left + 4 + SWATCH, y))
+            painter.setPen(QColor(theme.text))
+            place = QRectF(left, y - 8, wide - 5, 16)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), text)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        if self._current is not None:
+            return self.position(self._current), lines_of(self._current)
+        if self._mark is not None:
+            mark = self._mark
+            lines = [per_cent(mark.error), mark.label, f"noise {fixed(mark.noise, 2)}"]
+            return self.at(mark.noise, mark.error), lines
+        return None
+
+    # Mouse
+
+    def _at(self, place: QPointF) -> ErrorPoint | ErrorMark | None:
+        seen = self.box().adjusted(-REACH, -REACH, REACH, REACH)
+        if not seen.contains(place):
+            return None
+        point = _nearest(self._points, [self.position(p) for p in self._points], place)
+        if point is not None:
+            return point
+        return _nearest(self._marks, [self.at(m.noise, m.error) for m in self._marks], place)
+
+    def _hover(self, target: ErrorPoint | ErrorMark | None) -> None:
+        mark = target if isinstance(target, ErrorMark) else None
+        point = target if isinstance(target, ErrorPoint) else None
+        if mark != self._mark:
+            self._mark = mark
+            self.update()
+        line = self.banded()
+        super()._hover(point)
+        if self.banded() != line:
+            self._draw(theme_of(self))
+            self._changed()
+
+    def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
+        if isinstance(target, ErrorPoint):
+            return Qt.CursorShape.PointingHandCursor
+        return Qt.CursorShape.SizeHorCursor if self._grab(place) else Qt.CursorShape.ArrowCursor
+
+    def _grab(self, place: QPointF) -> bool:
+        box = self.box()
+        if self._noise is None or not box.adjusted(0, -8, 0, 24).contains(place):
+            return False
+        return place.y() > box.bottom() or abs(self.at(self._noise, 0.0).x() - place.x()) <= 6
+
+    def _drag(self, place: QPointF) -> None:
+        self._put_cursor(self.values(place)[0])
+
+    def _put_cursor(self, noise: float) -> None:
+        noise = min(max(round(round(noise / NOISE_STEP) * NOISE_STEP, 10), 0.0), 1.0)
+        if noise != self._noise:
+            self.set_cursor(noise)
+            self.cursor_moved.emit(noise)
+
+    def _click_at(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
+        self._before_click = None
+        if isinstance(target, ErrorPoint):
+            super()._click_at(target, place)
+        elif self._noise is not None and self.box().adjusted(0, 0, 0, 24).contains(place):
+            self._before_click = self._noise
+            self._drag(place)
+
+    def _click(self, target: ErrorPoint) -> None:
+        self.point_clicked.emit(target)
+
+    def _unclick(self) -> None:
+        if self._before_click is not None:
+            self._put_cursor(self._before_click)
+
+    # Keys
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        sideways = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()), 0)
+        shifted = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        if sideways and shifted and self._points and self._noise is not None:
+            self._put_cursor(self._noise + sideways * NOISE_STEP)
+        else:
+            super().keyPressEvent(event)
+
+    def _where(self, target: ErrorPoint) -> tuple[float, float]:
+        return target.noise, target.error if target.is_known else sum(self.shown()[1]) / 2
+
+    def _first(self) -> ErrorPoint | None:
+        """Return the first point for the keys: the lowest one near the cursor."""
+        noise = 0.0 if self._noise is None else self._noise
+        return min(
+            self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
+        )
+
+    def _end(self, last: bool) -> ErrorPoint | None:
+        return self._first() if self._current is None else self._lines[self._current.depth][-1 if last else 0]
+
+    def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
+        """Return the target of an arrow key: along the line, or to the next line up or down."""
+        now, (down, right) = self._current, step
+        if now is None:
+            return self._first()
+        line = self._lines[now.depth]
+        if right:
+            return line[min(max(line.index(now) + right, 0), len(line) - 1)]
+        column = [min(other, key=lambda p: abs(p.noise - now.noise)) for other in self._lines.values()]
+        column.sort(key=lambda p: (self.position(p).y(), -p.depth))
+        at = next(i for i, p in enumerate(column) if p.depth == now.depth)
+        to = min(max(at + down, 0), len(column) - 1)
+        return now if to == at else column[to]
+
+
+def _ring(painter: QPainter, theme: Theme, place: QPointF, radius: float) -> None:
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
+        painter.setPen(pen)
+        painter.drawEllipse(place, radius, radius)
+
+
+def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
+    """Return the error of a line at a noise level and True if computed there; nan outside the line."""
+    known = [p for p in line if p.is_known]
+    exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
+    if exact is not None:
+        return exact.error, True
+    before = next((p for p in reversed(known) if p.noise < noise), None)
+    after = next((p for p in known if p.noise > noise), None)
+    if before is None or after is None:
+        return math.nan, False
+    share = (noise - before.noise) / (after.noise - before.noise)
+    return before.error + share * (after.error - before.error), False
+
+
+def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
+    """Return the segments of a line by style, which the less certain of their two points determines."""
+    stretches: dict[State, list[list[ErrorPoint]]] = {}
+    for kind, pairs in groupby(pairwise(known), key=_kind):
+        run = list(pairs)
+        stretches.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
+    return stretches
+
+
+def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
+    return "done" if all(p.state == "done" for p in pair) else "refining"
+
+
+def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) -> Thing | None:
+    best: float = REACH
+    nearest = None
+    for thing, place in zip(things, places, strict=True):
+        away = math.hypot(place.x() - to.x(), place.y() - to.y())
+        if away <= best:
+            best, nearest = away, thing
+    return nearest
+
+
+def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
+    """Return the range of errors to show: from 0, or from near the smallest one if all are far from 0."""
+    values = [p.error for p in points if p.is_known] + [m.error for m in marks]
+    settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
+    for point in settled:
+        values += [point.low, point.high]
+    # Early wide intervals would make the axis jump while they shrink, so they get the height of finished ones.
+    usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
+    for point in points:
+        if point.is_known and point.state in ("running", "refining"):
+            values += [point.error - usual, point.error + usual]
+    if not values:
+        return 0.0, 10.0
+    if not settled:  # the spread of the errors is unknown
+        return 0.0, max(1.5 * max(values), 0.1)
+    low, high = max(min(values), 0.0), max(values)
+    if low < 0.4 * high or high == 0.0:
+        low = 0.0
+    high = max(high, low + 0.1)
+    room = _ROOM * (high - low)  # for the marks around the outermost points
+    return max(low - room, 0.0) if low else 0.0, high + room

@@ -1,0 +1,288 @@
+"""The heat map of errors by noise level and depth, with a value in each coloured cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, error_title, lines_of, spoken
+from slide_gui.gui.plots.axes import Margins, Plot
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.motion import Pulse
+from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
+from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
+from slide_gui.text import counted, fixed
+
+HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
+EMPTY, FIRST = 0, 1
+"""Entries of the colour table: no error yet, and the smallest error."""
+
+
+class HeatMap(Plot):
+    """Error in per cent, one row per depth, one column per noise level, with rings at the selected points.
+
+    Arrow keys move between cells, Enter clicks.
+    """
+
+    point_clicked = Signal(object)
+    """The clicked ErrorPoint."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._cells: dict[tuple[int, int], ErrorPoint] = {}
+        self._noises: tuple[float, ...] = ()
+        self._depths: tuple[int, ...] = ()
+        self._limits = (0.0, 1.0)
+        self._chosen: tuple[ErrorPoint, ...] = ()
+        self._current: tuple[int, int] | None = None
+        self._image: Any = None
+        super().__init__(
+            Margins(head=HEAD, foot=FOOT, left=64, right=8),
+            ("Noise level 1 − p", error_title("test")),
+            (self._noise_ticks, self._depth_ticks),
+            ruled=False,
+            parent=parent,
+        )
+        self._placeholder = "There are no points yet."
+        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
+        self._box.addItem(self._image, ignoreBounds=True)
+        self._pulse = Pulse(self, self.update)
+        self.setMinimumSize(320, 160)
+        self.setAccessibleName("Error by noise and depth: heat map")
+        self._set_filled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
+
+    # Contents
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Replace the points, at most one per noise level and depth."""
+        points = tuple(points)
+        if points == self._points:
+            return
+        self._points = points
+        hint, before = self.sizeHint(), self.current()
+        self._noises = tuple(sorted({_same(p.noise) for p in points}))
+        self._depths = tuple(sorted({p.depth for p in points}))
+        rows = {d: i for i, d in enumerate(self._depths)}
+        columns = {n: i for i, n in enumerate(self._noises)}
+        self._cells = {(rows[p.depth], columns[_same(p.noise)]): p for p in points}
+        errors = [p.error for p in points if p.is_known and p.state == "done"]
+        self._limits = (min(errors, default=0.0), max(errors, default=1.0))
+        self._chosen = chosen_of(points)
+        key = None if before is None else before.key
+        self._current = next((at for at, p in self._cells.items() if p.key == key), None)
+        self._pulse.set_wanted(any(p.state == "running" for p in points))
+        self._set_whole((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
+        self._draw(theme_of(self))
+        self._set_filled(bool(self._cells))
+        self._describe()
+        if hint != self.sizeHint():
+            self.updateGeometry()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or cursor."""
+        return None if self._current is None else self._cells.get(self._current)
+
+    def is_pulsing(self) -> bool:
+        """Return True if the pulse is running."""
+        return self._pulse.is_running()
+
+    def cell(self, row: int, column: int) -> QRectF:
+        """Return the rectangle of a cell without the gaps around it, in pixels."""
+        corner, opposite = self.at(column, -row), self.at(column + 1, -row - 1)
+        left, top = round(corner.x()), round(corner.y())
+        return QRectF(left, top, round(opposite.x()) - left - GAP, round(opposite.y()) - top - GAP)
+
+    def place_of(self, point: ErrorPoint) -> tuple[int, int]:
+        """Return row and column of a point."""
+        return self._depths.index(point.depth), self._noises.index(_same(point.noise))
+
+    def decimals(self) -> int:
+        """Return the number of decimals that fits every cell, 2 or 1."""
+        font = figure_font(self, SECONDARY, strong=True)
+        widest = QFontMetricsF(font).horizontalAdvance(fixed(self._limits[1], 2))
+        return 2 if widest + 8 <= self.cell(0, 0).width() else 1
+
+    def colour(self, point: ErrorPoint) -> QColor:
+        """Return the colour of a finished point's cell."""
+        return sequential(theme_of(self), self._share(point))
+
+    def _share(self, point: ErrorPoint) -> float:
+        low, high = self._limits
+        share = (point.error - low) / (high - low) if high > low else 0.0
+        return round(share * (255 - FIRST)) / (255 - FIRST)
+
+    def _describe(self) -> None:
+        point = self.current()
+        text = counted(len(self._cells), "point") if self._cells else self._placeholder
+        text = "; ".join(filter(None, [text, best_words(self._points)]))
+        self.setAccessibleDescription(spoken(point) if point is not None else text)
+
+    def set_part(self, part: str) -> None:
+        """Set the rows on which the errors are counted: test or validation."""
+        titles = (self._titles[0], error_title(part))
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
+
+    # Items
+
+    def _draw(self, theme: Theme) -> None:
+        if self._image is None or not self._cells:
+            return
+        entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
+        for place, point in self._cells.items():
+            if point.is_known and point.state == "done":
+                entries[place] = FIRST + round(self._share(point) * (255 - FIRST))
+        self._image.setLookupTable(_table(theme))
+        # The first row is at the top. pyqtgraph passes the array to Qt in its memory order.
+        self._image.setImage(np.ascontiguousarray(entries[::-1]), autoLevels=False)
+        self._image.setRect(QRectF(0, -len(self._depths), len(self._noises), len(self._depths)))
+
+    def _noise_ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        first, last = max(math.floor(low), 0), min(math.ceil(high), len(self._noises))
+        stride = max(1, math.ceil((last - first) / max(1.4 * most, 1.0)))
+        return [(i + 0.5, fixed(self._noises[i], 2)) for i in range(first, last, stride)]
+
+    def _depth_ticks(self, _low: float, _high: float, _most: int) -> list[tuple[float, str]]:
+        return [(-i - 0.5, f"depth {depth}") for i, depth in enumerate(self._depths)]
+
+    def _arrange(self) -> None:
+        room = self.height() - HEAD - TALLEST * max(len(self._depths), 1)
+        self._margins = replace(self._margins, foot=max(FOOT, room))
+        super()._arrange()
+
+    # Texts over the cells
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        self._paint_head(painter, theme)
+        painter.setClipRect(self.box())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        page = QColor(theme.background)
+        for row in range(len(self._depths)):
+            for column in range(len(self._noises)):
+                box = self.cell(row, column)
+                painter.fillRect(QRectF(box.right(), box.top() - GAP, GAP, box.height() + 2 * GAP), page)
+                painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), GAP), page)
+                self._paint_cell(painter, theme, box, self._cells.get((row, column)))
+
+    def _paint_head(self, painter: QPainter, theme: Theme) -> None:
+        """Draw the smallest error and the legend of the colours."""
+        metrics = QFontMetricsF(painter.font())
+        painter.setPen(QColor(theme.muted))
+        low, high = (fixed(limit, 2) for limit in self._limits)
+        wide, away = metrics.horizontalAdvance(high), 92 if self.is_zoomed() else 8
+        ramp = QRectF(self.width() - away - wide - 6 - RAMP, 8, RAMP, 8)
+        paint_ramp(painter, theme, ramp)
+        right = int(Qt.AlignmentFlag.AlignRight)
+        painter.drawText(QRectF(ramp.right() + 6, 2, wide + 2, 20), MIDDLE, high)
+        painter.drawText(QRectF(0, 2, ramp.left() - 6, 20), MIDDLE | right, low)
+        start = 8 + metrics.horizontalAdvance(self._titles[1]) + 16
+        room = ramp.left() - 30 - metrics.horizontalAdvance(low)
+        words = best_words(self._points)
+        if words and start + metrics.horizontalAdvance(words) < room:
+            painter.drawText(QRectF(start, 2, room, 20), MIDDLE, words)
+
+    def _paint_cell(self, painter: QPainter, theme: Theme, box: QRectF, point: ErrorPoint | None) -> None:
+        if point is None or not point.is_known:
+            painter.setPen(QPen(QColor(theme.line), 1.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+            return
+        text = fixed(point.error, self.decimals())
+        if point.state == "done":
+            painter.setFont(figure_font(self, SECONDARY, strong=point in self._chosen))
+            painter.setPen(ink_on(self.colour(point)))
+        else:
+            painter.setPen(QPen(QColor(theme.muted), 1.0, Qt.PenStyle.DashLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+            painter.setFont(figure_font(self, SECONDARY))
+            wide = QFontMetricsF(painter.font()).horizontalAdvance("≈ " + text) + 6
+            text = "≈ " + text if wide < box.width() else text
+        if QFontMetricsF(painter.font()).horizontalAdvance(text) <= box.width() and box.height() >= 12:
+            painter.drawText(box, CENTRE, text)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        """Draw pulses in cells being computed, and rings at the selected and the current ones."""
+        painter.save()
+        painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
+        for at, point in self._cells.items():
+            if point.state == "running":
+                painter.fillRect(_underline(self.cell(*at)), washed(theme.accent, 0.2 + 0.6 * self._pulse.level))
+            if point in self._chosen:
+                self._ring(painter, theme, self.cell(*at), theme.text)
+        if self._current is not None:
+            self._ring(painter, theme, self.cell(*self._current), theme.muted)
+        painter.restore()
+
+    def _ring(self, painter: QPainter, theme: Theme, box: QRectF, colour: str) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
+            painter.setPen(pen)
+            painter.drawRoundedRect(box, 3.0, 3.0)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        point = self.current()
+        if point is None or self._current is None:
+            return None
+        box = self.cell(*self._current)
+        return QPointF(box.center().x(), box.top() + 8), lines_of(point)
+
+    # Mouse
+
+    def _at(self, place: QPointF) -> tuple[int, int] | None:
+        x, y = self.values(place)
+        at = math.floor(-y), math.floor(x)
+        return at if at in self._cells and self.box().contains(place) else None
+
+    def _click(self, target: tuple[int, int]) -> None:
+        self.point_clicked.emit(self._cells[target])
+
+    # Keys
+
+    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+        return target[1] + 0.5, -target[0] - 0.5
+
+    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
+        """Return the next cell with a point in a direction, or the current one."""
+        if not self._cells:
+            return None
+        if self._current is None:
+            return self.place_of(self._chosen[0]) if self._chosen else min(self._cells)
+        row, column = here = self._current
+        while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
+            row, column = row + step[0], column + step[1]
+            if (row, column) in self._cells:
+                return row, column
+        return here
+
+
+@cache
+def _table(theme: Theme) -> NDArray[np.uint8]:
+    """Return the colours of the cells, shape (256, 4)."""
+    ramp = [sequential(theme, entry / (255 - FIRST)) for entry in range(256 - FIRST)]
+    table = [QColor(theme.background), *ramp]
+    return np.array([c.getRgb() for c in table], np.uint8)
+
+
+def _underline(box: QRectF) -> QRectF:
+    """Return the strip that marks a value which is not final."""
+    return QRectF(box.left(), box.bottom() - 3, box.width(), 3)
+
+
+def _same(noise: float) -> float:
+    """Return a noise level without rounding error such as that of 3 · 0.1, so that equal ones share a column."""
+    return round(noise, 6)

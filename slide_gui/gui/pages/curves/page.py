@@ -1,0 +1,528 @@
+"""The Error curves page plots the error against noise level and depth while runs are computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QWidget
+
+from slide_gui.core.slide.parameters import LARGEST_NOISE
+from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
+from slide_gui.experiments.files.source import DataSource, describe_widths
+from slide_gui.experiments.runs.run import Estimate, RunProgress
+from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.sweeps.curves import known_answers
+from slide_gui.experiments.sweeps.selection import (
+    Place,
+    PointResult,
+    choose,
+    chosen_places,
+    final_points,
+    mean_rate,
+    pooled,
+)
+from slide_gui.experiments.sweeps.sweep import SweepState
+from slide_gui.experiments.sweeps.trial import Trial
+from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.pages.curves.error_curves import ErrorPlot
+from slide_gui.gui.pages.curves.heat_map import HeatMap
+from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, chosen_of
+from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.state.runs import RunController
+from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.theme import figure_font
+from slide_gui.gui.widgets.controls import PlainLabel, StartPause, add_button, label, name_box
+from slide_gui.gui.widgets.layouts import nested
+from slide_gui.progress import Progress, Stage
+from slide_gui.text import counted, place_name
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import FigureExport
+    from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
+
+_REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
+_NEAR = 0.004  # noise levels closer than this count as equal
+
+
+class CurvesPage(Page):
+    """The page that plots stored runs, running points of a sweep, and an estimate at the sliders."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        controller: RunController,
+        views: Sequence[PageView],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Error curves", views[0].about, views, parent=parent)
+        self._subtitles = [view.about for view in views]
+        self._workspace, self._controller = workspace, controller
+        self._chosen: str | None = None
+        self._setting: Setting | None = None
+        self._counts: Counter[str] = Counter()
+        self._places: tuple[object, tuple[Place, ...]] = (None, ())
+        self._finals: tuple[str, ...] = ()
+        self._dialog: SweepDialog | None = None
+        self.tabs.idClicked.connect(self._show_view)
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
+        self._plot, self._map = ErrorPlot(self), HeatMap(self)
+        self._views = QStackedWidget(self)
+        for view in (self._plot, self._map):
+            view.point_clicked.connect(self._open)
+            self._views.addWidget(view)
+        self._plot.cursor_moved.connect(self._cursor_moved)
+        self.column.addWidget(self._views, 1)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._estimate)
+        workspace.state_changed.connect(self._state_changed)
+        workspace.dataset_changed.connect(self._refresh_soon)
+        controller.trial.ended.connect(self._tried)
+        for source in (controller.library, controller.sweep, controller.estimate, controller.trial):
+            source.changed.connect(self.refresh)
+        controller.result_changed.connect(self.refresh)
+
+    def _build_controls(self, row: QHBoxLayout) -> None:
+        tip = "Train and evaluate at every noise level and depth; an interrupted sweep resumes where it stopped"
+        self._buttons = StartPause(("Sweep…", "Stop"), tip, "sweep", self)
+        self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
+        self.sweep_button.clicked.connect(self._toggle_sweep)
+        self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
+        self.shown = QComboBox(self)
+        name_box(self.shown, "Curves shown")
+        self.shown.setToolTip("Select the settings whose runs are plotted")
+        self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.shown.setMinimumContentsLength(20)
+        self.shown.activated.connect(self._choose_shown)
+        row.addWidget(self._buttons)
+        row.addWidget(self.shown)
+        tip = "Train at the current noise level and depth with median widths, then evaluate"
+        self.estimate_button = add_button(self, row, "Estimate this point", tip)
+        self.estimate_button.clicked.connect(self._estimate_offered)
+        row.addStretch(1)
+        self.course = label("", self, wraps=True)
+        self.course.setMinimumHeight(32)
+        self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._trial = nested(self.column, QHBoxLayout(), spacing=12)
+        self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
+        self.sentence.setFont(figure_font(self, strong=True))
+        self.sentence.setWordWrap(True)
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.sentence.setAccessibleName("Result on these data")
+        self.bundle_button.setToolTip("Export the figure, its numbers, and the command and script that reproduce them")
+        self.bundle_button.clicked.connect(self.export_requested)
+        self._trial.addWidget(self.sentence, 1)
+        self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.column.addWidget(self.course)
+
+    # Settings ---------------------------------------------------------------------------------------------------
+
+    def setting(self) -> Setting | None:
+        """Return the settings of the runs whose errors are plotted; None without labelled data.
+
+        Your selection comes first, then the settings of the sweep, then those of most runs.
+        """
+        controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
+        if spec is None:
+            return None
+        asked = Setting.from_text(self._chosen)
+        if asked is None and controller.asked is not None:
+            asked = Setting.of(controller.asked.points()[-1].spec)
+        if asked is None:
+            usual = Setting.of(spec)
+            asked = max(self._settings(), key=lambda each: (self._counts[each.text], each == usual), default=usual)
+        return asked
+
+    def _settings(self) -> list[Setting]:
+        """Return the settings of all runs on the open data set without those that others include."""
+        counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
+        settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
+        cold = [each for each in settings if each.spec.stack.depth]
+        cold += [each for each in settings if not each.spec.stack.depth and not any(map(each.covers, cold))]
+        self._counts = Counter({each.text: counts[each.text] for each in cold})
+        return sorted(cold, key=lambda each: each.text)
+
+    @Slot(int)
+    def _choose_shown(self, place: int) -> None:
+        self._chosen = self.shown.itemData(place)
+        self.refresh()
+        self.chosen.emit()
+
+    def choices(self) -> dict[str, str]:
+        return super().choices() | {"shown": self._chosen or ""}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        self._chosen = choices.get("shown", self._chosen or "") or None
+        self.refresh()
+
+    @Slot()
+    def _tried(self) -> None:
+        """Plot the points that a trial compared."""
+        if isinstance(self._controller.trial.latest, Trial):
+            self._chosen = Setting.of(self._controller.trial.latest.sweep.points()[-1].spec).text
+
+    def _show_trial(self) -> None:
+        trial, running = self._controller.trial.latest, self._controller.trial.running
+        shown = isinstance(trial, Trial)
+        doing = str(trial) if isinstance(trial, Stage) else "starting"
+        trying = f"Trying these data: {doing}…" if running else ""
+        self.sentence.setText(trial.sentence if shown else trying)
+        self.sentence.setToolTip(trial.details if shown else "")
+        self.sentence.setVisible(shown or running)
+        self.bundle_button.setVisible(shown)
+
+    @Slot()
+    def _toggle_sweep(self) -> None:
+        if self._controller.sweep.running:
+            self._controller.sweep.stop()
+            return
+        dataset, usual = self._workspace.dataset, self._controller.asked or self._controller.usual_sweep()
+        if dataset is None or usual is None:
+            self._controller.start_sweep()  # reports why it cannot start
+            return
+        if self._dialog is None:
+            from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
+
+            self._dialog = SweepDialog(self)
+            self._dialog.requested.connect(self._start_sweep)
+        stack = self._workspace.state.parameters
+        self._dialog.ask(replace(usual, stack=stack), len(dataset.train), self._controller.plan)
+
+    @Slot(object)
+    def _start_sweep(self, sweep: SweepSpec) -> None:
+        self._chosen = None
+        self._controller.start_sweep(sweep)
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self._views.setCurrentIndex(view)
+        self.subtitle.setText(self._subtitles[view])
+
+    @Slot(float)
+    def _cursor_moved(self, noise: float) -> None:
+        self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), LARGEST_NOISE))
+
+    @Slot(object)
+    def _open(self, point: ErrorPoint) -> None:
+        if point.key:
+            self._controller.open_run(point.key)
+
+    @Slot(object, object)
+    def _state_changed(self, state: State, old: State) -> None:
+        if state.parameters != old.parameters and self.isVisible():
+            self._controller.drop_estimate()
+            self._rest.start()
+            self.refresh()
+
+    @Slot()
+    def _estimate(self) -> None:
+        """Compute the point at the sliders unless it is known or a sweep is running."""
+        parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
+        if setting is None or not bases or self._controller.sweep.running or not self.isVisible():
+            return
+        known = self._known(setting)
+        if any(depth == parameters.depth and abs(noise - parameters.noise) < _NEAR for noise, depth in known):
+            return
+        base = self._controller.spec_of(self._controller.svm)
+        if base is not None:
+            self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
+
+    @Slot()
+    def _estimate_offered(self) -> None:
+        offered = self._controller.offered
+        if offered is not None:
+            self._controller.ask_estimate(offered, requested=True)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+        self._rest.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._rest.stop()
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def export_options(self) -> tuple[ExportOption, ...]:
+        dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
+        setting = self.setting()
+        places = {} if setting is None else self._known(setting)
+        shown = [(answer.point, key) for place in sorted(places) for key, answer in places[place].items()]
+        if dataset is None or source is None or not shown:
+            return ()
+
+        def export(progress: Progress) -> FigureExport:
+            from slide_gui.experiments.files.provenance import FigureProvenance
+            from slide_gui.figures.run_exports import run_export
+
+            results = load([key for _, key in shown], progress)
+            points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
+            return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
+
+        options = [ExportOption("curves", "the error curves", export)]
+        trial = self._controller.trial.latest
+        if isinstance(trial, Trial):
+            tried = partial(_trial, trial, dataset, source)
+            options.insert(0, ExportOption("try", "the trial on these data", tried))
+        return tuple(options)
+
+    def why_nothing_to_export(self) -> str:
+        return self._controller.why_not() or "There is no finished point. Press Sweep, or train on the Classifier page."
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
+        if not points:
+            return ()
+        cells: list[tuple[object, ...]] = []
+        for p, rate in points:
+            validation = "" if p.validation is None else f"{p.validation:.3f}"
+            errors = (f"{p.error:.3f}", f"{p.low:.3f}", f"{p.high:.3f}", rate.n, validation)
+            cells.append((*errors, "yes" if p.chosen else ""))
+        names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
+        heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
+        at = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
+        noises, depths = sorted({noise for noise, _ in at}), sorted({depth for _, depth in at})
+        across = tuple("noise {noise}".format(noise=f"{noise:g}") for noise in noises)
+        grid = [[at.get((noise, depth), "") for noise in noises] for depth in depths]
+        down = [(str(depth),) for depth in depths]
+        tables = (
+            NumberTable("Error with 95 % confidence interval", ("noise", "depth"), names, heads, cells),
+            NumberTable("Error in % by noise and depth", ("depth",), down, across, grid),
+        )
+        marks = self._marks() if self._part() == "test" else []
+        places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
+        keys = ("quantity", "noise")
+        read = NumberTable("Published errors", keys, places, ("error %",), values)
+        shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
+        return (*shown, read) if marks else shown
+
+    # Display ----------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _refresh_soon(self) -> None:
+        if self.isVisible():
+            self._rest.start()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the controller's current state."""
+        if not self.isVisible():
+            return
+        setting = self.setting()
+        if setting != self._setting:
+            self._setting = setting
+            self._controller.drop_estimate()  # it belongs to another kind of error
+            self._rest.start()
+        self._show_trial()
+        self._show_settings(setting)
+        points = self.points()
+        part = self._part()
+        for view in (self._plot, self._map):
+            view.set_part(part)
+            view.set_points(points)
+            view.set_placeholder(
+                self._controller.why_not() or "No points yet. Press Sweep, or set the noise slider and wait."
+            )
+        parameters = self._workspace.state.parameters
+        self._plot.set_cursor(parameters.noise)
+        self._plot.set_depth(parameters.depth)
+        self._plot.set_marks(self._marks() if part == "test" else [])
+        self._show_course(points, setting)
+        self.numbers_changed.emit()
+
+    def _show_settings(self, shown: Setting | None) -> None:
+        settings = self._settings()
+        if shown is not None and shown.text not in {each.text for each in settings}:
+            settings.append(shown)
+        items = [(each.text, each.words(self._controller.n_classes)) for each in settings]
+        if items != [(self.shown.itemData(i), self.shown.itemText(i)) for i in range(self.shown.count())]:
+            self.shown.clear()
+            for text, words in items:
+                self.shown.addItem(words, text)
+        self.shown.setVisible(bool(items))
+        self.shown.setEnabled(len(items) > 1)
+        self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
+
+    def _part(self) -> str:
+        """Return which rows the plotted errors are counted on."""
+        setting = self.setting()
+        return "test" if setting is None else setting.spec.evaluate
+
+    def points(self) -> list[ErrorPoint]:
+        """Return the points to plot: stored, running and estimated."""
+        setting, controller = self.setting(), self._controller
+        if setting is None:
+            return []
+        known = self._known(setting)
+        chosen = self._chosen_places(known)
+        points = {place: self._point(place, answers, chosen) for place, answers in known.items()}
+        sweep: SweepState | None = controller.sweep.latest
+        if sweep is not None and sweep.current is not None and controller.sweep.running:
+            place = sweep.current.noise, sweep.current.depth
+            if place not in points and setting.covers(Setting.of(sweep.current.spec)):
+                points[place] = _running(*place, sweep.live, setting.spec.evaluate)
+        if controller.estimated is not None:
+            stack = controller.estimated.stack
+            if (stack.noise, stack.depth) not in points:
+                seen = controller.estimate.latest
+                points[stack.noise, stack.depth] = _estimated(stack.noise, stack.depth, seen, setting.spec.evaluate)
+        return [points[place] for place in sorted(points)]
+
+    def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
+        sweep: SweepState | None = self._controller.sweep.latest
+        done = () if sweep is None else sweep.done
+        return known_answers(setting, self._controller.bases(), self._controller.library.runs, done)
+
+    def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
+        """Return the points selected on validation rows, or none while the sweep is running."""
+        keys = tuple((place, tuple(answers)) for place, answers in known.items())
+        if self._controller.sweep.running:
+            return ()
+        if keys != self._places[0]:
+            answers = [answer for place in known.values() for answer in place.values()]
+            places = chosen_places(answers)
+            finals = final_points(choose(pooled(answers))) if places else ()
+            self._places = keys, places
+            self._finals = tuple(point.spec.hash for point in finals)
+        return self._places[1]
+
+    def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
+        """Return a point as the mean of its splits and seeds, or as the error over all folds."""
+        dataset = self._workspace.dataset
+        held_out = None if dataset is None else dataset.held_out
+        fingerprint = "" if dataset is None else dataset.fingerprint
+        answers = list(known.values())
+        of_open = (key for key, each in known.items() if each.point.spec.fingerprint == fingerprint)
+        key = next(of_open, next(iter(known)))
+        rate, draws = mean_rate(answers), {(each.point.split, each.point.seed) for each in answers}
+        note = f"{sum(each.seconds for each in answers):.1f} s"
+        if held_out is not None and held_out.folds:
+            folds = {each.point.spec.fingerprint for each in answers}
+            note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
+        if len(draws) > 1:
+            note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {rate.covers} · {note}"
+        errors = [each.validation_error for each in answers if each.validation_error is not None]
+        validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
+        by = describe_widths(known[key].chosen_by)
+        return ErrorPoint(*place, rate, key, "done", note, by, validation, place in chosen)
+
+    def _marks(self) -> list[ErrorMark]:
+        dataset = self._workspace.dataset
+        key = "" if dataset is None else dataset.key
+        marks = [
+            ErrorMark(0.0, 100 * item.error, f"{item.method}, {item.place}")
+            for item in published(key)
+            if item.method == "Raw-SVM"
+        ]
+        if marks and key == data_key(sensitivity().data):
+            self._plot.setToolTip(" ".join(sensitivity().statements))
+        return marks
+
+    def _show_course(self, points: list[ErrorPoint], setting: Setting | None) -> None:
+        """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
+        controller, running = self._controller, self._controller.sweep.running
+        sweep: SweepState | None = controller.sweep.latest
+        self._buttons.follow(running, controller.sweep.paused)
+        self.estimate_button.setVisible(controller.offered is not None and not running)
+        parts = [_decided(points), _rows(points, self._part())]
+        parts += [self._best(points, setting), self._elsewhere(points, setting)]
+        if running and sweep is None:
+            parts.insert(0, "looking for stored points…")
+        elif running and sweep is not None:
+            held = "paused" if controller.sweep.paused else ""
+            last = "testing the selected point" if sweep.chosen else ""
+            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
+        elif controller.estimate.running:
+            parts.insert(0, "estimating the point at the sliders…")
+        self.course.setText(" · ".join(filter(None, parts)))
+
+    def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
+        """Return the point selected on validation rows with its test error, or why none is selected."""
+        if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
+            return ""
+        if setting.spec.training != "split":
+            return "no point is selected: every row was used for training, and test errors must not select a point"
+        chosen = chosen_of(shown)
+        if not chosen:
+            return ""
+        points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
+        rate = self._final_rate()
+        best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
+        return best if rate is None else f"{best}, retrained on all rows: test error {rate} on {counted(rate.n, 'row')}"
+
+    def _final_rate(self) -> ErrorRate | None:
+        """Return the test error of the selected point after retraining on all training rows, or None."""
+        stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
+        rates = [stored[key] for key in self._finals if key in stored]
+        return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
+
+    def _elsewhere(self, points: list[ErrorPoint], setting: Setting | None) -> str:
+        """Return why the Classifier page reports another error for a plotted model, or ""."""
+        result = self._controller.result
+        if result is None or setting is None or result.spec.method != setting.spec.method:
+            return ""
+        stack, dataset = result.spec.stack, self._workspace.dataset
+        here = [p for p in points if p.depth == stack.depth and (not p.depth or p.noise == stack.noise)]
+        if dataset is None or result.spec.fingerprint != dataset.fingerprint or not here or here[0].rate is None:
+            return ""
+        rate = result.rate if self._controller.folds_rate is None else self._controller.folds_rate
+        if here[0].state != "done" or here[0].rate.value == rate.value:
+            return ""
+        why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
+        place = place_name(stack.noise, stack.depth)
+        text = f"the Classifier page shows {rate.value} % at {place}"
+        return f"{text}: {why}" if why else text
+
+
+def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:
+    from slide_gui.figures.run_exports import trial_export
+
+    return trial_export(trial, dataset, source)
+
+
+def _rows(points: Iterable[ErrorPoint], part: str) -> str:
+    """Return the numbers of rows behind the curves, the running point and the estimate."""
+    texts = []
+    for state, name in (("done", "curves"), ("running", "running point"), ("refining", "estimate")):
+        rates = [point.rate for point in points if point.state == state and point.rate is not None]
+        if rates:
+            most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
+            each = f" in each of {most.n_splits} splits" if most.n_splits > 1 else ""
+            texts.append(f"{name}: error on {counted(most.n, f'{part} row')}{each}")
+    return "; ".join(texts)
+
+
+def _decided(points: Iterable[ErrorPoint]) -> str:
+    """Return the criteria that learned the widths with their numbers of points, most frequent first."""
+    counts = Counter(point.by for point in points if point.by).most_common()
+    if len(counts) < 2:
+        return "".join(by for by, _ in counts)
+    return ", ".join(f"{by} at {counted(many, 'point')}" for by, many in counts)
+
+
+def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
+    """Return the point that a sweep is computing."""
+    estimate: Estimate | None = None if seen is None else getattr(seen, part)
+    rate = None if estimate is None or estimate.done == 0 else estimate.rate
+    return ErrorPoint(noise, depth, rate, "", "running")
+
+
+def _estimated(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
+    """Return the estimate at the sliders, whose widths are not learned."""
+    point = _running(noise, depth, seen, part)
+    note = "live estimate with median widths or those of the nearest run"
+    return replace(point, state="refining", note=note) if point.is_known else point

@@ -1,0 +1,198 @@
+"""The dialog of a sweep: grid, rows, criterion and selection, with the estimated cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.core.svm.criteria import LEARNED_BY
+from slide_gui.experiments.runs.spec import EVALUATE, SweepSpec, axis_text, depth_axis, noise_axis
+from slide_gui.experiments.sweeps.sweep import SweepPlan
+from slide_gui.gui.theme import figure_font
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, add_choices, label, spin_box
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.text import counted
+
+Field = TypeVar("Field", bound=QWidget)
+
+_MOST_POINTS = 2000
+_MOST_SPLITS = 100
+_PAUSE_MILLISECONDS = 150  # the cost is computed when typing pauses for this long
+
+
+class SweepDialog(QDialog):
+    """The dialog of a sweep, which its page creates once.
+
+    Signals
+    -------
+    requested(object)
+        The `SweepSpec` to start.
+    """
+
+    requested = Signal(object)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Sweep")
+        self._sweep = SweepSpec("")
+        self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
+        column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
+        self._grid = nested(column, QGridLayout())
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnStretch(1, 1)
+        self.noises = self._add("Noise level 1 − p", QLineEdit(self), "from:to:step, or values separated by commas")
+        self.depths = self._add("Depth", QLineEdit(self), "from:to, or values separated by commas; 0 is the raw input")
+        splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
+        self.splits = self._add("Splits", splits, "random 80/20 splits of the training set; points are means")
+        self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, separated by commas")
+        self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
+        self.criterion = self._add("Widths by", QComboBox(self), "criterion as on the Classifier page unless set here")
+        self.part = self._add("Evaluate on", QComboBox(self), "rows whose errors the curves show")
+        self.choice = QCheckBox("Select the best point on validation rows", self)
+        self.choice.setToolTip(
+            "Every run is trained on 80 % of the training set and also evaluated on the other "
+            "20 %. The point with the fewest errors there is retrained on all training rows and tested"
+        )
+        self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
+        self.labels.setSpecialValueText("all")
+        add_choices(self.criterion, LEARNED_BY.values())
+        add_choices(self.part, EVALUATE.values())
+        self.cost = PlainLabel("", self)
+        self.cost.setFont(figure_font(self, strong=True))
+        self.cost.setWordWrap(True)
+        self.cost.setMinimumHeight(36)
+        self.cost.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.cost.setAccessibleName("Cost")
+        self._grid.addWidget(self.cost, self._grid.rowCount(), 1, 1, 2)
+        buttons = nested(column, QHBoxLayout())
+        buttons.addStretch(1)
+        self._cancel = add_button(self, buttons, "Cancel")
+        self._cancel.setAutoDefault(False)
+        self.start = add_button(self, buttons, "Start", kind="primary")
+        self.start.setDefault(True)
+        self._cancel.clicked.connect(self.reject)
+        self.start.clicked.connect(self._request)
+        self._wait = QTimer(self)
+        self._wait.setSingleShot(True)
+        self._wait.setInterval(_PAUSE_MILLISECONDS)
+        self._wait.timeout.connect(self.count)
+        for edit in (self.noises, self.depths, self.seeds):
+            edit.textChanged.connect(self._changed)
+        for spin in (self.splits, self.labels):
+            spin.valueChanged.connect(self._changed)
+        for box in (self.criterion, self.part):
+            box.currentIndexChanged.connect(self._changed)
+        self.choice.toggled.connect(self._changed)
+
+    def _add(self, name: str, field: Field, hint: str) -> Field:
+        row = self._grid.rowCount()
+        caption, hint_label = label(name, self), label(hint, self)
+        caption.setBuddy(field)
+        field.setAccessibleName(name)
+        field.setToolTip(hint[:1].upper() + hint[1:])
+        field.setMinimumWidth(150)
+        self._grid.addWidget(caption, row, 0)
+        self._grid.addWidget(field, row, 1)
+        self._grid.addWidget(hint_label, row, 2)
+        return field
+
+    def ask(self, sweep: SweepSpec, n_rows: int, plan: Callable[[SweepSpec], SweepPlan | None]) -> None:
+        """Open the dialog with the settings of a sweep.
+
+        Parameters
+        ----------
+        n_rows : int
+            Number of training rows, the maximum of labelled rows.
+        plan : callable
+            Return the cost of a sweep.
+        """
+        self._sweep, self._plan = sweep, plan
+        self.noises.setText(axis_text(sweep.noises))
+        self.depths.setText(axis_text(sweep.depths))
+        self.seeds.setText(axis_text(sweep.seeds))
+        self.splits.setValue(len(sweep.splits))
+        self.labels.setRange(1, n_rows)
+        self.labels.setValue(sweep.labels or 1)
+        self.criterion.setCurrentIndex(self.criterion.findData(sweep.svm.criterion))
+        self.part.setCurrentIndex(self.part.findData(sweep.evaluate))
+        self.choice.setChecked(sweep.choose != "none")
+        self._changed()
+        self.count()
+        self.open()
+        self.start.setFocus()
+
+    def sweep(self) -> SweepSpec:
+        """Return the sweep that the dialog describes.
+
+        Raises
+        ------
+        ValueError
+            If a field is invalid; the message names the problem.
+        """
+        judged = str(self.part.currentData())
+        split = self.choice.isChecked() or judged == "validation"
+        chosen = replace(
+            self._sweep,
+            noises=noise_axis(self.noises.text().replace(" ", "")),
+            depths=depth_axis(self.depths.text().replace(" ", "")),
+            seeds=_seeds(self.seeds.text().replace(" ", "")),
+            splits=tuple(range(self.splits.value() if split else 1)),
+            labels=self.labels.value() if self.labels.value() > 1 else None,
+            svm=replace(self._sweep.svm, criterion=str(self.criterion.currentData())),
+            evaluate=judged,
+            training="split" if split else "whole",
+            choose="pooled" if self.choice.isChecked() else "none",
+        )
+        n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
+        if n_points > _MOST_POINTS:
+            points = counted(n_points, "point")
+            raise ValueError(f"the sweep has {points}; reduce it to at most {_MOST_POINTS}")
+        return chosen
+
+    @Slot()
+    def _changed(self) -> None:
+        split = self.choice.isChecked() or self.part.currentData() == "validation"
+        self.splits.setEnabled(split)
+        self._wait.start()
+
+    @Slot()
+    def count(self) -> None:
+        """Show the cost of the sweep, or the problem of an invalid field."""
+        self._wait.stop()
+        try:
+            plan = self._plan(self.sweep())
+        except ValueError as error:
+            self.cost.setText(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            self.start.setEnabled(False)
+            return
+        self.cost.setText("" if plan is None else str(plan))
+        self.start.setEnabled(plan is not None)
+
+    @Slot()
+    def _request(self) -> None:
+        self.count()
+        if self.start.isEnabled():
+            self.accept()
+            self.requested.emit(self.sweep())
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    try:
+        return depth_axis(text)
+    except ValueError:
+        message = f"seeds {text!r}: expected FROM:TO, both ends included, or values separated by commas"
+        raise ValueError(message) from None

@@ -1,0 +1,376 @@
+"""The Runs page lists all stored runs, with filter, comparison, loading, deletion with undo, and CSV export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QColor, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from slide_gui.experiments.files.source import describe_choice
+from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
+from slide_gui.experiments.sweeps.comparison import Comparison, compare_errors
+from slide_gui.experiments.sweeps.sweep import SweepState
+from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.export import FigureExport
+from slide_gui.gui.dialogs.export.option import TABLE, ExportOption
+from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.runs.table import RunTable
+from slide_gui.gui.pages.tile_source import row_tile
+from slide_gui.gui.state.library import RunSelection
+from slide_gui.gui.state.runs import RunController
+from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.tiles import TileRow
+from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
+from slide_gui.progress import Progress
+from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant
+
+_MOST_PIXELS = 8  # largest number of pins whose rows are compared
+
+
+class RunsPage(Page):
+    """The page with the table of stored runs and the comparison of two runs."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        controller: RunController,
+        views: Sequence[PageView],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Runs", "all runs are stored", views, parent=parent)
+        self._workspace, self._library = workspace, controller.library
+        self.tabs.idClicked.connect(self._show_view)
+        self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
+        self._undelete.clicked.connect(self._library.undelete)
+        self.run_table = RunTable(SHOWN, self)
+        self.run_table.set_placeholder("No runs yet. Train a classifier or start a sweep.")
+        self.run_table.open_requested.connect(controller.open_run)
+        self.run_table.delete_requested.connect(self._delete)
+        self.run_table.compare_requested.connect(self._compare)
+        self.run_table.tag_edited.connect(self._library.tag)
+        self.run_table.filtered.connect(self.chosen)
+        self.comparison = ComparisonView(self)
+        self._wanted: tuple[str, ...] = ()
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self.run_table)
+        self._views.addWidget(self.comparison)
+        self.column.addWidget(self._views, 1)
+        self._library.changed.connect(self.refresh)
+        self._sweep, self._n_finished = controller.sweep, 0
+        self._sweep.changed.connect(self._follow_sweep)
+
+    @Slot()
+    def _follow_sweep(self) -> None:
+        """Add the points of a sweep to the list when they are finished."""
+        state: SweepState | None = self._sweep.latest
+        finished = 0 if state is None else len(state.done) + len(state.final)
+        if finished != self._n_finished and self.isVisible() and not self._library.reading:
+            self._n_finished = finished
+            self._library.refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._sweep.running:
+            self._library.refresh()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the controller's list."""
+        if self.isVisible():
+            self.run_table.set_rows(self._library.runs)
+            subtitle, empty = self._words()
+            self.subtitle.setText(subtitle)
+            self.run_table.set_placeholder(empty)
+            self._undelete.setVisible(self._library.can_undelete)
+            self._choose_wanted()
+            self.numbers_changed.emit()
+
+    def _words(self) -> tuple[str, str]:
+        """Return the number of runs, and the text of an empty table."""
+        library = self._library
+        others = sum(not run.is_current for run in library.runs)
+        if library.reading and not library.runs:
+            return "reading…", "The runs are being read."
+        if not library.listed:
+            return "could not be read", "The runs could not be read."
+        n = len(library.runs)
+        listed = f"{n} stored, {others} of them (grey) of another results version" if others else f"{n} stored"
+        return listed, "No runs yet. Train a classifier or start a sweep."
+
+    def choices(self) -> dict[str, str]:
+        return {"view": "0", "filter": self.run_table.filter}  # the compared runs may be deleted by then
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        self.run_table.set_filter(choices.get("filter", self.run_table.filter))
+
+    def show_item(self, item: object) -> None:
+        """Show the runs of a `RunSelection` and select them once they are listed."""
+        assert isinstance(item, RunSelection)
+        keys, words = item.keys, item.words
+        self._show_view(0)
+        self.run_table.set_filter(words)
+        self._wanted = keys
+        if set(keys) - {run.hash for run in self._library.runs}:
+            self._library.refresh()
+        self._choose_wanted()
+
+    def _choose_wanted(self) -> None:
+        listed = {run.hash for run in self._library.runs}
+        if self._wanted and listed.issuperset(self._wanted):
+            self.run_table.select(self._wanted)
+            self._wanted = ()
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self.tabs.choose(view)
+        self._views.setCurrentIndex(view)
+
+    @Slot(object)
+    def _delete(self, keys: tuple[str, ...]) -> None:
+        self._library.delete(keys)
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def needs(self) -> frozenset[str]:
+        return frozenset({"data"})
+
+    def export_options(self) -> tuple[ExportOption, ...]:
+        place = {run.hash: run for run in self._library.runs}
+        lines = [place[key] for key in self.run_table.shown() if key in place]
+        if not lines:
+            return ()
+        return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
+
+    def why_nothing_to_export(self) -> str:
+        return "No run is listed. Train a classifier, start a sweep, or clear the filter."
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        if self._views.currentIndex():
+            return self.comparison.tables()
+        return (NumberTable.of_text("Runs", self.run_table.text()),) if self.run_table.shown() else ()
+
+    # Comparison -------------------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _compare(self, keys: tuple[str, str]) -> None:
+        pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
+        dataset = self._workspace.dataset
+        middle = (0 if dataset is None else dataset.n_features // 2,)
+        self.comparison.show_waiting()
+        self._show_view(1)
+        self._library.compare(keys, pixels or middle, self._compared)
+
+    @Slot(object)
+    def _compared(self, comparison: Comparison) -> None:
+        self.comparison.show_comparison(comparison)
+        self.numbers_changed.emit()
+
+
+def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
+    def write(path: Path) -> None:
+        from slide_gui.figures.tables import runs_csv
+
+        runs_csv(path, lines)
+
+    return FigureExport("runs", None, write)
+
+
+_LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
+_EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
+
+
+class ComparisonView(QWidget):
+    """The view of one `Comparison`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: Comparison | None = None
+        self._pixel = 0
+        self.answer = PlainLabel(_EMPTY, self)
+        self.answer.setWordWrap(True)
+        self.tiles = WeightTiles(self)
+        self.tiles.set_placeholder("")
+        self.why_not = label("", self, wraps=True)
+        self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._pixels = ChoiceButtons(self)
+        self._pixels.idClicked.connect(self._choose_pixel)
+        self._weights_title = ElidedLabel("", self)
+        self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
+        self._captions = (ElidedLabel("", self), ElidedLabel("", self))
+        self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
+        self._weights = QStackedWidget(self)
+        self._weights.addWidget(self.why_not)
+        self._weights.addWidget(self._beside)
+        self._body = self._build_body()
+        layout = flush(QVBoxLayout(self), 12)
+        layout.addWidget(self.answer)
+        layout.addWidget(self._body, 1)
+        layout.addStretch(0)
+        self._body.hide()
+
+    def _build_body(self) -> QWidget:
+        body = LowScroll(_LEAST_HEIGHT, self)
+        row = flush(QHBoxLayout(body.inner), 20)
+        left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
+        pixels = nested(left, QHBoxLayout(), spacing=4)
+        pixels.addWidget(self._weights_title)
+        self._pixel_row = nested(pixels, QHBoxLayout(), spacing=4)
+        pixels.addStretch(1)
+        left.addWidget(self._weights, 1)
+        for caption, matrix in zip(self._captions, self.matrices, strict=True):
+            right.addWidget(caption)
+            right.addWidget(matrix, 1)
+        return body
+
+    def show_waiting(self) -> None:
+        """Report that the comparison is being computed; the previous one stays visible."""
+        self.answer.setText("Comparing…")
+
+    def show_comparison(self, shown: Comparison) -> None:
+        """Show the comparison of two runs."""
+        self._shown, self._pixel = shown, 0
+        self.answer.setText(_sentence(shown))
+        worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
+        for name, result, caption, matrix in zip(
+            "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
+        ):
+            caption.setText(f"{name} · {_describe(result)}")
+            matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
+        self._show_pixel_buttons()
+        self._show_weights()
+        self._body.show()
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        """Return the confusion matrices of both runs and the rows of W of each pixel; empty without a comparison."""
+        shown = self._shown
+        if shown is None:
+            return ()
+        tables = []
+        for name, result in (("A", shown.first), ("B", shown.second)):
+            names = label_names(result.labels, shown.label_names)
+            title = f"Confusion matrix of {name}: {_describe(result)}"
+            heads, keys = tuple(f"predicted as {each}" for each in names), ("class",)
+            tables.append(NumberTable(title, keys, [(each,) for each in names], heads, result.confusion.tolist()))
+        rows = shown.rows
+        for number, pixel in enumerate(() if rows is None else rows.pixels):
+            assert rows is not None
+            sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
+            columns = {f"{side}, {f'layer {k}'}": row for side, weights in sides for k, row in enumerate(weights, 1)}
+            named = [pixel_name(i, shown.image_shape, shown.feature_names) for i in range(rows.first.shape[2] - 1)]
+            name = pixel_name(pixel, shown.image_shape, shown.feature_names)
+            title = f"Contributions to {name} in A and B" if rows.contributions else f"Weights of {name} in A and B"
+            cells, sources = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, "bias")]
+            tables.append(NumberTable(title, ("from",), sources, tuple(columns), cells))
+        return tuple(tables)
+
+    def changeEvent(self, event: Any) -> None:
+        """Redraw after a change of the theme."""
+        super().changeEvent(event)
+        if event.type() == event.Type.PaletteChange and hasattr(self, "_body"):
+            self._show_weights()
+
+    @Slot(int)
+    def _choose_pixel(self, number: int) -> None:
+        self._pixel = number
+        self._show_weights()
+
+    def _show_pixel_buttons(self) -> None:
+        shown = self._shown
+        rows = None if shown is None else shown.rows
+        contributions = rows is not None and rows.contributions
+        what = "contributions, weights × RMS, for" if contributions else "rows of W for"
+        self._weights_title.setText("" if rows is None else what)
+        self._weights_title.setToolTip(_CONTRIBUTIONS if contributions else "")
+        names = (
+            []
+            if shown is None or rows is None
+            else [pixel_name(pixel, shown.image_shape, shown.feature_names) for pixel in rows.pixels]
+        )
+        for number in range(len(self._pixels.buttons()), len(names)):
+            self._pixel_row.addWidget(self._pixels.add(number, "", self._body))
+        for number, each in enumerate(self._pixels.buttons()):
+            each.setVisible(number < len(names))
+            if number < len(names):
+                each.setText(names[number])
+                each.setAccessibleName(f"pixel {names[number]}")
+                each.setChecked(number == self._pixel)
+
+    def _show_weights(self) -> None:
+        shown = self._shown
+        if shown is None or shown.rows is None:
+            self.why_not.setText("" if shown is None else shown.why_not)
+            self._weights.setCurrentIndex(0)
+            return
+        rows, number, shape = shown.rows, self._pixel, shown.image_shape
+        pixel = rows.pixels[number]
+        both = [*rows.first[number], *rows.second[number]]
+        limit = max((nearby_peak(row[:-1], pixel, shape) for row in both), default=1.0)
+        scale = ColorScale.symmetric(theme_of(self).diverging, limit)
+        depth = max(rows.first.shape[1], rows.second.shape[1])
+        theme = theme_of(self)
+        lines = []
+        for title, said, color, weights in (
+            ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
+            ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
+            ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
+        ):
+            tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
+            lines.append(TileRow(title, said, color, False, tiles))
+        self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
+        self._beside.set_scale(scale)
+        self._weights.setCurrentIndex(1)
+
+
+_CONTRIBUTIONS = (
+    "Each weight times the root mean square of its input pixel; otherwise the weights of a "
+    "few pixels that are almost always 0 would hide all others"
+)
+
+
+def _short(result: RunResult) -> str:
+    stack = result.spec.stack
+    if not result.spec.stacked:
+        return describe_choice(replace(result.spec, held_out=None)) or "depth 0"
+    if stack.depth == 0:
+        return "depth 0"
+    return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
+
+
+def _brief(result: RunResult) -> str:
+    """Return the noise level alone for a narrow label; the tiles next to it show the depth."""
+    stack = result.spec.stack
+    return f"noise {stack.noise:.2f}" if stack.depth else "depth 0"
+
+
+def _describe(result: RunResult) -> str:
+    name = METHODS[result.spec.method].text
+    by = "" if result.is_current else f"results version {result.numerics}"
+    return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
+
+
+def _sentence(shown: Comparison) -> str:
+    first, second = shown.first, shown.second
+    difference = signed(100 * (first.error - second.error), 2)
+    errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
+    test = compare_errors(first, second)
+    if test is None:
+        return f"{errors} percentage points on different rows: no significance test is possible."
+    n, p = count(len(first.judged)), significant(test.exact, 3)
+    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"

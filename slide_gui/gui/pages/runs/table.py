@@ -1,0 +1,694 @@
+"""The table of runs: filtering, sorting, selecting, tagging and copying; signals request other actions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Protocol, cast
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLineEdit,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.painted import paint_placeholder
+from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.text import TextColumn, count, counted, plain, spreadsheet_text
+
+Index = QModelIndex | QPersistentModelIndex
+NONE = QModelIndex()
+
+
+class RunRow(Protocol):
+    """Attributes of a run that the table uses besides the texts of its columns."""
+
+    @property
+    def hash(self) -> str:
+        """Return the unique key of the run."""
+
+    @property
+    def words(self) -> str:
+        """Return the text that the filter searches, in lower case."""
+
+    @property
+    def tip(self) -> str:
+        """Return a few lines about the run."""
+
+    @property
+    def note(self) -> str:
+        """Return why the run is shown in grey, or ""."""
+
+    def with_tags(self, text: str) -> RunRow:
+        """Return the run with other tags, as the user typed them."""
+
+
+class RunModel(QAbstractTableModel):
+    """The filtered rows, sorted by one column.
+
+    Parameters
+    ----------
+    columns : sequence of TextColumn
+        Columns of the table; the last one holds the tags, which the user edits.
+    parent : QObject, optional
+    """
+
+    tag_edited = Signal(str, str)
+    """Key of the run, and the new tag as typed."""
+
+    def __init__(self, columns: Sequence[TextColumn], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.columns = tuple(columns)
+        self.tag = len(self.columns) - 1
+        """Number of the column that can be edited."""
+        beside = pairwise(self.columns)
+        self.leads = ("", *("\u2003" if left.is_number and not right.is_number else "" for left, right in beside))
+        """Spaces that separate the texts of a column from the numbers in the one before."""
+        self._rows: tuple[RunRow, ...] = ()
+        self._shown: list[RunRow] = []
+        self._searched: dict[str, str] = {}
+        self._words: tuple[str, ...] = ()
+        self._order: tuple[int, bool] = (0, True)
+
+    # Content
+
+    @property
+    def total(self) -> int:
+        """Return the number of rows without the filter."""
+        return len(self._rows)
+
+    def set_rows(self, rows: Sequence[RunRow]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self._rows = tuple(rows)
+        self._searched.clear()
+        self._arrange()
+        self.endResetModel()
+
+    def set_filter(self, text: str) -> None:
+        """Keep the rows that contain every word of `text`, in upper or lower case.
+
+        A number after "noise", "depth" or "seed" matches only that value.
+        """
+        words = _words_of(text)
+        if words != self._words:
+            self.beginResetModel()
+            self._words = words
+            self._arrange()
+            self.endResetModel()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort the rows by a column; rows without a value come last in both directions."""
+        self.beginResetModel()
+        self._order = (max(column, 0), order == Qt.SortOrder.DescendingOrder)
+        self._arrange()
+        self.endResetModel()
+
+    def _arrange(self) -> None:
+        column, falling = self._order
+        value = self.columns[column].value
+        matching = [r for r in self._rows if self._matches(r)] if self._words else list(self._rows)
+        missing = [r for r in matching if _is_missing(value(r))]
+        there = [r for r in matching if not _is_missing(value(r))] if missing else matching
+        there.sort(key=value, reverse=falling)
+        self._shown = there + missing
+
+    def _matches(self, row: RunRow) -> bool:
+        searched = self._searched.get(row.hash)
+        if searched is None:
+            searched = self._searched[row.hash] = row.words
+        return all(word in searched for word in self._words)
+
+    def row(self, number: int) -> RunRow:
+        """Return the run in a line."""
+        return self._shown[number]
+
+    def lines_of(self, keys: set[str]) -> list[int]:
+        """Return the lines of these runs in the current order."""
+        return [i for i, row in enumerate(self._shown) if row.hash in keys] if keys else []
+
+    # Overrides of Qt's model
+
+    def rowCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() else len(self._shown)
+
+    def columnCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() else len(self.columns)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        column, row = self.columns[index.column()], self._shown[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return column.text(row)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            text = column.text(row)  # the full text, which may not fit the cell
+            if index.column() == self.tag:
+                return f"{text}\n{column.tip}".lstrip()
+            return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
+            return None
+        column = self.columns[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.leads[section] + column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{column.tip}. Click to sort."
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == self.tag else flags
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        if role != Qt.ItemDataRole.EditRole or index.column() != self.tag:
+            return False
+        old, tag = self._shown[index.row()], str(value).strip()
+        if tag != self.columns[self.tag].text(old):
+            new = old.with_tags(tag)
+            self._shown[index.row()] = new
+            self._rows = tuple(new if r is old else r for r in self._rows)
+            self._searched.pop(old.hash, None)
+            self.dataChanged.emit(index, index)
+            self.tag_edited.emit(old.hash, tag)
+        return True
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    """Return the words of a filter as `StoredRun.words` writes them: "noise 0.3" becomes "noise=0.30;"."""
+
+    def exact(match: re.Match[str]) -> str:
+        name, value = match[1], float(match[2])
+        return f" {name}={value:.2f}; " if name == "noise" else f" {name}={value:.0f}; "
+
+    named = r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
+    return tuple(re.sub(named, exact, text.lower()).split())
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+ROW = 28
+PADDING = 3
+TEXT = SECONDARY + 1
+_SAMPLE = 500  # number of rows whose texts set the widths of columns
+_WIDEST, _NARROWEST_TAG = 320, 80
+_WIDER = 10  # pixels by which a key widens a column
+
+
+class RunDelegate(QStyledItemDelegate):
+    """Draws a cell: selected rows on a tinted background, an accent bar on the line with the cursor."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        view = self.parent()
+        assert isinstance(view, RunView)
+        (theme, font, metrics), box = view.look(), QRectF(option.rect)
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        if chosen or index.row() == view.hovered:
+            painter.fillRect(box, QColor(theme.accent_wash if chosen else theme.hover))
+        current = view.hasFocus() and index.row() == view.currentIndex().row()
+        if current and view.columnViewportPosition(index.column()) <= 0:
+            painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
+        if current and index.column() == view.currentIndex().column():
+            painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), QColor(theme.accent))
+        painter.setFont(font)
+        run, column, lead = view.run_and_column(index)
+        painter.setPen(QColor(theme.accent_text if chosen else theme.muted if run.note else theme.text))
+        room, text = box.adjusted(PADDING, 0, -PADDING, 0), lead + column.text(run)
+        if metrics.horizontalAdvance(text) > room.width():
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, RIGHT if column.is_number else LEFT, text)
+
+
+class RunView(QTableView):
+    """A table with a text that explains why it is empty."""
+
+    resized = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._empty = ""
+        self._look: tuple[Theme, QFont, QFontMetricsF] | None = None
+        self.hovered = -1
+        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hover(self.indexAt(event.position().toPoint()).row())
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover(-1)
+        super().leaveEvent(event)
+
+    def _hover(self, line: int) -> None:
+        if line != self.hovered:
+            for changed in (self.hovered, line):
+                self.viewport().update(0, self.rowViewportPosition(changed), self.viewport().width(), ROW)
+            self.hovered = line
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Sort by the column of the cursor or move it with Alt and an arrow; with Shift too, change its width."""
+        key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
+        column = max(self.currentIndex().column(), 0)
+        if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
+            super().keyPressEvent(event)
+            return
+        down, right = ARROWS[key]
+        if down:
+            self.sortByColumn(column, Qt.SortOrder.DescendingOrder if down > 0 else Qt.SortOrder.AscendingOrder)
+        elif held & Qt.KeyboardModifier.ShiftModifier:
+            head.resizeSection(column, max(head.sectionSize(column) + right * _WIDER, head.minimumSectionSize()))
+        else:
+            at = head.visualIndex(column)
+            head.moveSection(at, min(max(at + right, 0), head.count() - 1))
+
+    def set_empty_text(self, text: str) -> None:
+        """Set the text of the empty table; "" while there are rows."""
+        if text != self._empty:
+            self._empty = text
+            self.setAccessibleDescription(text)
+            self.viewport().update()
+
+    def run_and_column(self, index: Index) -> tuple[RunRow, TextColumn, str]:
+        """Return the run, the column and the leading spaces of a cell; faster than data requests through Qt."""
+        model, number = self.model(), index.column()
+        assert isinstance(model, RunModel)
+        return model.row(index.row()), model.columns[number], model.leads[number]
+
+    def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
+        """Return theme, font and font metrics, fetched once per painting."""
+        if self._look is None:
+            font = figure_font(self, TEXT)
+            self._look = theme_of(self), font, QFontMetricsF(font)
+        return self._look
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._look = None
+        super().paintEvent(event)
+        if self._empty:
+            painter = QPainter(self.viewport())
+            paint_placeholder(painter, self.viewport(), self._empty)
+            painter.end()
+
+
+class RunTable(QWidget):
+    """A table of runs with a filter above it.
+
+    Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
+    rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
+    of the cursor, Alt with Left or Right moves it; with Shift too, they change its width.
+
+    Parameters
+    ----------
+    columns : sequence of TextColumn
+        Columns of the table; the last one holds the tags.
+    parent : QWidget, optional
+    """
+
+    open_requested = Signal(str)
+    """Key of the run to load."""
+    compare_requested = Signal(object)
+    """Keys of the two runs to compare, a tuple in the order of the lines."""
+    delete_requested = Signal(object)
+    """Keys of the runs to delete, a tuple."""
+    tag_edited = Signal(str, str)
+    """Key of the run, and the new tag."""
+    filtered = Signal()
+    """The text of the filter changed."""
+
+    def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._placeholder = "There are no runs yet."
+        self._waiting: tuple[RunRow, ...] | None = None
+        self._needed: dict[int, int] = {}  # column → width of its texts
+        self._dragged: dict[int, int] = {}  # column → width set by the user
+        self._filling = False
+        self._model = RunModel(columns, self)
+        self._view = RunView(self)
+        self._filter = QLineEdit(self)
+        UndoOfWindow(self._filter, always=True)
+        self._count = label("", self)
+        self._filter.setPlaceholderText("Filter: rectangles depth 2")
+        self._filter.setToolTip(
+            "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly (Ctrl+F; Esc clears)"
+        )
+        self._filter.setAccessibleName("Filter runs")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.setFixedWidth(240)
+        self._actions = self._make_actions()
+        self._context = QMenu(self)
+        self._context.addActions(list(self._actions.values()))
+        self._arrange()
+        self._prepare_view()
+        self._filter.textChanged.connect(self._filter_changed)
+        self._model.tag_edited.connect(self.tag_edited)
+        self._tell()
+
+    def sizeHint(self) -> QSize:
+        return QSize(920, 480)
+
+    # Contents
+
+    def set_rows(self, rows: Sequence[RunRow]) -> None:
+        """Replace the runs; the selection and the scroll position stay.
+
+        While a tag is being typed, the new rows wait.
+        """
+        if self._view.state() == QAbstractItemView.State.EditingState:
+            self._waiting = tuple(rows)
+            return
+        self._waiting = None
+        bar = self._view.verticalScrollBar()
+        scrolled = bar.value()
+        self._model.set_rows(rows)
+        self._fit_columns(rows)
+        bar.setValue(scrolled)
+        self._tell()
+
+    def set_placeholder(self, text: str) -> None:
+        """Set the text that is shown if there are no runs."""
+        self._placeholder = text
+        self._tell()
+
+    @property
+    def filter(self) -> str:
+        """Return the text of the filter."""
+        return self._filter.text()
+
+    def set_filter(self, text: str) -> None:
+        """Set the text of the filter."""
+        self._filter.setText(text)
+
+    def selected(self) -> tuple[str, ...]:
+        """Return the keys of the selected runs in the order of the lines."""
+        ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
+        lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
+        return tuple(self._model.row(line).hash for line in lines)
+
+    def shown(self) -> tuple[str, ...]:
+        """Return the keys of the selected runs, or of all visible ones, in the order of the lines."""
+        return self.selected() or tuple(self._model.row(line).hash for line in range(self._model.rowCount()))
+
+    def select(self, keys: Sequence[str]) -> None:
+        """Select runs."""
+        self._choose(set(keys), keys[0] if keys else "")
+
+    def view(self) -> QTableView:
+        """Return the table itself, whose column widths the settings store."""
+        return self._view
+
+    def text(self) -> str:
+        """Return the selected rows, or all visible ones, as tab-separated text with a line of titles."""
+        chosen = set(self.selected())
+        rows = [self._model.row(i) for i in range(self._model.rowCount())]
+        lines = [[c.title for c in self._model.columns]]
+        lines += [[c.text(r) for c in self._model.columns] for r in rows if not chosen or r.hash in chosen]
+        return plain("\n".join("\t".join(line) for line in lines))
+
+    # Construction
+
+    def _make_actions(self) -> dict[str, QAction]:
+        actions = {}
+        for name, text, keys, tip, slot in (
+            ("open", "Open", "Return", "Load this run on every page", self._open),
+            ("compare", "Compare", "Ctrl+D", "Show two runs and their difference: choose two", self._compare),
+            ("delete", "Delete", "Delete", "Delete the chosen runs; this can be undone", self._delete),
+            ("tag", "Edit tag", "F2", "Write your own words to the run", self._edit_tag),
+            ("copy", "Copy", "Ctrl+C", "Copy the chosen rows as text separated by tabs", self._copy),
+        ):
+            action = QAction(text, self._view)
+            action.setShortcut(QKeySequence(keys))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(f"{tip} ({shown})")
+            action.triggered.connect(slot)
+            self._view.addAction(action)
+            actions[name] = action
+        find = QAction("Filter", self)
+        find.setShortcut(QKeySequence("Ctrl+F"))
+        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.triggered.connect(self._filter.setFocus)
+        self.addAction(find)
+        return actions
+
+    def _arrange(self) -> None:
+        layout = flush(QVBoxLayout(self))
+        bar = nested(layout, QHBoxLayout(), spacing=8)
+        bar.addWidget(self._filter)
+        bar.addWidget(self._count)
+        bar.addStretch()
+        self._buttons = {}
+        for name in ("open", "compare", "delete"):
+            action = self._actions[name]
+            button = add_button(self, bar, action.text(), action.toolTip())
+            # A click leaves the keyboard focus in the table.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(action.trigger)
+            self._buttons[name] = button
+        layout.addWidget(self._view)
+
+    def _prepare_view(self) -> None:
+        view, head = self._view, self._view.horizontalHeader()
+        view.setModel(self._model)
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        view.setShowGrid(False)
+        view.setWordWrap(False)
+        view.setTabKeyNavigation(False)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.setAccessibleName("Runs")
+        view.verticalHeader().hide()
+        view.verticalHeader().setDefaultSectionSize(ROW)
+        # A separate, empty model; otherwise the header asks every row of every column whether it is selected.
+        head.setSelectionModel(QItemSelectionModel(self._model, head))
+        delegate = RunDelegate(view)
+        view.setItemDelegate(delegate)
+        # Queued, because the view leaves its editing state only after this signal.
+        delegate.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
+        # The frame of the table encloses the header too, and titles are aligned with their columns.
+        head.setStyleSheet(f"QHeaderView {{ border: 0; }} QHeaderView::section {{ padding: 4px {PADDING}px; }}")
+        self._fit_columns(())
+        head.sectionResized.connect(self._resized)
+        view.resized.connect(self._fill)
+        head.setHighlightSections(False)
+        head.setSectionsMovable(True)
+        view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        view.setSortingEnabled(True)
+        head.sortIndicatorChanged.connect(self._tell)
+        view.doubleClicked.connect(self._double_clicked)
+        view.customContextMenuRequested.connect(self._menu)
+        view.selectionModel().selectionChanged.connect(self._tell)
+        self._model.modelAboutToBeReset.connect(self._remember)
+        self._model.modelReset.connect(self._restore)
+        self._chosen_before: tuple[set[str], str, int] = (set(), "", 0)
+
+    # Widths
+
+    def _fit_columns(self, rows: Sequence[RunRow]) -> None:
+        """Fit columns to their texts, and columns of numbers to usual widths; dragged ones keep theirs.
+
+        A sample of the rows is measured if there are many; tooltips show texts that do not fit.
+        """
+        metrics = QFontMetricsF(figure_font(self, TEXT))
+        asked = rows[:: max(1, len(rows) // _SAMPLE)]
+        for number, column in enumerate(self._model.columns):
+            texts = {column.widest} if column.widest else {column.text(row) for row in asked}
+            lead = metrics.horizontalAdvance(self._model.leads[number])
+            wide = lead + max(map(metrics.horizontalAdvance, (column.title, *texts)))
+            self._needed[number] = math.ceil(min(wide, _WIDEST)) + 1 + 2 * PADDING
+        self._needed[self._model.tag] = max(self._needed[self._model.tag], _NARROWEST_TAG)
+        self._fill()
+
+    @Slot()
+    def _fill(self) -> None:
+        """Set the width of every column, and give the tags the rest."""
+        widths = self._needed | self._dragged
+        room = self._view.viewport().width() - sum(widths.values()) + widths[self._model.tag]
+        widths[self._model.tag] = max(widths[self._model.tag], room)
+        self._filling = True
+        for number, width in widths.items():
+            self._view.setColumnWidth(number, width)
+        self._filling = False
+
+    @Slot(int, int, int)
+    def _resized(self, number: int, _before: int, width: int) -> None:
+        if not self._filling:
+            self._dragged[number] = width
+            self._fill()
+
+    # Selection
+
+    @Slot()
+    def _remember(self) -> None:
+        column = max(self._view.currentIndex().column(), 0)
+        self._chosen_before = set(self.selected()), self._current_key(), column
+
+    @Slot()
+    def _restore(self) -> None:
+        self._choose(*self._chosen_before)
+
+    def _current_key(self) -> str:
+        index = self._view.currentIndex()
+        return self._model.row(index.row()).hash if index.isValid() else ""
+
+    def _choose(self, keys: set[str], current: str, column: int = 0) -> None:
+        selection, model = QItemSelection(), self._view.selectionModel()
+        last = len(self._model.columns) - 1
+        # Neighbouring lines form one range, because Qt compares every range with every other.
+        for first, final in _runs(self._model.lines_of(keys)):
+            selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
+        at = self._model.lines_of({current} if current else set())
+        if at:
+            model.setCurrentIndex(self._model.index(at[0], column), QItemSelectionModel.SelectionFlag.NoUpdate)
+        model.select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    @Slot()
+    def _tell(self) -> None:
+        """Update the count, the buttons and the text of the empty table."""
+        chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
+        text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
+        text = f"{count(shown)} of {text}" if shown != total else text
+        self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
+        for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
+            self._actions[name].setEnabled(enabled)
+            self._buttons[name].setEnabled(enabled)
+        self._actions["tag"].setEnabled(chosen == 1)
+        self._actions["copy"].setEnabled(shown > 0)
+        empty = "" if shown else self._placeholder
+        if total and not shown:
+            empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
+        self._view.set_empty_text(empty)
+
+    @Slot()
+    def _edited(self) -> None:
+        if self._waiting is not None:
+            self.set_rows(self._waiting)
+
+    @Slot(str)
+    def _filter_changed(self, text: str) -> None:
+        self._model.set_filter(text)
+        self._tell()
+        self.filtered.emit()
+
+    # Requests
+
+    @Slot()
+    def _open(self) -> None:
+        chosen = self.selected()
+        if len(chosen) == 1:
+            self.open_requested.emit(chosen[0])
+
+    @Slot()
+    def _compare(self) -> None:
+        chosen = self.selected()
+        if len(chosen) == 2:
+            self.compare_requested.emit(chosen)
+
+    @Slot()
+    def _delete(self) -> None:
+        chosen = self.selected()
+        if chosen:
+            self.delete_requested.emit(chosen)
+
+    @Slot()
+    def _edit_tag(self) -> None:
+        chosen = self._model.lines_of(set(self.selected()))
+        if len(chosen) == 1:
+            index = self._model.index(chosen[0], self._model.tag)
+            self._view.scrollTo(index)
+            self._view.edit(index)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(spreadsheet_text(self.text()))
+
+    @Slot(QModelIndex)
+    def _double_clicked(self, index: QModelIndex) -> None:
+        if index.column() == self._model.tag:
+            self._view.edit(index)
+        else:
+            self.open_requested.emit(self._model.row(index.row()).hash)
+
+    @Slot(QPoint)
+    def _menu(self, place: QPoint) -> None:
+        self._context.popup(self._view.viewport().mapToGlobal(place))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._filter.hasFocus() and event.key() == Qt.Key.Key_Escape:
+            self._filter.clear()
+        elif self._filter.hasFocus() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._view.setFocus()
+            if not self.selected() and self._model.rowCount():
+                self._view.selectRow(0)
+        else:
+            super().keyPressEvent(event)
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last line of each contiguous group of increasing lines."""
+    stretches: list[tuple[int, int]] = []
+    for line in lines:
+        if stretches and line == stretches[-1][1] + 1:
+            stretches[-1] = (stretches[-1][0], line)
+        else:
+            stretches.append((line, line))
+    return stretches

@@ -1,0 +1,1 @@
+"""The main window: commands, panel, palette, pages on a stack, and the session that it restores."""

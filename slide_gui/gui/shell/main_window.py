@@ -1,0 +1,583 @@
+"""The main window with title bar, navigation, panel, pages, notice and status bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QSize, Qt, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QMainWindow,
+    QMenu,
+    QMenuBar,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.session import SUFFIX
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.store.database import store_files
+from slide_gui.gui.dialogs.export.controller import ExportController, shows_folders
+from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
+from slide_gui.gui.pages.weights.page import WeightsPage
+from slide_gui.gui.shell.actions import Commands
+from slide_gui.gui.shell.commands import COMMANDS, MENUS
+from slide_gui.gui.shell.faults import FaultReporter
+from slide_gui.gui.shell.page_stack import PAGES, PageStack
+from slide_gui.gui.shell.panel import ParameterPanel
+from slide_gui.gui.shell.session_keeper import SessionKeeper
+from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.jobs import JobStatus, Problem
+from slide_gui.gui.state.recent import RecentFiles
+from slide_gui.gui.state.session import Session
+from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
+from slide_gui.gui.widgets.controls import ElidedLabel, label
+from slide_gui.gui.widgets.job_bar import JobBar
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
+from slide_gui.gui.widgets.notice import Notice
+from slide_gui.text import printable, time_left
+
+_ICONS = {
+    "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
+    "undo": '<path d="M8.5 5L4.5 9l4 4"/><path d="M4.5 9h9.5a5 5 0 0 1 0 10h-4"/>',
+    "redo": '<path d="M15.5 5l4 4-4 4"/><path d="M19.5 9H10a5 5 0 0 0 0 10h4"/>',
+}
+
+
+class TitleBar(QFrame):
+    """The menus, the name of the open data set, and the most frequent commands.
+
+    On systems with a global menu bar, the menus are there.
+    """
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self.setProperty("role", "bar")
+        self.setFixedHeight(40)
+        row = flush(QHBoxLayout(self), 12, (8, 0, 16, 0))
+        self._title = ElidedLabel("", self)
+        row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(self._title, 1)
+        self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}
+
+    def _build_menus(self) -> QMenuBar:
+        bar = QMenuBar(self)
+        menus: dict[str, QMenu] = {}
+        for command in COMMANDS:
+            if command.menu not in menus:
+                menus[command.menu] = QMenu(f"&{MENUS[command.menu]}", bar)
+                menus[command.menu].setToolTipsVisible(True)
+                bar.addMenu(menus[command.menu])
+            menus[command.menu].addAction(self._actions[command.name])
+        return bar
+
+    def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
+        action = self._actions[name]
+        button = QPushButton(action.text() if name in ("open", "export") else "", self)
+        button.setToolTip(action.toolTip())
+        button.setAccessibleName(action.text().rstrip(" …"))
+        button.clicked.connect(action.trigger)
+        if name == "export":
+            button.setProperty("kind", "primary")
+        row.addWidget(button)
+        return button
+
+    def show_dataset(self, dataset: Dataset) -> None:
+        """Show the name of the open data set."""
+        files = dataset.source.split("; ")
+        origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
+        self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
+
+    def follow_actions(self) -> None:
+        """Update the buttons' states and tooltips to those of their commands."""
+        for name, button in self._buttons.items():
+            button.setEnabled(self._actions[name].isEnabled())
+            button.setToolTip(self._actions[name].toolTip())
+
+    def tint(self) -> None:
+        """Draw the icons in the colours of the theme."""
+        theme = theme_of(self)
+        for name in ("undo", "redo"):
+            self._buttons[name].setIcon(icon(_ICONS[name], theme))
+
+
+_RAIL, _BESIDE = 72, 8  # least width of the navigation, and its margins around the longest word
+
+
+class Navigation(QFrame):
+    """A button for every page."""
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "panel")
+        column = flush(QVBoxLayout(self), 0, (0, 8, 0, 8))
+        self._buttons, self._icons = {}, {spec.name: spec.icon for spec in PAGES}
+        for spec in PAGES:
+            action = actions[f"page_{spec.name}"]
+            button = QToolButton(self)
+            button.setProperty("kind", "nav")
+            button.setText(spec.text)
+            button.setCheckable(True)
+            button.setAutoExclusive(True)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+            button.setIconSize(QSize(20, 20))
+            button.setFixedHeight(56)
+            button.setToolTip(action.toolTip())
+            button.clicked.connect(action.trigger)
+            self._buttons[spec.name] = button
+            column.addWidget(button)
+        column.addStretch(1)
+        self._panel = QToolButton(self)
+        self._panel.setProperty("kind", "nav")
+        self._panel.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        self._panel.setIconSize(QSize(20, 20))
+        self._panel.setFixedHeight(48)
+        self._panel.clicked.connect(actions["panel"].trigger)
+        self._panel_action = actions["panel"]
+        column.addWidget(self._panel)
+        self._panel.ensurePolished()
+        words = [*(spec.text for spec in PAGES), "Hide", "Show"]
+        width = max(_RAIL, _BESIDE + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
+        for each in (self, *self._buttons.values(), self._panel):
+            each.setFixedWidth(width)
+
+    def follow_actions(self) -> None:
+        """Update the button of the panel to the state of its command."""
+        action = self._panel_action
+        self._panel.setText("Hide" if action.isChecked() else "Show")
+        self._panel.setAccessibleName("Hide panel" if action.isChecked() else "Show panel")
+        self._panel.setEnabled(action.isEnabled())
+        self._panel.setToolTip(action.toolTip())
+
+    @Slot(object)
+    def mark(self, name: str) -> None:
+        """Mark the visible page."""
+        self._buttons[name].setChecked(True)
+
+    def tint(self) -> None:
+        """Draw the icons in the colours of the theme."""
+        theme = theme_of(self)
+        for name, button in self._buttons.items():
+            button.setIcon(icon(self._icons[name], theme))
+        self._panel.setIcon(icon(_ICONS["panel"], theme))
+
+
+_OPENS_AT, _LEAST = QSize(1280, 800), QSize(848, 472)
+_NARROW = 900  # width of a window below which the panel is hidden by default, as with large type on small screens
+_PLACE = "window/geometry"
+
+
+def within(frame: QRect, room: QRect) -> QRect:
+    """Shrink and move a rectangle as far as necessary to lie within another."""
+    size = frame.size().boundedTo(room.size())
+    left = min(max(frame.left(), room.left()), room.left() + room.width() - size.width())
+    top = min(max(frame.top(), room.top()), room.top() + room.height() - size.height())
+    return QRect(QPoint(left, top), size)
+
+
+_PRIVATE = "no data leave this computer"
+_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
+
+
+class MainWindow(QMainWindow):
+    """The main window.
+
+    Parameters
+    ----------
+    settings : QSettings
+        Stores the theme, the last folder and the geometry.
+    store : Path
+        Store of runs.
+    sessions : Path, optional
+        Folder of automatic sessions; None to store none.
+    """
+
+    def __init__(
+        self, settings: QSettings, store: Path, sessions: Path | None = None, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName("main")
+        self.setWindowTitle("slide-gui")
+        self.resize(_opening_size(self.screen()))
+        self.setMinimumSize(_LEAST)
+        self.setAcceptDrops(True)
+        self._example: DataSource | None = None
+        self.settings, self._tinted = settings, ""
+        self._panel_folded = settings.value("panel_folded", False, bool)
+        self._beside_little = False  # True if the panel is shown in a narrow window
+        self.session = Session(store, self, settings=settings)
+        self.lane, self.workspace = self.session.lane, self.session.workspace
+        self.workspace.choices = FileChoices(settings)
+        self.recent = RecentFiles(settings, self)
+        self.opening = Opening(self.workspace, settings, self)
+        self.exports = ExportController(self.lane, settings, self, self._inputs)
+        self.faults = FaultReporter(self)
+        self.commands = Commands(self, self)
+        self.actions_by_name = self.commands.actions
+        self._run_remedy: Callable[[], object] = lambda: None
+        self._build(sessions)
+        self._connect()
+        self._follow_history()
+
+    # Building --------------------------------------------------------------------------------------------------
+
+    def _build(self, sessions: Path | None) -> None:
+        self._title_bar = TitleBar(self.actions_by_name, self)
+        self._navigation = Navigation(self.actions_by_name, self)
+        self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
+        self.pages = PageStack(self.session, self)
+        # Connected before the sessions, whose messages about the data must stay visible.
+        self.workspace.dataset_changed.connect(self._show_title)
+        self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
+        self.keeper.known_folders = self._known_folders
+        self.keeper.inputs = self._inputs
+        self.reading_preview = ReadingPreview(self.workspace, self)
+        central = QWidget(self)
+        layout = flush(QVBoxLayout(central), 0)
+        layout.addWidget(self._title_bar)
+        middle = nested(layout, QHBoxLayout(), 1, spacing=0)
+        middle.addWidget(self._navigation)
+        middle.addWidget(self.panel)
+        right = nested(middle, QVBoxLayout(), 1, spacing=0)
+        right.addWidget(self.reading_preview)
+        right.addWidget(self.pages, 1)
+        below = nested(right, QHBoxLayout())
+        below.setContentsMargins(20, 0, 12, 8)
+        self.notice = Notice(central)
+        below.addWidget(self.notice)
+        self.setCentralWidget(central)
+        central.setFocus()  # no control has the focus at first
+        self._build_status()
+
+    def _build_status(self) -> None:
+        status = self.statusBar()
+        status.setSizeGripEnabled(False)
+        status.setFixedHeight(32)
+        self.job_bar = JobBar(self)
+        self._right_status = label("", self)
+        self._show_place()
+        status.addWidget(self.job_bar, 1)
+        self._right_status.setContentsMargins(0, 0, 16, 0)
+        status.addPermanentWidget(self._right_status)
+
+    def _connect(self) -> None:
+        self.panel.dataset_chosen.connect(self.open_entry)
+        self.panel.files_chosen.connect(self.open_files)
+        self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
+        self.panel.reading_requested.connect(self.reading_preview.show_reading)
+        self.panel.download_requested.connect(self.opening.ask_to_download)
+        self.session.status_changed.connect(self._show_job)
+        self.job_bar.cancel_requested.connect(self.session.stop_shown)
+        self.workspace.problem.connect(self.show_problem)
+        self.exports.problem.connect(self.show_problem)
+        self.exports.written.connect(self._show_export)
+        self.exports.waits.connect(self._show_waiting)
+        self.workspace.stack_changed.connect(self.exports.go_on)
+        self.pages.turned.connect(self.exports.give_up)
+        self.workspace.history.indexChanged.connect(self._follow_history)
+        self.workspace.state_changed.connect(self._follow_state)
+        self.workspace.stack_changed.connect(self._follow_history)
+        self.session.busy_changed.connect(self._follow_history)
+        self.session.place_changed.connect(self._show_place)
+        self.notice.shown_changed.connect(self._follow_history)
+        self.faults.reported.connect(self._show_fault)
+        self.notice.remedy_requested.connect(self._remedy)
+        self.opening.files_chosen.connect(self.open_files)
+        self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
+        self.keeper.problem.connect(self.show_problem)
+        self.keeper.told.connect(self._tell)
+        self.keeper.missing.connect(self._ask_to_locate)
+        self.keeper.crashed.connect(self._ask_to_recover)
+        self.pages.turned.connect(self._navigation.mark)
+        self.pages.changed.connect(self._show_panel)
+        self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
+        self.pages.turn_to("weights")
+        self._tint()
+
+    @property
+    def weights_page(self) -> WeightsPage:
+        """Return the Weights page, the only page that exists from the start."""
+        return cast(WeightsPage, self.pages.page("weights"))
+
+    # Data ------------------------------------------------------------------------------------------------------
+
+    def start(self, files: list[Path], source: DataSource | None = None) -> None:
+        """Open the given files as `source` describes, or the last session; the example if neither is possible."""
+        self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
+        self.keeper.start(resume=not files)
+        if source is not None:
+            self.workspace.open(source)
+        elif files:
+            self.open_files(files)
+        if not self.lane.busy:
+            self.workspace.fall_back()
+
+    @Slot(object)
+    def open_files(self, paths: list[Path]) -> None:
+        """Open files or a folder as one data set, or restore the session of a file, a picture or a bundle."""
+        sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
+        paths = sessions if len(sessions) == 1 else paths  # all files of a bundle may have been selected
+        if len(paths) != 1 or not self.keeper.open(paths[0]):
+            self.workspace.open_paths(paths)
+        else:
+            self.recent.add(paths)
+
+    def _known_folders(self) -> list[Path]:
+        """Return folders in which to search for data that a session does not find."""
+        return [*self.opening.folders(), *self.recent.folders]
+
+    def restore_place(self) -> None:
+        """Restore the geometry that the window had when it was closed, as far as the screen allows."""
+        place = self.settings.value(_PLACE)
+        if isinstance(place, QByteArray):
+            self.restoreGeometry(place)
+        if not self.isMaximized() and not self.isFullScreen():
+            decoration = self.frameGeometry().size() - self.size()
+            frame = within(self.frameGeometry(), self.screen().availableGeometry())
+            self.resize(frame.size() - decoration)
+            self.move(frame.topLeft())
+
+    def save_session(self) -> None:
+        """Ask for a path and save the session there."""
+        path = self.opening.ask_where_to_save()
+        if path is not None:
+            self.keeper.save(path)
+
+    def _inputs(self) -> Callable[[], list[Path]]:
+        """Return a function that lists the files of the open data and of the store."""
+        source, store = self.workspace.source, self.session.library.path
+        return lambda: [*([] if source is None else source.files()), *store_files(store)]
+
+    @Slot(object)
+    def _ask_to_locate(self, missing: tuple[Path, str]) -> None:
+        path, said = missing
+
+        def locate() -> None:
+            folder = self.opening.ask_where_data_are()
+            if folder is not None:
+                self.keeper.open(path, [folder])
+
+        self.tell("error", "The data of the session were not found", said, remedy="Locate…", run=locate)
+
+    @Slot(object)
+    def _ask_to_recover(self, path: Path) -> None:
+        self.tell(
+            "information",
+            "slide-gui did not close properly last time",
+            "Its session was saved; meanwhile the example is open.",
+            remedy="Restore it",
+            run=lambda: self.keeper.open(path),
+        )
+
+    @Slot(object)
+    def open_entry(self, key: str) -> None:
+        """Open a benchmark data set from its real files if available, else generated."""
+        self.workspace.open(DataSource(key=key))
+
+    @Slot(object)
+    def _show_title(self, dataset: Dataset) -> None:
+        self._title_bar.show_dataset(dataset)
+        self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
+        title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single [*]
+        self.setWindowTitle(f"{title} – slide-gui")
+        if self.workspace.source is not self._example:  # the notice that explains the example stays
+            self.notice.hide()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Accept files."""
+        if event.mimeData().hasUrls() and all(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the dropped files."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
+        if paths:
+            event.acceptProposedAction()
+            self.open_files(paths)
+
+    def stop(self) -> None:
+        """Cancel all jobs, or dismiss the notice if there are none."""
+        if self.notice.isVisible() and not self.lane.busy:
+            self.notice.dismiss()
+        self.session.stop()
+
+    # Display ---------------------------------------------------------------------------------------------------
+
+    def set_theme(self, name: str) -> None:
+        """Apply and store the theme: light, dark or system."""
+        self.settings.setValue("theme", name)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            apply_theme(app, name)
+        self._tint()
+
+    @property
+    def less_motion(self) -> bool:
+        """True if animations are switched off."""
+        app = QApplication.instance()
+        return app is not None and bool(app.property(REDUCED_MOTION))
+
+    def set_less_motion(self, asked: bool) -> None:
+        """Switch animations off or on, and store that."""
+        self.settings.setValue("less_motion", asked)
+        ask_for_less_motion(asked)
+
+    def step_scale(self, step: int) -> None:
+        """Enlarge or shrink the window's contents from the next start."""
+        place = SCALES.index(stored_scale(self.settings)) + step
+        scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
+        self.settings.setValue("scale", str(scale))
+        title = f"{100 * scale:.0f} % from the next start"
+        self.tell("information", title, "This applies to text, images and controls.")
+
+    def _tint(self) -> None:
+        theme = theme_of(self).name
+        if theme != self._tinted:
+            self._tinted = theme
+            self._navigation.tint()
+            self._title_bar.tint()
+
+    def changeEvent(self, event: Any) -> None:
+        """Redraw after a change of the theme."""
+        super().changeEvent(event)
+        if event.type() == event.Type.PaletteChange and hasattr(self, "_right_status"):
+            self._tint()
+
+    @Slot(object)
+    def show_problem(self, problem: Problem) -> None:
+        """Show a problem below the page."""
+        self.tell(problem.kind, problem.title, problem.sentence, remedy=problem.remedy, run=problem.run)
+
+    @Slot(object)
+    def _show_export(self, path: Path) -> None:
+        self.tell(
+            "information",
+            "Exported",
+            str(path),
+            remedy="Show in folder" if shows_folders() else "",
+            run=lambda: self.exports.show_in_folder(path),
+            path=str(path),
+        )
+
+    @Slot(str)
+    def _show_waiting(self, for_what: str) -> None:
+        if for_what:
+            text, run = f"It opens when {for_what}.", self.exports.give_up
+            self.tell("information", "The export is waiting", text, remedy="Cancel export", run=run)
+        else:
+            self.notice.dismiss()
+
+    @Slot(str, str)
+    def _tell(self, title: str, text: str) -> None:
+        self.tell("information", title, text)
+
+    @Slot()
+    def _remedy(self) -> None:
+        self._run_remedy()
+
+    def tell(
+        self,
+        kind: str,
+        title: str,
+        text: str,
+        details: str = "",
+        remedy: str = "",
+        run: Callable[[], object] = lambda: None,
+        path: str = "",
+    ) -> None:
+        """Show a notice, "error" or "information"; the button `remedy` calls `run`, `path` can be copied."""
+        self._run_remedy = run
+        self.notice.show_message(kind, title, text, details, remedy, path)
+
+    @Slot(object)
+    def _show_job(self, status: JobStatus | None) -> None:
+        if status is None:
+            self.job_bar.clear()
+        else:
+            self.job_bar.set_job(status.title, status.fraction, time_left(status.seconds_left))
+
+    @Slot(str, str)
+    def _show_fault(self, sentence: str, details: str) -> None:
+        self.tell(
+            "error",
+            "An internal error occurred",
+            f"{sentence}. Your data and settings are safe.",
+            details,
+            remedy="Show the log",
+            run=self.actions_by_name["show_log"].trigger,
+        )
+
+    @property
+    def shows_panel(self) -> bool:
+        """True if the panel is shown; in a narrow window it is hidden by default."""
+        return self._beside_little if self.width() < _NARROW else not self._panel_folded
+
+    def show_panel(self, shown: bool) -> None:
+        """Show or hide the panel; the choice is stored unless the window is narrow."""
+        if self.width() < _NARROW:
+            self._beside_little = shown
+        else:
+            self._panel_folded = not shown
+            self.settings.setValue("panel_folded", self._panel_folded)
+        self._show_panel()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide the panel if it would leave too little width for the page."""
+        super().resizeEvent(event)
+        if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
+            self._beside_little = False
+            self._show_panel()
+
+    @Slot()
+    def _show_panel(self) -> None:
+        """Show the parts of the panel that the page needs, unless the panel is hidden."""
+        needed = self.pages.shown().needs()
+        self.panel.show_parts(needed)
+        self.panel.setVisible(bool(needed) and self.shows_panel)
+        self._follow_history()
+
+    @property
+    def shows_notice(self) -> bool:
+        """True if a notice is shown that can be dismissed."""
+        return self.notice.isVisible()
+
+    @Slot()
+    def _show_place(self) -> None:
+        """Show whether data leave this computer."""
+        scheduler = self.session.scheduler
+        self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else _PRIVATE)
+        self._right_status.setToolTip(_FAR if scheduler else "The network is used only for downloads that you request")
+
+    @Slot(object, object)
+    def _follow_state(self, _state: object, _old: object) -> None:
+        self._follow_history()
+
+    @Slot()
+    def _follow_history(self) -> None:
+        self.commands.follow()
+        self._title_bar.follow_actions()
+        self._navigation.follow_actions()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Cancel the jobs, wait for the worker, and close."""
+        self.settings.setValue(_PLACE, self.saveGeometry())
+        self.keeper.close()
+        self.session.close()
+        self.workspace.history.clear()  # its destructor would emit signals, and slots would use it
+        self.faults.close()
+        super().closeEvent(event)
+
+
+def _opening_size(screen: QScreen) -> QSize:
+    """Return the initial size: the usual one, or less on a small screen."""
+    return _OPENS_AT.boundedTo(screen.availableSize() - QSize(16, 48))

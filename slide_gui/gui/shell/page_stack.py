@@ -1,0 +1,223 @@
+"""The table of the window's pages, and the stack that shows one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.state.session import Session
+
+
+@dataclass(frozen=True)
+class PageSpec:
+    """A page, from which its button, command and shortcut are built.
+
+    Attributes
+    ----------
+    name : str
+        Name of the page; the command is ``page_<name>``.
+    text, title : str
+        Text in the navigation, and title in menus and palette.
+    icon : str
+        Icon in the navigation, in the notation of `slide_gui.gui.theme.icon`.
+    make : callable
+        Build the page from the session and its views. It imports the page's module to keep the start fast.
+    views : tuple of PageView
+        Views in the order of the page's tabs; for the Weights page `slide_gui.gui.pages.weights.page.VIEWS`.
+    """
+
+    name: str
+    text: str
+    title: str
+    icon: str
+    make: Callable[[Session, tuple[PageView, ...], QWidget], Page]
+    views: tuple[PageView, ...] = ()
+
+
+def _weights(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
+    from slide_gui.gui.pages.weights.page import WeightsPage
+
+    return WeightsPage(session.workspace, lambda: session.runs, parent)
+
+
+def _curves(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
+    from slide_gui.gui.pages.curves.page import CurvesPage
+
+    return CurvesPage(session.workspace, session.runs, views, parent)
+
+
+def _classifier(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
+    from slide_gui.gui.pages.classifier.page import ClassifierPage
+
+    return ClassifierPage(session.workspace, session.runs, parent)
+
+
+def _evaluation(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
+    from slide_gui.gui.pages.benchmark.page import EvaluationPage
+
+    return EvaluationPage(session.evaluation, views, parent)
+
+
+def _runs(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
+    from slide_gui.gui.pages.runs.page import RunsPage
+
+    return RunsPage(session.workspace, session.runs, views, parent)
+
+
+PAGES = (
+    PageSpec(
+        "weights",
+        "Weights",
+        "Weights",
+        '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
+        _weights,
+    ),
+    PageSpec(
+        "curves",
+        "Curves",
+        "Error curves",
+        '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
+        _curves,
+        (
+            PageView(
+                "Curves",
+                "Error against noise with 95 % confidence intervals",
+                "error against noise, one line per depth",
+            ),
+            PageView("Heat map", "The same points by noise and depth", "error at every noise level and depth"),
+        ),
+    ),
+    PageSpec(
+        "classifier",
+        "Classifier",
+        "Classifier",
+        '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
+        '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
+        _classifier,
+    ),
+    PageSpec(
+        "evaluation",
+        "Benchmark",
+        "Benchmark",
+        '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
+        _evaluation,
+        (
+            PageView(
+                "Error rates",
+                "The paper’s Table 1: every method on every data set",
+                "test error in % with 95 % confidence interval",
+            ),
+            PageView(
+                "Running time",
+                "The paper’s Table 2: feature generation by SLIDE and by autoencoders",
+                "time to generate the features, on this computer",
+            ),
+        ),
+    ),
+    PageSpec(
+        "runs",
+        "Runs",
+        "Runs",
+        '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
+        _runs,
+        (
+            PageView("Table", "All runs, with filter and sorting"),
+            PageView("Comparison", "Compare two runs, A and B"),
+        ),
+    ),
+)
+"""In the order of the navigation and of the shortcuts Ctrl+1, Ctrl+2, …"""
+
+
+class PageStack(QStackedWidget):
+    """The pages of the window, of which one is visible; a page is built when it is first shown.
+
+    Signals
+    -------
+    turned(object)
+        Name of the page that is now visible.
+    export_requested()
+        The visible page asks to be exported.
+    changed()
+        Another page or another view of the page is visible.
+    numbers_changed()
+        The numbers of the visible page may have changed.
+    """
+
+    changed = Signal()
+    numbers_changed = Signal()
+
+    turned = Signal(object)
+    export_requested = Signal()
+
+    def __init__(self, session: Session, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._session = session
+        self._specs = {spec.name: spec for spec in PAGES}
+        self._pages: dict[str, Page] = {}
+        self._wanted: dict[str, dict[str, str]] = {}
+        self._first: dict[str, dict[str, str]] = {}  # page → settings to apply when it is built
+        self.name = ""
+        """Name of the visible page."""
+
+    def choices(self) -> tuple[tuple[str, str, str], ...]:
+        """Return the settings of all pages as page, name and value."""
+        chosen = self._wanted | {name: page.choices() for name, page in self._pages.items()}
+        return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
+
+    def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
+        """Show a page and restore settings that `choices` returned; pages built later get theirs then.
+
+        Settings that are missing get their initial values.
+        """
+        self._wanted = {name: dict(first) for name, first in self._first.items()}
+        for page, name, value in choices:
+            self._wanted.setdefault(page, {})[name] = value
+        for name in list(self._pages):
+            self._choose(name)
+        self.turn_to(shown if shown in self._specs else PAGES[0].name)
+
+    def _choose(self, name: str) -> None:
+        self._pages[name].choose(self._wanted.pop(name, {}))
+
+    def page(self, name: str) -> Page:
+        """Return a page, and build it if necessary."""
+        if name not in self._pages:
+            page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
+            page.export_requested.connect(self.export_requested)
+            page.page_requested.connect(self.show_item)
+            page.chosen.connect(self.changed)
+            page.numbers_changed.connect(self.numbers_changed)
+            self._first[name] = page.choices()
+            self.addWidget(page)
+            self._choose(name)
+        return self._pages[name]
+
+    def show_view(self, name: str, number: int) -> None:
+        """Show one view of a page."""
+        self.turn_to(name)
+        self.page(name).tabs.button(number).click()
+
+    def shown(self) -> Page:
+        """Return the visible page."""
+        page = self.currentWidget()
+        assert isinstance(page, Page)
+        return page
+
+    def turn_to(self, name: str) -> None:
+        """Show the named page."""
+        self.setCurrentWidget(self.page(name))
+        self.name = name
+        self.turned.emit(name)
+        self.changed.emit()
+        self.numbers_changed.emit()
+
+    @Slot(str, object)
+    def show_item(self, name: str, item: object) -> None:
+        """Show a page and pass an object to its `Page.show_item`."""
+        self.turn_to(name)
+        self.page(name).show_item(item)

@@ -1,0 +1,565 @@
+"""The panel of parameters that all pages share: data, parameters of the stack, and display of the tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.core.slide.denoiser import RIDGE
+from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
+from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.entries import entries
+from slide_gui.experiments.runs.splits import can_hold_out
+from slide_gui.figures.color_scale import DIVERGING, MAPS
+from slide_gui.figures.style import LEVELS, SHOWN
+from slide_gui.gui.state.recent import RecentFiles, RecentOpening
+from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, name_box, spin_box
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.number_slider import NumberSlider
+from slide_gui.text import count, counted, plural, printable
+
+_WIDTH, _BAR = 240, 10  # pixels; the width of the scroll bar is that of the style sheet
+_OPEN = "open"
+_MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
+_ENABLED = Qt.ItemDataRole.UserRole - 1  # role by which a combo box stores whether an item is enabled
+_RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
+_SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
+
+
+class _ParameterSlider(NumberSlider):
+    """A slider of one parameter; a drag is undone in one step."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        name: str,
+        label: str,
+        *limits: float,
+        tip: str,
+        parent: QWidget,
+        values: Sequence[float] = (),
+    ) -> None:
+        low, high, step, default = limits
+        self._whole = step == 1 and not values
+        super().__init__(label, low, high, step, default, 0 if self._whole else 2, tip, parent, values=values)
+        self._workspace, self._name = workspace, name
+        self.value_changed.connect(self._change)
+        self.value_settled.connect(workspace.end_gesture)
+
+    @Slot(float)
+    def _change(self, value: float) -> None:
+        self._workspace.set_parameters(gesture=self._name, **{self._name: round(value) if self._whole else value})
+
+
+class _ChoiceBox(QComboBox):
+    """A labelled combo box; it calls `change` with the selected key under the name of the setting."""
+
+    def __init__(self, label: str, tip: str, name: str, change: Callable[..., None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._name, self._change_by_name = name, change
+        self.setAccessibleName(label)
+        self.setToolTip(tip)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.activated.connect(self._choose)
+
+    @Slot(int)
+    def _choose(self, index: int) -> None:
+        self._change_by_name(**{self._name: self.itemData(index)})
+
+    def set_choice(self, key: str) -> None:
+        """Select a choice by its key."""
+        self.setCurrentIndex(self.findData(key))
+
+
+class _DataMenu(QComboBox):
+    """A combo box of data sets that can show a title outside its entries.
+
+    Signals
+    -------
+    asked()
+        The menu is about to open.
+    """
+
+    asked = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._title = ""
+
+    def showPopup(self) -> None:
+        self.asked.emit()
+        super().showPopup()
+
+    def set_title(self, title: str) -> None:
+        """Show the title of the open data set, with the middle of a long title elided."""
+        self._title = title
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(box, option, field, self).width()
+        self.setPlaceholderText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideMiddle, room))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.set_title(self._title)
+
+
+class SplitControls(QWidget):
+    """Controls that choose the held-out rows of data without a test set."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._shown = workspace, HeldOut()
+        column = flush(QVBoxLayout(self), 4)
+        tip = "The file has no test set; rows are held out as the test set, in the same proportion from each class"
+        caption, self.kind = PlainLabel("Test set", self), QComboBox(self)
+        self.kind.setAccessibleName("Test set")
+        self.kind.setToolTip(tip)
+        self.kind.addItem("fraction held out", _SHARE)
+        self.kind.addItem("cross-validation", _FOLDS)
+        self.kind.addItem("none held out", _NOTHING)
+        caption.setBuddy(self.kind)
+        top = nested(column, QHBoxLayout())
+        top.addWidget(caption, 1)
+        self.seed = self._number("Seed of the split", "Seed that selects the held-out rows", 0, 9999, top)
+        self.seed.setPrefix("seed ")
+        column.addWidget(self.kind)
+        row = nested(column, QHBoxLayout(), spacing=4)
+        self.share = self._number("Per cent held out", "Per cent of each class that is held out, 5 to 90", 5, 90, row)
+        self.share.setSuffix(" %")
+        self.fold = self._number("Test fold", "Fold that serves as the test set", 1, 20, row)
+        self.fold.setPrefix("fold ")
+        self.folds = self._number("Folds", "Number of folds, 2 to 20", 2, 20, row)
+        self.folds.setPrefix("of ")
+        self.kind.activated.connect(self._change_kind)
+        self.hide()
+
+    def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
+        box = spin_box(name, low, high, self)
+        box.setKeyboardTracking(False)
+        box.setMinimumWidth(0)
+        box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        box.setToolTip(tip)
+        box.valueChanged.connect(self._change)
+        line = box.lineEdit()
+        UndoOfWindow(line)
+        row.addWidget(box, 1)
+        return box
+
+    def held_out(self) -> HeldOut:
+        """Return the split that the controls describe."""
+        kind = self.kind.currentData()
+        if kind == _FOLDS:
+            fold = min(self.fold.value(), self.folds.value()) - 1
+            return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
+        share = self.share.value() / 100 if kind == _SHARE else 0.0
+        return HeldOut(share, self.seed.value()).checked()
+
+    def set_dataset(self, dataset: Dataset) -> None:
+        """Show how the data are split, or hide the controls if the split is fixed."""
+        self._shown = dataset.held_out or HeldOut(0.0)
+        self.setVisible(can_hold_out(dataset))
+        boxes = (self.share, self.folds, self.fold, self.seed)
+        for box in boxes:
+            box.blockSignals(True)
+        if self._shown.folds:
+            self.folds.setValue(self._shown.folds)
+            self.fold.setMaximum(self._shown.folds)
+            self.fold.setValue(self._shown.fold + 1)
+        elif self._shown.share:
+            self.share.setValue(round(100 * self._shown.share))
+        if self._shown.folds or self._shown.share:
+            self.seed.setValue(self._shown.seed)
+        for box in boxes:
+            box.blockSignals(False)
+        kind = _FOLDS if self._shown.folds else _SHARE if self._shown.share else _NOTHING
+        self.kind.setCurrentIndex(self.kind.findData(kind))
+        self._show_kind()
+
+    def _show_kind(self) -> None:
+        kind = self.kind.currentData()
+        self.share.setVisible(kind == _SHARE)
+        for box in (self.folds, self.fold):
+            box.setVisible(kind == _FOLDS)
+        self.seed.setVisible(kind != _NOTHING)
+
+    @Slot(int)
+    def _change_kind(self, _index: int) -> None:
+        if self.kind.currentData() == _FOLDS and not self._shown.folds:
+            self.folds.blockSignals(True)
+            self.folds.setValue(5)
+            self.folds.blockSignals(False)
+        self._show_kind()
+        self._change(0)
+
+    @Slot(int)
+    def _change(self, _value: int) -> None:
+        wanted = self.held_out()
+        if wanted != self._shown:
+            self._shown = wanted
+            self._workspace.hold_out(wanted)
+
+
+def _rows(dataset: Dataset) -> tuple[str, str]:
+    """Return the numbers of training and test rows in two lines."""
+    train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
+    if held_out is None:
+        return f"{train} train", f"{test} test"
+    total, said = count(len(dataset.train) + len(dataset.test)), f"{test} held out"
+    if held_out.folds:
+        fold, folds = held_out.fold + 1, held_out.folds
+        said = f"{test} held out (fold {fold} of {folds})"
+    return f"{train} of {total} rows for training", said
+
+
+def _column(dataset: Dataset, column: int) -> str:
+    name = dataset.opened.columns[column]
+    return f"“{name}”" if dataset.opened.header else f"column {name}"
+
+
+class ParameterPanel(QScrollArea):
+    """The panel on the left, whose controls show and set the workspace's parameters.
+
+    Signals
+    -------
+    dataset_chosen(object)
+        Key of a catalogue entry.
+    files_chosen(object)
+        Paths of recent files, to be opened together.
+    open_requested()
+        The user asks for a file dialog.
+    download_requested(object)
+        Key of a catalogue entry whose real files the user wants.
+    reading_requested()
+        The user asks how the files were read.
+    """
+
+    dataset_chosen = Signal(object)
+    files_chosen = Signal(object)
+    open_requested = Signal()
+    download_requested = Signal(object)
+    reading_requested = Signal()
+
+    def __init__(
+        self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._workspace, self._recent = workspace, recent
+        self.setAccessibleName("Parameters")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the scroll area follows the focus of its controls
+        self.setFixedWidth(_WIDTH)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        inside = QWidget(self)
+        inside.setProperty("role", "panel")
+        self.setProperty("role", "panel")
+        self._parts: dict[str, QWidget] = {}
+        inside.setFixedWidth(_WIDTH - _BAR)  # the same width with and without a scroll bar
+        self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
+        for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
+            with self._part(name):
+                build()
+        self._layout.addStretch(1)
+        self._note = PlainLabel("", inside)
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._note.setMinimumHeight(32)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._layout.addWidget(self._note)
+        self.setWidget(inside)
+        workspace.dataset_changed.connect(self._show_dataset)
+        workspace.state_changed.connect(self._show_state)
+        workspace.stack_changed.connect(self._show_fit)
+        self._show_state(workspace.state, workspace.state)
+
+    def show_parts(self, needed: frozenset[str]) -> None:
+        """Show the parts that affect the current page and hide the others; names as in `Page.needs`."""
+        for name, part in self._parts.items():
+            part.setVisible(name in needed or (name == "tiles" and bool(needed & {"show", "levels", "colors"})))
+        self._note.setVisible("stack" in needed)
+
+    # Building --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[None]:
+        """Collect the widgets that are added meanwhile in a part that `show_parts` shows or hides."""
+        part = self._parts[name] = QWidget(self)
+        outer = self._layout
+        outer.addWidget(part)
+        self._layout = flush(QVBoxLayout(part), 4)
+        yield
+        self._layout = outer
+
+    def _heading(self, text: str) -> None:
+        label = PlainLabel(text, self)
+        label.setProperty("role", "heading")
+        self._layout.addWidget(label)
+        self._layout.addSpacing(4)
+
+    def _rule(self) -> None:
+        rule = QFrame(self)
+        rule.setProperty("role", "rule")
+        self._layout.addSpacing(8)
+        self._layout.addWidget(rule)
+        self._layout.addSpacing(8)
+
+    def _choice(self, label: str, tip: str, name: str, change: Callable[..., None]) -> _ChoiceBox:
+        caption, box = PlainLabel(label, self), _ChoiceBox(label, tip, name, change, self)
+        caption.setBuddy(box)
+        self._layout.addWidget(caption)
+        self._layout.addWidget(box)
+        self._layout.addSpacing(8)
+        return box
+
+    def _build_data(self) -> None:
+        self._heading("DATA")
+        self._datasets = _DataMenu(self)
+        name_box(self._datasets, "Data set")
+        self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
+        self._fill_menu()
+        self._datasets.asked.connect(self._fill_menu)
+        self._datasets.activated.connect(self._choose_dataset)
+        self._layout.addWidget(self._datasets)
+        row = nested(self._layout, QHBoxLayout())
+        row.setSpacing(8)
+        self._badge = PlainLabel("generated", self)
+        self._badge.setProperty("role", "badge")
+        self._counts = PlainLabel("loading…", self)
+        self._counts.setProperty("role", "secondary")
+        self._counts.setWordWrap(True)
+        self._counts.setMinimumHeight(30)
+        self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._counts, 1)
+        self._fetch = QPushButton("Get the real files…", self)
+        self._fetch.setToolTip("Download the original files of the benchmark after you confirm")
+        self._fetch.clicked.connect(self._ask_for_files)
+        self._fetch.hide()
+        self._layout.addWidget(self._fetch)
+        self._opened_as = QPushButton("How it was read…", self)
+        self._opened_as.setToolTip("Show how the files were read and change it")
+        self._opened_as.clicked.connect(self.reading_requested)
+        self._opened_as.hide()
+        self._layout.addWidget(self._opened_as)
+        self.split = SplitControls(self._workspace, self)
+        self._layout.addWidget(self.split)
+        self._layout.addSpacing(8)
+
+    def _build_stack(self) -> None:
+        workspace = self._workspace
+        self._heading("STACK")
+        self.noise_slider = _ParameterSlider(
+            *(workspace, "noise", "Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3),
+            tip=(
+                f"Probability 1 − p that a feature is set to 0, from 0 to {LARGEST_NOISE:g}. The weights are the "
+                "closed-form "
+                "solution over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
+            ),
+            parent=self,
+        )
+        self.ridge_slider = _ParameterSlider(
+            *(workspace, "ridge", "Ridge", _RIDGES[0], _RIDGES[-1], 1, RIDGE),
+            tip=(
+                "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The "
+                "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 "
+                "small."
+            ),
+            parent=self,
+            values=_RIDGES,
+        )
+        self.depth_slider = _ParameterSlider(
+            *(workspace, "depth", "Depth l", 0, MOST_LAYERS, 1, 4),
+            tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
+            parent=self,
+        )
+        self.threshold_slider = _ParameterSlider(
+            *(workspace, "threshold", "Threshold t", 0.0, 1.0, 0.01, 0.5),
+            tip="T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
+            parent=self,
+        )
+        for slider in (self.noise_slider, self.ridge_slider, self.depth_slider, self.threshold_slider):
+            self._layout.addWidget(slider)
+            self._layout.addSpacing(8)
+        tip = "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses t"
+        self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
+        add_choices(self._squashing, SQUASHINGS.values())
+        tip = "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)"
+        self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
+        add_choices(self._fit_on, FIT_ON.values())
+
+    def _build_tiles(self) -> None:
+        self._rule()
+        self._heading("TILES")
+        select = self._workspace.select
+        tip = (
+            "Weights W, or contributions: each weight times the root mean square of its input pixel over the training "
+            "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
+            "pixel more than tenfold"
+        )
+        with self._part("show"):
+            self._show = self._choice("Show", tip, "show", select)
+        add_choices(self._show, SHOWN.values())
+        tip = "Which tiles share the same colour limits"
+        with self._part("levels"):
+            self._levels = self._choice("Colour limits", tip, "levels", select)
+        add_choices(self._levels, LEVELS.values())
+        tip = "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper"
+        with self._part("colors"):
+            self._colors = self._choice("Colour map", tip, "colors", select)
+        self._colors.addItem("diverging, by theme", "auto")
+        for key in (*DIVERGING, "jet"):
+            self._colors.addItem(MAPS[key], key)
+
+    # From the controls -----------------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose_dataset(self, index: int) -> None:
+        key = self._datasets.itemData(index)
+        self._restore_dataset()
+        if key == _OPEN:
+            self.open_requested.emit()
+        elif isinstance(key, RecentOpening):
+            self.files_chosen.emit(list(key.paths))
+        elif key is not None:
+            self.dataset_chosen.emit(key)
+
+    @Slot()
+    def _ask_for_files(self) -> None:
+        source = self._workspace.source
+        if source is not None and source.key:
+            self.download_requested.emit(source.key)
+
+    # From the workspace ----------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_dataset(self, dataset: Dataset) -> None:
+        self._badge.setText("generated" if dataset.generated else "real")
+        what = (
+            f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
+            if dataset.image_shape
+            else counted(dataset.n_features, "feature")
+        )
+        if dataset.opened.scaled:
+            what = f"{what}, scaled to 0–1"
+        column = dataset.opened.label_column
+        if column is not None and dataset.opened.columns:
+            what = "\n".join([what, f"classes: {_column(dataset, column)}"])
+        self._counts.setText("\n".join([*_rows(dataset), what]))
+        source = self._workspace.source
+        self._opened_as.setVisible(source is not None and bool(source.paths))
+        self.split.set_dataset(dataset)
+        lines = [
+            *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
+            printable(dataset.source),
+            f"Licence: {dataset.licence}",
+            dataset.citation,
+        ]
+        tip = "\n".join(line for line in lines if line)
+        self._badge.setToolTip(tip)
+        source = self._workspace.source
+        # A generator can be chosen at the start although the real files are present.
+        self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
+        self._counts.setToolTip(tip)
+        self._restore_dataset()
+
+    @Slot()
+    def _fill_menu(self) -> None:
+        """List the benchmark data sets and recent files (missing ones disabled)."""
+        self._datasets.clear()
+        for entry in entries():
+            self._datasets.addItem(entry.title, entry.key)
+        self._datasets.insertSeparator(self._datasets.count())
+        recent = () if self._recent is None else self._recent.openings[:_MOST_RECENT]
+        for opening in recent:
+            reason, row = opening.why_not, self._datasets.count()
+            self._datasets.addItem(f"{opening.name} ({reason})" if reason else opening.name, opening)
+            self._datasets.setItemData(row, str(opening.paths[0]), Qt.ItemDataRole.ToolTipRole)
+            if reason:
+                self._datasets.setItemData(row, 0, _ENABLED)
+        if recent:
+            self._datasets.insertSeparator(self._datasets.count())
+        self._datasets.addItem("Open files…", _OPEN)
+        shown = self._datasets.view()
+        shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
+        self._restore_dataset()
+
+    def _restore_dataset(self) -> None:
+        """Show the open data set in the menu, even if it is not among the entries."""
+        dataset = self._workspace.dataset
+        if dataset is None:
+            return
+        keys = [entry.key for entry in entries()]
+        self._datasets.setCurrentIndex(keys.index(dataset.key) if dataset.key else -1)
+        self._datasets.set_title(dataset.title)
+
+    @Slot(object, object)
+    def _show_state(self, state: State, _old: State) -> None:
+        parameters, selection = state.parameters, state.selection
+        for slider, value in (
+            (self.noise_slider, parameters.noise),
+            (self.ridge_slider, parameters.ridge),
+            (self.depth_slider, parameters.depth),
+            (self.threshold_slider, parameters.threshold),
+        ):
+            slider.set_value(value)
+        self.noise_slider.set_extra(f"p = {1 - parameters.noise:.2f}")
+        self.depth_slider.set_extra(plural("layer", "layers", parameters.depth))
+        self.threshold_slider.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
+        for box, key in (
+            (self._squashing, parameters.squashing),
+            (self._fit_on, parameters.fit_on),
+            (self._show, selection.show),
+            (self._levels, selection.levels),
+            (self._colors, selection.colors),
+        ):
+            box.set_choice(key)
+
+    @Slot()
+    def _show_fit(self) -> None:
+        workspace = self._workspace
+        stack, depth = workspace.stack, workspace.state.parameters.depth
+        if depth == 0:
+            self._note.setText("Depth 0: the images are shown without a denoiser.")
+        elif stack is None:
+            self._note.setText("Fitting the first layers…")
+        elif not workspace.layer_is_fresh(depth):
+            fresh = sum(workspace.layer_is_fresh(k) for k in range(1, depth + 1))
+            if fresh:
+                behind = f"{fresh} of {depth} layers are fitted"
+            else:
+                behind = f"grey tiles still show noise {stack.parameters.noise:.2f}"
+            doing = "Fitting…" if workspace.lane.busy else "Stopped (F5 refits):"
+            self._note.setText(f"{doing} {behind}")
+        else:
+            errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
+            text, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
+            if seconds and len(stack.layers) == depth:
+                text = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
+            if workspace.fit_problem:
+                text = f"{text}\n{workspace.fit_problem}"
+            self._note.setText(text)
+            self._note.setToolTip(
+                "Expected squared error per pixel, over all corruptions, of the first and last layers, each "
+                "reconstructing its own input (eq. 5 in the limit; eq. 11)"
+            )

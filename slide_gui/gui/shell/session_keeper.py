@@ -1,0 +1,264 @@
+"""Stores the window's state in a file and restores it at the next start, from a session file or from a picture."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+from PySide6.QtCore import QLockFile, QObject, QTimer, Signal, Slot
+
+from slide_gui.core.choices import check_choice
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.data.files import check_outputs
+from slide_gui.experiments.files.session import (
+    SUFFIX,
+    MissingData,
+    Selection,
+    SessionRecord,
+    located,
+    picture_text,
+    read_session,
+    write_session,
+)
+from slide_gui.figures.color_scale import DIVERGING
+from slide_gui.figures.style import LEVELS, SHOWN
+from slide_gui.gui.shell.page_stack import PageStack
+from slide_gui.gui.state.jobs import Problem, sentence
+from slide_gui.gui.state.workspace import State, Workspace
+
+_REST_MILLISECONDS = 2000  # changes are written when nothing has changed for this long
+_MOST_RECOVERED = 5  # largest number of stored sessions of windows that crashed
+_TITLE = "The session could not be opened"
+
+
+class SessionKeeper(QObject):
+    """The sessions of one window; without a folder it stores no session automatically.
+
+    Parameters
+    ----------
+    workspace : Workspace
+    pages : PageStack
+    folder : Path or None
+        Folder of the last session and of the lock of the open window.
+
+    Signals
+    -------
+    problem(object)
+        A `Problem`.
+    missing(object)
+        Path of a session whose data were not found, and the message about it: (Path, str).
+    told(str, str)
+        A title and a sentence about a session.
+    crashed(object)
+        Path of the session of a window that crashed.
+    """
+
+    problem = Signal(object)
+    missing = Signal(object)
+    told = Signal(str, str)
+    crashed = Signal(object)
+
+    def __init__(
+        self, workspace: Workspace, pages: PageStack, folder: Path | None, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._workspace, self._pages, self._folder = workspace, pages, folder
+        self.known_folders: Callable[[], Iterable[Path]] = tuple
+        """Return further folders that may contain the data of a session."""
+        self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
+        """Returns a function that lists the files that sessions must not replace."""
+        self._pending: SessionRecord | None = None
+        self._lock: QLockFile | None = None
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._keep)
+        workspace.dataset_changed.connect(self._opened)
+        workspace.state_changed.connect(self._changed)
+        pages.changed.connect(self._changed)
+
+    # Current state -------------------------------------------------------------------------------------------------
+
+    def record(self) -> SessionRecord | None:
+        """Return the current state, or None if no data are open."""
+        workspace = self._workspace
+        if workspace.source is None or workspace.dataset is None:
+            return None
+        return SessionRecord(
+            workspace.source,
+            workspace.dataset.fingerprint,
+            workspace.state.parameters,
+            workspace.state.selection,
+            self._pages.name,
+            self._pages.choices(),
+        )
+
+    def picture_text(self) -> str:
+        """Return the session text of an exported picture, or "" if no data are open."""
+        record = self.record()
+        return "" if record is None else picture_text(record)
+
+    def save(self, path: Path) -> None:
+        """Write the current state to a session file, adding a missing suffix to the path."""
+        record = self.record()
+        if record is None:
+            self.problem.emit(Problem("The session could not be saved", "No data set is open. Open one first."))
+            return
+        if path.suffix.lower() != SUFFIX:
+            path = path.with_name(path.name + SUFFIX)
+        try:
+            check_outputs([path], self.inputs()())
+            write_session(record, path)
+        except (OSError, DataError) as error:
+            self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another path."))
+        else:
+            self.told.emit("Session saved", str(path))
+
+    # Restoring -----------------------------------------------------------------------------------------------------
+
+    def open(self, path: Path, folders: Iterable[Path] = ()) -> bool:
+        """Restore the session of a file or picture; return False if it contains none.
+
+        Parameters
+        ----------
+        folders : iterable of Path
+            Folders to search for data that were moved.
+        """
+        try:
+            record = read_session(path)
+            if record is None:
+                return False
+            _check(record.selection, path)
+            self._restore(located(record, path, [*folders, *self.known_folders()]))
+        except MissingData as error:
+            self.missing.emit((self._put_aside(path), sentence(error)))
+            self._workspace.fall_back()
+        except DataError as error:
+            self.problem.emit(Problem(_TITLE, sentence(error)))
+        return True
+
+    def _put_aside(self, path: Path) -> Path:
+        """Copy the last session before it is overwritten, and return the path of the copy."""
+        if self._folder is None or path != self._path():
+            return path
+        aside = path.with_name(f"missing{SUFFIX}")
+        try:
+            shutil.copyfile(path, aside)
+        except OSError:
+            return path
+        return aside
+
+    def _restore(self, record: SessionRecord) -> None:
+        self._pending = record
+        self._workspace.open(record.source, State(record.parameters, record.selection))
+
+    @Slot(object)
+    def _opened(self, dataset: Dataset) -> None:
+        record, self._pending = self._pending, None
+        if record is not None and record.source == self._workspace.source:
+            self._pages.choose(record.page, record.choices)
+            if record.fingerprint not in ("", dataset.fingerprint):
+                self.told.emit(
+                    "The data have changed",
+                    f"{dataset.title} has changed since the session was saved, so its results were computed again.",
+                )
+        self._changed()
+
+    # Automatic sessions --------------------------------------------------------------------------------------------
+
+    def start(self, resume: bool) -> None:
+        """Store the state from now on, and restore the last session if requested and if its window was closed.
+
+        The session of a crashed window is not restored without asking, because it may have caused the crash. A
+        second window neither restores nor stores a session.
+        """
+        if self._folder is None:
+            return
+        with suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        mark = self._folder / "open"
+        left = mark.exists()
+        for each in (
+            mark,
+            mark.with_name(f"{mark.name}.rmlock"),
+        ):  # Qt holds the second file while it removes the first
+            _forget_empty(each)
+        self._lock = QLockFile(str(mark))
+        self._lock.setStaleLockTime(0)
+        if not self._lock.tryLock(0):
+            self._lock, self._folder = None, None
+            return
+        path = self._path()
+        if left and path.is_file():
+            with suppress(OSError):
+                self.crashed.emit(self._recovered(path))
+        elif resume and path.is_file():
+            self.open(path)
+
+    def _recovered(self, path: Path) -> Path:
+        """Store the session of a crashed window with earlier ones and delete the oldest if there are too many."""
+        names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
+        if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
+            for older, newer in pairwise(reversed(names)):
+                if newer.is_file():
+                    os.replace(newer, older)
+        os.replace(path, names[0])
+        return names[0]
+
+    def close(self) -> None:
+        """Store the current state and remove the lock."""
+        self._rest.stop()
+        self._keep()
+        if self._lock is not None:
+            self._lock.unlock()
+            self._lock = None
+
+    def _path(self) -> Path:
+        assert self._folder is not None
+        return self._folder / f"last{SUFFIX}"
+
+    @Slot()
+    @Slot(object, object)
+    def _changed(self, _state: object = None, _old: object = None) -> None:
+        if self._lock is not None:
+            self._rest.start()
+
+    @Slot()
+    def _keep(self) -> None:
+        record = self.record()
+        if record is not None and self._lock is not None:
+            with suppress(OSError):  # a full disk must not interrupt the user; saving by hand reports the error
+                write_session(record, self._path())
+
+
+def _forget_empty(mark: Path) -> None:
+    """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
+    with suppress(OSError, ImportError), mark.open("rb") as file:
+        if not file.read(1):
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # an open window's Qt holds this lock too
+            mark.unlink()
+
+
+def _check(selection: Selection, path: Path) -> None:
+    """Reject a selection with settings that do not exist.
+
+    Raises
+    ------
+    DataError
+        With the name of the session's file.
+    """
+    try:
+        check_choice("levels", selection.levels, LEVELS)
+        check_choice("show", selection.show, SHOWN)
+        if selection.colors not in ("auto", *DIVERGING, "jet"):
+            known, colors = ", ".join(("auto", *DIVERGING, "jet")), selection.colors
+            raise ValueError(f"colors is {colors!r}; it must be one of {known}")
+    except ValueError as error:
+        raise DataError(f"cannot be used: {error}", str(path)) from None
