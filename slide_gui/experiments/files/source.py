@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from slide_gui.experiments.runs.result import Classifier
     from slide_gui.experiments.runs.spec import RunSpec
 
-Reading = ParseOptions
-"""The name that scripts exported by version 0.1.0 import."""
-
-
 def describe_spec(spec: RunSpec) -> str:
     """Return the method of a run with the parameters of its representation and classifier, in words."""
     from slide_gui.experiments.runs.methods import METHODS
