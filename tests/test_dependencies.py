@@ -21,6 +21,7 @@ TOOLS = {
     "ruff": "/ruff ",
     "mypy": "/mypy",
     "import-linter": "/lint-imports ",
+    "codespell": "/codespell ",
     "build": "packaging/wheels.py",
     "pyinstaller": "/pyinstaller ",
 }

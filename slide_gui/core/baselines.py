@@ -22,7 +22,7 @@ Indices = NDArray[np.intp]
 Rule = tuple[type | str, ...]
 
 _BLOCK_ROWS = 4096
-_MOST = 100_000  # a whole number: rounds, trees, units
+_MOST = 100_000  # bound of integers: rounds, trees, units
 _LONGEST = 16  # numbers in a list
 _NAME = re.compile(r"[a-z_]{1,40}\.[A-Z][A-Za-z0-9]{0,60}")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
@@ -56,7 +56,7 @@ ESTIMATORS: Mapping[str, Mapping[str, Mapping[str, Rule]]] = {
         },
     },
 }  # fmt: skip
-"""Kind → class → parameter → its types (float takes whole numbers too) or words; None is allowed everywhere.
+"""Kind → class → parameter → its types (float accepts integers, too) or words; None is allowed everywhere.
 
 None of these parameters opens a file, unpickles one or starts a process.
 """
@@ -155,7 +155,7 @@ def _fits(value: Any, rule: Rule) -> bool:
 
 
 def _described(rule: Rule) -> str:
-    names = {int: f"a whole number to {_MOST}", float: "a finite number", bool: "true or false", tuple: "whole numbers"}
+    names = {int: f"an integer up to {_MOST}", float: "a finite number", bool: "true or false", tuple: "integers"}
     return " or ".join(each if isinstance(each, str) else names[each] for each in rule)
 
 

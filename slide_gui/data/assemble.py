@@ -34,9 +34,9 @@ def assemble(
     *,
     progress: Progress = NO_PROGRESS,
 ) -> Dataset:
-    """Make a data set from a training part and an optional test part.
+    """Make a data set from a training set and an optional test set.
 
-    A test part alone becomes the training set. Columns are matched by name if both parts have names, else by position.
+    A test set alone becomes the training set. Columns are matched by name if both parts have names, else by position.
     Images of integers are divided by the smallest of 1, 16 and 255 that bounds both parts; scikit-learn's digits have
     16 levels. `ParseOptions.scaled` decides whether other features are scaled to [0, 1] one by one. All other numbers
     are unchanged, except that those smaller than 1e-30 become 0.

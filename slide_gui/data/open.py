@@ -53,7 +53,7 @@ def open_data(
     Returns
     -------
     Dataset
-        The rows of a single file without a test part are all for training. Files of the benchmark get their title,
+        The rows of a single file without a test set are all for training. Files of the benchmark get their title,
         label names, licence and citation.
 
     Raises

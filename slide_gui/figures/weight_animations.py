@@ -114,7 +114,7 @@ def _layer_frame(rows: WeightRows, layer: int) -> Frame:
 
 
 def draw_layer(figure: Figure, rows: WeightRows, layer: int, style: Style) -> None:
-    """Draw the rows of one layer, pixel beside pixel, with colours and limits as in the weight figure of all layers.
+    """Draw the rows of one layer, one tile per pixel, with colours and limits as in the weight figure of all layers.
 
     Parameters
     ----------

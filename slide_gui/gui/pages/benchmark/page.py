@@ -78,7 +78,7 @@ class EvaluationControls(QWidget):
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "80/20 splits of each data set. 0 stands for the protocol’s number (10 on Rectangles, 3 on Convex and "
+            "80/20 splits of each data set. 0 selects the protocol’s number (10 on Rectangles, 3 on Convex and "
             "Rectangles-Images, 1 on MNIST); the paper has 50, 10, 10 and 1"
         )
         self._splits.valueChanged.connect(self._chosen)

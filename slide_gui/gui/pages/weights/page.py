@@ -248,7 +248,7 @@ VIEWS = (
     ViewSpec(
         SHUFFLE,
         "Shuffle",
-        "W fitted to shuffled pixels beside W: eq. 8 ignores the positions of pixels",
+        "Compare W with the W of shuffled pixels: eq. 8 ignores the positions of pixels",
         "Shuffled pixels",
         _shuffle,
         about="W does not depend on the positions of pixels",

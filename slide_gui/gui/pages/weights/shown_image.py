@@ -57,7 +57,7 @@ class ShownImage(QObject):
     def toggle_mean(self) -> None:
         """Show the mean image, or return to the training image."""
         sample = self._workspace.state.selection.sample
-        self._workspace.select(sample=~sample)  # ~k stands for the mean and remembers the sample k
+        self._workspace.select(sample=~sample)  # ~k selects the mean and remembers sample k
 
     def show_test(self, row: int) -> None:
         """Show a test image until the user selects a training image."""

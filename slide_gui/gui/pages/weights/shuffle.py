@@ -1,4 +1,4 @@
-"""The layers fitted to shuffled pixels beside the layers fitted to the pixels in their places."""
+"""The layers fitted to shuffled pixels next to the layers fitted to the original pixels."""
 
 from __future__ import annotations
 
