@@ -11,9 +11,9 @@ from tests.gui.given import Given, labelled, settle, wait
 
 
 def test_that_the_lane_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
-    threads, fit = [], shuffle.fit_scrambled
+    threads, fit = [], shuffle.fit_shuffled
     monkeypatch.setattr(
-        shuffle, "fit_scrambled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
+        shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
     )
     window.actions_by_name["shuffle"].trigger()
     view = window.weights_page.shuffle_view()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.runs.result import Classifier
     from slide_gui.experiments.runs.spec import RunSpec
 
+
 def describe_spec(spec: RunSpec) -> str:
     """Return the method of a run with the parameters of its representation and classifier, in words."""
     from slide_gui.experiments.runs.methods import METHODS

@@ -13,7 +13,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 
 @dataclass(frozen=True, eq=False)
-class ScrambledFit:
+class ShuffledFit:
     """The same layers fitted to rows with shuffled pixels.
 
     Attributes
@@ -22,7 +22,7 @@ class ScrambledFit:
         Pixel j of the shuffled rows is pixel ``order[j]`` of the original rows.
     stack : Stack
         Stack fitted to the original rows.
-    scrambled : Stack
+    shuffled : Stack
         Stack fitted to the shuffled rows.
     differences : tuple of float
         Largest absolute difference of each layer between its weights and those shuffled back, biases included.
@@ -32,17 +32,17 @@ class ScrambledFit:
 
     order: NDArray[np.int64]
     stack: Stack
-    scrambled: Stack
+    shuffled: Stack
     differences: tuple[float, ...]
     largest: tuple[float, ...]
 
 
-def scrambling(n_features: int, seed: int) -> NDArray[np.int64]:
+def shuffling(n_features: int, seed: int) -> NDArray[np.int64]:
     """Return the original pixel at each position, shape (d,): a permutation determined by the seed."""
     return np.random.default_rng(seed).permutation(n_features)
 
 
-def unscrambled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
+def unshuffled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return weights of shuffled pixels with every row and column in its original position.
 
     Parameters
@@ -50,15 +50,15 @@ def unscrambled(weights: NDArray[np.float64], order: NDArray[np.int64]) -> NDArr
     weights : ndarray of shape (d, d + 1)
         Weights, bias last.
     order : ndarray of shape (d,)
-        As `ScrambledFit.order`.
+        As `ShuffledFit.order`.
     """
     back = np.argsort(order)
     return weights[back][:, np.append(back, len(order))]
 
 
-def fit_scrambled(
+def fit_shuffled(
     rows: NDArray[Any], stack: Stack, order: NDArray[np.int64], *, progress: Progress = NO_PROGRESS
-) -> ScrambledFit:
+) -> ShuffledFit:
     """Fit a stack to shuffled rows with the parameters of `stack`, and compare the weights of both.
 
     Parameters
@@ -66,7 +66,7 @@ def fit_scrambled(
     rows : ndarray of shape (n, d)
         Rows that `stack` was fitted to.
     order : ndarray of shape (d,)
-        As `ScrambledFit.order`.
+        As `ShuffledFit.order`.
 
     Raises
     ------
@@ -75,12 +75,12 @@ def fit_scrambled(
     """
     if not np.array_equal(np.sort(order), np.arange(rows.shape[1])):
         raise ValueError(f"order must hold each of 0 to {rows.shape[1] - 1} once")
-    scrambled = fit_stack(np.take(rows, order, axis=1), stack.parameters, progress=progress)
-    pairs = list(zip(stack.layers, scrambled.layers, strict=True))
-    return ScrambledFit(
+    shuffled = fit_stack(np.take(rows, order, axis=1), stack.parameters, progress=progress)
+    pairs = list(zip(stack.layers, shuffled.layers, strict=True))
+    return ShuffledFit(
         order,
         stack,
-        scrambled,
-        tuple(float(np.abs(unscrambled(there.weights, order) - here.weights).max()) for here, there in pairs),
+        shuffled,
+        tuple(float(np.abs(unshuffled(there.weights, order) - here.weights).max()) for here, there in pairs),
         tuple(float(np.abs(here.weights).max()) for here, _ in pairs),
     )

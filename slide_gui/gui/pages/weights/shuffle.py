@@ -10,7 +10,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from slide_gui.experiments.inspection.permutation import ScrambledFit, fit_scrambled, scrambling
+from slide_gui.experiments.inspection.permutation import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import row_tile, short_size
@@ -39,7 +39,7 @@ class ShuffleView(View):
         super().__init__(context, parent)
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
-        self._fit: ScrambledFit | None = None
+        self._fit: ShuffledFit | None = None
         self._job = -1
         self.tiles = WeightTiles(self)
         self.tiles.setAccessibleName("Weights of shuffled pixels and of pixels in their places: tiles")
@@ -58,7 +58,7 @@ class ShuffleView(View):
         self._workspace.dataset_changed.connect(self._forget)
 
     @property
-    def fit(self) -> ScrambledFit | None:
+    def fit(self) -> ShuffledFit | None:
         """The last fit to shuffled pixels; None while there is none of the layers shown."""
         return self._fit
 
@@ -71,11 +71,11 @@ class ShuffleView(View):
             return
         self._seed += 1
         rows, stack = dataset.train, model.stack
-        order = self._order = scrambling(dataset.n_features, self._seed)
+        order = self._order = shuffling(dataset.n_features, self._seed)
         self._fit = None
 
-        def work(progress: Progress) -> ScrambledFit:
-            return fit_scrambled(rows, stack, order, progress=progress)
+        def work(progress: Progress) -> ShuffledFit:
+            return fit_shuffled(rows, stack, order, progress=progress)
 
         self._job = self._workspace.lane.submit(
             "Fitting to shuffled pixels",
@@ -88,7 +88,7 @@ class ShuffleView(View):
         self.refresh()
 
     @Slot(object)
-    def _fitted(self, fit: ScrambledFit) -> None:
+    def _fitted(self, fit: ShuffledFit) -> None:
         self._fit = fit
         self.refresh()
         self.numbers_changed.emit()
@@ -153,9 +153,9 @@ class ShuffleView(View):
         assert dataset is not None
         return Tile.of(values, dataset.image_shape, INK, "", marker)
 
-    def _shuffled_row(self, fit: ScrambledFit, k: int, place: int) -> NDArray[np.float64]:
+    def _shuffled_row(self, fit: ShuffledFit, k: int, place: int) -> NDArray[np.float64]:
         """Return the row of W of the pixel at a shuffled place, as tiles show it, its bias last."""
-        layer = fit.scrambled.layers[k - 1]
+        layer = fit.shuffled.layers[k - 1]
         row: NDArray[np.float64] = layer.weights[place]
         if self._source.shows_contributions():
             rms = input_rms(layer)
@@ -163,7 +163,7 @@ class ShuffleView(View):
             row = np.append(row[:-1] * rms, row[-1])
         return row
 
-    def _sentence(self, fit: ScrambledFit | None, d: int, ready: bool) -> str:
+    def _sentence(self, fit: ShuffledFit | None, d: int, ready: bool) -> str:
         if fit is not None:
             worst, most = significant(max(fit.differences), 2), significant(max(fit.largest), 2)
             return f"seed {self._seed} · put back, W differs by at most {worst}; its largest weight is {most}"
