@@ -63,7 +63,7 @@ def test_that_it_is_put_into_words_in_one_way() -> None:
 def test_that_nothing_has_no_rate() -> None:
     with pytest.raises(ValueError, match="of 0 rows"):
         ErrorRate.of_run(0.0, 0)
-    with pytest.raises(ValueError, match="no errors"):
+    with pytest.raises(ValueError, match="give at least one"):
         ErrorRate.of_splits([])
 
 

@@ -391,7 +391,7 @@ def test_that_validation_rows_are_judged_where_a_test_part_came_with_the_data(da
     [
         (["--folds", "1"], "--folds is 1"),
         (["--folds", "3", "--held-out", "0.2"], "exclude each other"),
-        (["--held-out", "0.95"], "must be 0 to 0.9"),
+        (["--held-out", "0.95"], "give 0 to 0.9"),
         (["--folds", "50"], "40 rows, fewer than the 50 folds"),
         (["--folds", "3", "--fold", "4"], "unrecognized arguments: --fold 4"),
         (["--shape", "3by4"], "expected rows and columns"),

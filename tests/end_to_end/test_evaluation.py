@@ -34,7 +34,7 @@ def choose_quick_rectangles(program, button):
     program.key("End", "Return")
     program.still(60.0)
     program.click((button[0] + 510, button[1]))
-    places = [(button[0] + 468, button[1] + 32 + 26 * number) for number in range(4)]
+    places = [(button[0] + 475, button[1] + 32 + 26 * number) for number in range(4)]
     until(lambda: ticked(program, places) == [True] * 4, "the four data sets")
     for place in places[1:]:
         program.click(place)

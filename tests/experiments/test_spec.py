@@ -212,7 +212,7 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"fit_rows": "labelled"}, "the number of labels"),
         ({"fit_rows": "test", "labels": 9}, "fit_rows is"),
         ({"held_out": HeldOut(folds=3, fold=3)}, "fold 4 of 3"),
-        ({"held_out": HeldOut(0.95)}, "must be 0 to 0.9"),
+        ({"held_out": HeldOut(0.95)}, "give 0 to 0.9"),
     ],
 )
 def test_that_a_spec_out_of_range_is_refused(change: dict[str, object], message: str) -> None:
