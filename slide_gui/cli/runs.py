@@ -169,7 +169,7 @@ def _result_lines(result: RunResult) -> Iterator[str]:
     yield f"training error {100 * result.train_error:.2f} %{validation}, trained on {result.n_train} rows"
     if classifier is not None:
         shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; weights of the depths {shares}"
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
         vectors = f"{classifier.n_support} support vectors"
@@ -180,7 +180,8 @@ def _result_lines(result: RunResult) -> Iterator[str]:
     yield ", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items())
     if not result.is_current:
         yield "computed by another results version: kept, but not reused for new requests"
-    yield f"computed with {', '.join(f'{name} {version}' for name, version in result.versions)}"
+    names = {"numerics": "results version"}
+    yield f"computed with {', '.join(f'{names.get(name, name)} {version}' for name, version in result.versions)}"
 
 
 def _run_figure(path: Path) -> RunFigure:
