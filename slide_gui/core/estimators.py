@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -38,25 +37,6 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 def remembered_layers(rows: Any) -> tuple[int, ...]:
     """Return the layer sizes of an array that a transformer returned; empty for any other array and for copies."""
     return _SIZES.get(id(rows), ())
-
-
-class LayeredTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer of rows to representations [h⁰ | h¹ | … | hˡ] of the data type `dtype`."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
-        return tags
-
-    def _input_names(self, given: Any) -> Sequence[str]:
-        """Return the given feature names, or the names of the fit, or ``x0, x1, …``."""
-        check_is_fitted(self)
-        if given is None:
-            given = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        if len(given) != self.n_features_in_:
-            raise ValueError(f"input_features has {len(given)} names; it must have {self.n_features_in_}")
-        names: Sequence[str] = given
-        return names
 
 
 def layer_names(layer: int, names: Iterable[object]) -> list[str]:

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
-    LayeredTransformer,
     checked_rows,
     layer_names,
     remember_layers,
@@ -30,7 +30,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 
 @stating(squashing=SQUASHINGS, fit_on=FIT_ON)
-class SLIDE(LayeredTransformer):
+class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
@@ -205,8 +205,14 @@ class SLIDE(LayeredTransformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return the names of the output columns: ``h0_x0, …, h{l}_x{d−1}``, or with the given feature names."""
-        names, depth = self._input_names(input_features), len(self.weights_)
-        return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
+        check_is_fitted(self)
+        names, d = input_features, self.n_features_in_
+        if names is None:
+            names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(d)])
+        if len(names) != d:
+            raise ValueError(f"input_features has {len(names)} names; it must have {d}")
+        layers = range(len(self.weights_) + 1)
+        return np.array([name for k in layers for name in layer_names(k, names)], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         if is_dask(X) or isinstance(X, BlockRows):
@@ -226,6 +232,7 @@ class SLIDE(LayeredTransformer):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
         return tags
 
     def _block_rows(self, X: BlockRows, reset: bool) -> BlockRows:
