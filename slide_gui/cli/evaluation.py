@@ -60,7 +60,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="DATA",
         help="only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set "
-        "KEY; a quarter of them is held out as test set if the file has none",
+        "KEY; a quarter of them is held out as a test set if the file has none",
     )
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")

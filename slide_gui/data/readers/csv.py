@@ -527,7 +527,8 @@ class _CellEncoder(io.RawIOBase):
             if line.startswith(b"#"):
                 raise DataError(f"line {self._line} {LATE_COMMENT}", self._place)
             raise DataError(
-                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}",
+                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}; "
+                "correct the line, or leave it out",
                 self._place,
             )
         group = None if layout.group is None else cells[layout.group].decode("utf-8", "backslashreplace").strip()

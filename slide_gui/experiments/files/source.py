@@ -166,7 +166,7 @@ class DataSource:
     reading : ParseOptions
         Settings for reading the files that they do not contain themselves.
     held_out : HeldOut or None
-        Rows to hold out as test set. None holds out a quarter of each class if there is no test set and there are
+        Rows to hold out as a test set. None holds out a quarter of each class if there is no test set and there are
         classes.
     """
 

@@ -127,7 +127,7 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset
 
 
 def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
-    """Hold out some rows of the data as test set. The rows of both sets keep their order.
+    """Hold out some rows of the data as a test set. The rows of both sets keep their order.
 
     Both sets have the class proportions to within a row. If a fraction is held out, every class keeps a training row.
     Rows without labels are treated as one class.

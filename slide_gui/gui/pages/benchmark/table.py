@@ -172,7 +172,7 @@ class EvaluationHead:
 
 @dataclass(frozen=True)
 class EvaluationRow:
-    """A row of the table; rows without a key stay at the end in every order."""
+    """A row of the table. Rows without a sort key come last in every order."""
 
     key: str
     title: str

@@ -122,9 +122,10 @@ class ShuffleView(View):
         self.button.setText("Shuffle pixels" if images else "Shuffle features")
         self._source.begin((feature,))
         shown = values.astype(np.float32)
-        shuffled: list[Tile | None] = [self._sample(shown[order], int(back[feature]))]
-        put_back: list[Tile | None] = [self._sample(shown, feature)]
-        original: list[Tile | None] = [put_back[0]]
+        sample, is_shuffled = self._sample(shown, feature), self._order is not None
+        shuffled: list[Tile | None] = [self._sample(shown[order], int(back[feature])) if is_shuffled else None]
+        put_back: list[Tile | None] = [sample if is_shuffled else None]
+        original: list[Tile | None] = [sample]
         for k in range(1, depth + 1):
             tile = self._source.tile(feature, k)
             original.append(tile)
@@ -171,7 +172,7 @@ class ShuffleView(View):
             features = "pixels" if self._shown_as_images() else "features"
             return f"seed {self._seed} · fitting to {count(d)} shuffled {features}…"
         if ready:
-            return "Shuffle the pixels to fit W to them: with each pixel put back in its place, W is the same."
+            return "Shuffle the pixels and fit W again: with each pixel back in its place, W is the same."
         return "The layers are still being fitted."
 
     def _shown_as_images(self) -> bool:

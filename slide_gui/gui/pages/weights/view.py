@@ -187,7 +187,7 @@ class PixelSelection(QObject):
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
-        """Select a pixel; None (the mouse left) and pixels of earlier data change nothing."""
+        """Select a pixel. Ignore None, which means that the mouse has left, and pixels of earlier data."""
         if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
             return
         self.feature = feature
