@@ -34,6 +34,15 @@ def test_that_the_lane_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_ori
     assert len(table.cells) == 4
 
 
+def test_that_nothing_is_shown_as_shuffled_before_the_pixels_are(window):
+    window.actions_by_name["view_shuffle"].trigger()
+    view = window.weights_page.shuffle_view()
+    wait(lambda: len(view.tiles.rows) == 3)
+    shuffled, put_back, original = ([tile is not None for tile in row.tiles] for row in view.tiles.rows)
+    assert not any(shuffled + put_back)
+    assert all(original)
+
+
 def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(window):
     view = window.weights_page.shuffle_view()
     orders = []
