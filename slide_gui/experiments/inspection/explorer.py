@@ -53,6 +53,7 @@ class Explorer:
         self._fits: tuple[Fit, ...] = ()  # the latest last; the tuple is replaced, so any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # also by dtype
+        self._problems: dict[tuple[str, float, bool], str] = {}  # of the threshold: the same at every noise level
 
     def update(
         self,
@@ -94,7 +95,7 @@ class Explorer:
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
-        self._keep(Fit(stack, time.monotonic() - started - settle, threshold_problem(self._rows, parameters)))
+        self._keep(Fit(stack, time.monotonic() - started - settle, self._problem(parameters)))
         return stack
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:
@@ -119,6 +120,12 @@ class Explorer:
         """Compute the noise path now, so that the first preview is immediate."""
         if self._can_preview(parameters):
             self._noise_path(parameters.checked())
+
+    def _problem(self, parameters: StackParameters) -> str:
+        key = parameters.squashing, parameters.threshold, parameters.depth > 0
+        if key not in self._problems:
+            self._problems[key] = threshold_problem(self._rows, parameters)
+        return self._problems[key]
 
     def _can_preview(self, parameters: StackParameters) -> bool:
         """Return True if the scatter is available and small enough for a fast eigendecomposition."""
