@@ -77,9 +77,9 @@ def paths() -> dict[str, list[str]]:
     paints, workspace = paint_times(tiles), window.workspace
 
     def first_layer_is_shown() -> bool:
-        preview = workspace.preview
+        preview = workspace.fitting.preview
         shown = preview is not None and preview.parameters == workspace.state.parameters
-        return (shown or workspace.layer_is_fresh(1)) and len(paints) > 0
+        return (shown or workspace.fitting.is_fresh(1)) and len(paints) > 0
 
     def drag() -> None:
         paints.clear()

@@ -383,7 +383,7 @@ def cycles(account: Account, folder: Path, chance: random.Random, times: int) ->
             account.sample()
     _rest(window)
     window.workspace.set_parameters(noise=0.35)
-    window.workspace.fit_again()
+    window.workspace.fitting.fit()
     _until(lambda: window.workspace.model() is not None)
     expected = fit_stack(window.workspace.dataset.train, window.workspace.state.parameters)
     _compare(account, window.workspace.model().stack, expected, "after all")
@@ -446,12 +446,12 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
         "ridge": lambda: first.workspace.set_parameters(ridge=10.0 ** -chance.randrange(1, 6)),
         "threshold": lambda: first.workspace.set_parameters(threshold=chance.randrange(3, 8) / 10),
         "pin": lambda: first.workspace.toggle_pin(chance.randrange(first.workspace.dataset.n_features)),
-        "undo": lambda: first.workspace.undo(),
-        "redo": lambda: first.workspace.redo(),
+        "undo": lambda: first.workspace.history.undo(),
+        "redo": lambda: first.workspace.history.redo(),
         "data": lambda: first.workspace.open(Given(chance.choice(sets))),
         "cancel": first.stop,
         "view": turn,
-        "again": lambda: first.workspace.fit_again(),
+        "again": lambda: first.workspace.fitting.fit(),
     }
     for number in range(times):
         called_fresh = []
@@ -461,12 +461,12 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
             account.done[f"change of {name}"] += 1
             QTest.qWait(chance.choice((0, 0, 0, 1, 3)))
             workspace = first.workspace
-            fresh = [k for k in range(1, workspace.state.parameters.depth + 1) if workspace.layer_is_fresh(k)]
+            fresh = [k for k in range(1, workspace.state.parameters.depth + 1) if workspace.fitting.is_fresh(k)]
             if fresh:
-                called_fresh.append((workspace.stack, fresh, workspace.dataset, workspace.state.parameters))
-        first.workspace.end_gesture()
+                called_fresh.append((workspace.fitting.stack, fresh, workspace.dataset, workspace.state.parameters))
+        first.workspace.history.end_gesture()
         if first.workspace.model() is None:
-            first.workspace.fit_again()
+            first.workspace.fitting.fit()
         _until(lambda: first.workspace.model() is not None and not first.session.busy)
         for stack, fresh, data, parameters in called_fresh:
             _compare(account, stack, expected(data, parameters), f"interleaving {number}, under way", fresh)

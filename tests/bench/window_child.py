@@ -118,7 +118,7 @@ def start() -> dict[str, Any]:
     paints = paint_times(window.panel)
     wait(app, lambda: bool(paints), pause=0.0)
     clickable = time.time() - begun
-    wait(app, lambda: window.workspace.layer_is_fresh(1))
+    wait(app, lambda: window.workspace.fitting.is_fresh(1))
     app.processEvents()
     first = time.time() - begun
     tear_down(window)
@@ -160,9 +160,9 @@ def drag(sweeps: int) -> dict[str, Any]:
     workspace = window.workspace
 
     def first_layer_shown() -> bool:
-        preview = workspace.preview
+        preview = workspace.fitting.preview
         shown = preview is not None and preview.parameters == workspace.state.parameters
-        return shown or workspace.layer_is_fresh(1)
+        return shown or workspace.fitting.is_fresh(1)
 
     for sweep in range(sweeps):
         for step in range(20):

@@ -5,39 +5,38 @@ import weakref
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QUndoStack
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.state.undo import Change
+from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.gui.state.workspace import Workspace
 from tests.experiments.test_store import RESULT
 from tests.gui.given import Given, dataset, settle, wait
 
 
 def test_that_a_change_is_made_once_and_applied_on_undo_and_redo(app):
-    stack, heard = QUndoStack(), []
-    stack.push(Change("first", heard.append, "before", "after"))
-    assert heard == []
-    stack.undo()
-    stack.redo()
-    stack.undo()
-    assert heard == ["before", "after", "before"]
+    history, applied = UndoHistory(), []
+    history.record("first", applied.append, "before", "after")
+    assert applied == []
+    history.undo()
+    history.redo()
+    history.undo()
+    assert applied == ["before", "after", "before"]
 
 
 def test_that_changes_that_are_dropped_release_what_they_hold(app):
-    stack, images = QUndoStack(), [np.zeros(3) for _ in range(3)]
-    stack.setUndoLimit(2)
+    history, images = UndoHistory(), [np.zeros(3) for _ in range(3)]
+    history.setUndoLimit(2)
     held = [weakref.ref(image) for image in images]
     for image in images:
-        stack.push(Change("stroke", print, image, image))
+        history.record("stroke", print, image, image)
     images.clear()
     del image
     assert [each() is None for each in held] == [True, False, False]
-    stack.clear()
+    history.clear()
     assert [each() is None for each in held] == [True, True, True]
 
 
@@ -73,44 +72,44 @@ def test_that_noise_and_pins_are_undone_in_their_order_and_redone(workspace):
     workspace.set_parameters(depth=2)
     texts = []
     for before in reversed(seen):
-        texts.append(workspace.undo_text)
-        workspace.undo()
+        texts.append(workspace.history.undoText())
+        workspace.history.undo()
         assert workspace.state == before
     assert texts == ["change of depth", "change of pins", "change of noise"]
-    assert workspace.undo_text == ""
+    assert workspace.history.undoText() == ""
     for after in seen[1:]:
-        workspace.redo()
+        workspace.history.redo()
         assert workspace.state == after
     quiet(workspace)
 
 
 def test_that_layers_fitted_before_are_there_at_once(workspace):
-    first = workspace.stack
+    first = workspace.fitting.stack
     workspace.set_parameters(noise=0.6)
     quiet(workspace)
-    workspace.undo()
-    assert workspace.stack is first
+    workspace.history.undo()
+    assert workspace.fitting.stack is first
     assert workspace.model() is not None
-    assert workspace.fit_seconds > 0
+    assert workspace.fitting.seconds > 0
     assert not workspace.lane.busy
 
 
 def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace):
     for noise in (0.5, 0.6, 0.7):
         workspace.set_parameters(gesture="noise", noise=noise)
-    workspace.end_gesture()
+    workspace.history.end_gesture()
     workspace.set_parameters(gesture="noise", noise=0.8)
-    workspace.undo()
+    workspace.history.undo()
     assert workspace.state.parameters.noise == 0.7
-    workspace.undo()
-    assert workspace.undo_text == ""
-    workspace.redo()
+    workspace.history.undo()
+    assert workspace.history.undoText() == ""
+    workspace.history.redo()
     assert workspace.state.parameters.noise == 0.7
     for number in range(205):
         workspace.select(pins=(number % 64,))
     steps = 0
-    while workspace.undo_text:
-        workspace.undo()
+    while workspace.history.undoText():
+        workspace.history.undo()
         steps += 1
     assert (steps, workspace.state.selection.pins) == (200, (4,))
 
@@ -118,9 +117,9 @@ def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace)
 def test_that_other_data_leave_nothing_to_undo(workspace):
     workspace.set_parameters(noise=0.6)
     workspace.toggle_pin(3)
-    workspace.undo()
+    workspace.history.undo()
     opened(workspace, Given(dataset(seed=1, name="other")), "other")
-    assert (workspace.undo_text, workspace.history.canRedo()) == ("", False)
+    assert (workspace.history.undoText(), workspace.history.canRedo()) == ("", False)
 
 
 # Over a window -----------------------------------------------------------------------------------------------
@@ -164,7 +163,7 @@ def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(win
     for was in reversed(seen[:-1]):
         window.actions_by_name["undo"].trigger()
         assert everything(window) == was
-    assert window.workspace.undo_text == ""
+    assert window.workspace.history.undoText() == ""
     for now in seen[1:]:
         window.actions_by_name["redo"].trigger()
         assert everything(window) == now
@@ -204,16 +203,16 @@ def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
     wait(lambda: listed() == [(key, ("first", "good"))])
     library.delete([key])
     wait(lambda: listed() == [])
-    assert workspace.undo_text == "delete 1 run"
+    assert workspace.history.undoText() == "delete 1 run"
     workspace.toggle_pin(3)
     library.undelete()  # by its button, though something else was done since
     wait(lambda: listed() == [(key, ("first", "good"))])
-    assert workspace.undo_text == "restore 1 run"
+    assert workspace.history.undoText() == "restore 1 run"
     for expected in ([], [], [(key, ("first", "good"))], [(key, ())]):
-        workspace.undo()
+        workspace.history.undo()
         wait(lambda expected=expected: listed() == expected and not library.reading)
     for _ in range(2):
-        workspace.redo()
+        workspace.history.redo()
     wait(lambda: listed() == [] and not library.reading)
 
 
@@ -228,20 +227,20 @@ def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(win
         wait(lambda: not library.reading)
         assert other.stored(key).tags == ("theirs", "mine")
         other.tag(key, ["theirs", "mine", "later"])
-        workspace.undo()
+        workspace.history.undo()
         wait(lambda: not library.reading)
         assert other.stored(key).tags == ("theirs", "later")
-        workspace.redo()
+        workspace.history.redo()
         wait(lambda: not library.reading)
         assert other.stored(key).tags == ("theirs", "later", "mine")
         other.delete([key])
         library.delete([key])  # which this window still shows
         wait(lambda: not library.reading)
-        workspace.undo()
+        workspace.history.undo()
         wait(lambda: not library.reading)
         assert other.stored(key).deleted, "the other window deleted it"
         other.delete([key], undo=True)
         library.delete([key])
-        workspace.undo()
+        workspace.history.undo()
         wait(lambda: not library.reading)
         assert not other.stored(key).deleted

@@ -176,7 +176,7 @@ def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWi
     press(tiles, Key.Key_Right)
     press(tiles, Key.Key_Up, Key.Key_Left, held=SHIFT)
     assert window.weights_page.pixels.source == first - 6 - 1
-    place, value = divmod(first - 7, 6), window.workspace.stack.layers[1].weights[first, first - 7]
+    place, value = divmod(first - 7, 6), window.workspace.fitting.stack.layers[1].weights[first, first - 7]
     assert tiles.accessibleDescription().startswith(f"{place[0]}, {place[1]}: {value:+.4f}".replace("-", "−"))
     press(tiles, Key.Key_Return, held=CONTROL)
     assert window.workspace.state.selection.pins == (first - 7,)

@@ -58,7 +58,7 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     QTest.mouseMove(image, pixel_at(image, 2, 5))
     settle(0.05)
     assert tiles.rows[0].title == "2, 5"
-    expected = window.workspace.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
+    expected = window.workspace.fitting.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
     np.testing.assert_array_equal(tiles.rows[0].tiles[1].values, expected)
     QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=pixel_at(image, 2, 5))
     assert window.workspace.state.selection.pins[-1] == 21
@@ -80,7 +80,7 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
 def test_that_undo_brings_the_slider_back(window):
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(55)
-    window.workspace.end_gesture()
+    window.workspace.history.end_gesture()
     window.actions_by_name["undo"].trigger()
     assert slider.value() == 30
     assert not window.actions_by_name["undo"].isEnabled()
@@ -92,12 +92,12 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     before = slider.value()
     for step in (3, 12, 21):
         slider.setValue(before + step)
-    window.workspace.end_gesture()
+    window.workspace.history.end_gesture()
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     assert window.workspace.model().stack.parameters.ridge == 100.0
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
-    assert window.workspace.undo_text == ""
+    assert window.workspace.history.undoText() == ""
     wait(lambda: not window.lane.busy)
 
 
@@ -343,7 +343,7 @@ def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_
     (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
     box.setCurrentIndex(box.findData("contribution"))
     box.activated.emit(box.currentIndex())
-    layer = window.workspace.stack.layers[0]
+    layer = window.workspace.fitting.stack.layers[0]
     feature = window.weights_page.pixels.features()[0]
     rms = np.sqrt(layer.scatter[feature, feature] / layer.scatter[-1, -1])
     weight = layer.weights[feature, feature]

@@ -145,7 +145,7 @@ def test_that_what_another_stack_made_is_pale_and_has_no_numbers_until_the_new_f
     fit_may_go_on.clear()
     window.workspace.set_parameters(noise=0.55)
     settle(0.05)
-    assert not window.workspace.layer_is_fresh(1)
+    assert not window.workspace.fitting.is_fresh(1)
     assert colourfulness(pixels(target)) < 0.9 * before
     if place != WALL:
         assert not widget.tables()

@@ -109,8 +109,8 @@ def test_that_opening_in_the_middle_of_a_fit_ends_with_the_layers_of_the_new_dat
     window.workspace.set_parameters(depth=8, noise=0.6)
     drop(window, tmp_path / "next.npz")
     opened(window, "next")
-    assert len(window.workspace.stack.layers) == 8
-    assert window.workspace.stack.n_features == 25
+    assert len(window.workspace.fitting.stack.layers) == 8
+    assert window.workspace.fitting.stack.n_features == 25
 
 
 class Endless(Given):
@@ -123,7 +123,7 @@ class Endless(Given):
 
 
 def test_that_escape_stops_opening_and_what_was_open_stays(window):
-    before, layers = window.workspace.dataset, window.workspace.stack
+    before, layers = window.workspace.dataset, window.workspace.fitting.stack
     window.workspace.open(Endless(None))
     settle(0.1)
     assert window.lane.busy
@@ -132,7 +132,7 @@ def test_that_escape_stops_opening_and_what_was_open_stays(window):
     wait(lambda: not window.lane.busy, 5.0)
     settle(0.3)
     assert window.workspace.dataset is before
-    assert window.workspace.stack is layers
+    assert window.workspace.fitting.stack is layers
     assert window.workspace.model() is not None
     assert not window.notice.isVisible()
 
@@ -200,7 +200,7 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
         wait(lambda name=name: window.workspace.dataset.name == name and not window.lane.busy)
         assert not window.notice.isVisible(), f"{name}: {window.notice.accessibleName()}"
         opened(window, name)
-        assert all(np.isfinite(layer.weights).all() for layer in window.workspace.stack.layers), name
+        assert all(np.isfinite(layer.weights).all() for layer in window.workspace.fitting.stack.layers), name
         touch_everything(window)
 
 
@@ -294,5 +294,5 @@ def test_that_images_below_the_threshold_are_reported_until_it_lies_amid_their_v
 
     assert shown()
     window.workspace.set_parameters(threshold=0.05)
-    wait(lambda: window.workspace.stack.parameters.threshold == 0.05 and not window.lane.busy)
+    wait(lambda: window.workspace.fitting.stack.parameters.threshold == 0.05 and not window.lane.busy)
     assert not shown()

@@ -276,14 +276,14 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
     seen = []
 
     def look():
-        stack, note = window.workspace.stack, window.panel.findChildren(QLabel)
+        stack, note = window.workspace.fitting.stack, window.panel.findChildren(QLabel)
         titles = [window.weights_page._source.title(k) for k in range(1, 5)]
         fitted = 0 if stack is None else len(stack.layers)
         seen.append((fitted, titles, [each.text() for each in note if each.text().startswith("Fitted")]))
 
     window.workspace.set_parameters(depth=1)
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    window.workspace.stack_changed.connect(look)
+    window.workspace.fitting.changed.connect(look)
     window.workspace.set_parameters(depth=4, ridge=1e-3)
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}

@@ -52,7 +52,7 @@ def choose(table: TableWindow, words: str) -> None:
 
 
 def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel(window: MainWindow) -> None:
-    stack, table = window.workspace.stack, shown_table(window)
+    stack, table = window.workspace.fitting.stack, shown_table(window)
     assert stack is not None
     for feature in (window.weights_page.pixels.features()[0], 7):
         window.weights_page.pixels.point_at(feature)
@@ -68,7 +68,7 @@ def test_that_the_pixel_grid_is_a_table_as_it_lies_in_the_image(window: MainWind
     table = shown_table(window)
     choose(table, "image, layer 2")
     feature = window.weights_page.pixels.features()[0]
-    row = window.workspace.stack.layers[1].weights[feature]
+    row = window.workspace.fitting.stack.layers[1].weights[feature]
     np.testing.assert_array_equal(numbers(table).astype(float), row[:-1].reshape(6, 6))
     assert (head(table, 3), head(table, 4, across=False)) == ("column 3", "row 4")
 
@@ -76,7 +76,7 @@ def test_that_the_pixel_grid_is_a_table_as_it_lies_in_the_image(window: MainWind
 def test_that_all_rows_are_the_whole_of_w(window: MainWindow) -> None:
     window.weights_page.mosaic()
     table = shown_table(window)
-    np.testing.assert_array_equal(numbers(table).astype(float), window.workspace.stack.layers[0].weights)
+    np.testing.assert_array_equal(numbers(table).astype(float), window.workspace.fitting.stack.layers[0].weights)
     assert (head(table, 36), head(table, 7, across=False)) == ("bias", "row of 1, 1")
 
 
@@ -127,7 +127,9 @@ def test_that_what_is_chosen_is_copied_with_its_names_and_every_digit(window: Ma
     name, *weights = lines[2].split("\t")
     assert name == "0, 3"
     feature = window.weights_page.pixels.features()[0]
-    assert [float(w) for w in weights] == [layer.weights[feature, 3] for layer in window.workspace.stack.layers[:2]]
+    assert [float(w) for w in weights] == [
+        layer.weights[feature, 3] for layer in window.workspace.fitting.stack.layers[:2]
+    ]
     choice.clear()
     table.copy()
     assert len(QApplication.clipboard().text().split("\n")) == 38

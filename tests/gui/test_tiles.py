@@ -58,14 +58,14 @@ def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source
 
 def test_that_a_preview_is_shown_and_is_not_stale_while_the_deep_layers_are(source, every_payload):
     tiles, workspace = source  # noqa: F811
-    workspace.watch((3,))
+    workspace.fitting.watch((3,))
     seen = []
 
     def look():
         tiles.begin((3,))
-        seen.append((workspace.preview, tiles.row(3, 1), [tiles.is_stale(3, k) for k in (1, 2)]))
+        seen.append((workspace.fitting.preview, tiles.row(3, 1), [tiles.is_stale(3, k) for k in (1, 2)]))
 
-    workspace.stack_changed.connect(look)
+    workspace.fitting.changed.connect(look)
     workspace.set_parameters(noise=0.7)
     wait(lambda: workspace.model() is not None)
     (previewed,) = (found for found in seen if found[0] is not None)
@@ -85,5 +85,5 @@ def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_th
     assert tiles.bar()[1] == "contribution"
     workspace.select(show="weights")
     assert not tiles.shows_contributions()
-    workspace.undo()
+    workspace.history.undo()
     assert tiles.shows_contributions()

@@ -84,7 +84,7 @@ def test_that_the_pixel_pointed_at_is_outlined_in_every_layer_and_stays_where_th
 
 
 def test_that_fields_are_the_rows_of_w(wall, window):
-    for layer, fitted in zip(wall.view.layers, window.workspace.stack.layers, strict=True):
+    for layer, fitted in zip(wall.view.layers, window.workspace.fitting.stack.layers, strict=True):
         np.testing.assert_allclose(layer.fields, fitted.weights[:, :-1], rtol=1e-6)
         np.testing.assert_array_equal(layer.biases, fitted.weights[:, -1])
 
@@ -92,8 +92,10 @@ def test_that_fields_are_the_rows_of_w(wall, window):
 def test_that_the_whole_first_layer_follows_the_noise_before_anything_is_fitted(wall, window, every_payload):
     seen = []
     workspace = window.workspace
-    workspace.stack_changed.connect(
-        lambda: seen.append(([each.stale for each in wall.view.layers], wall.view.layers[0].fields, workspace.preview))
+    workspace.fitting.changed.connect(
+        lambda: seen.append(
+            ([each.stale for each in wall.view.layers], wall.view.layers[0].fields, workspace.fitting.preview)
+        )
     )
     wall.noise.value_changed.emit(0.55)
     wait(lambda: workspace.model() is not None and not window.lane.busy)

@@ -52,7 +52,7 @@ def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
     state = window.workspace.state
     image = window.workspace.dataset.train[state.selection.sample]
     kept = survivors(64, state.parameters.noise, 0)
-    expected = Forward().flow(window.workspace.stack, image, kept)
+    expected = Forward().flow(window.workspace.fitting.stack, image, kept)
     assert len(part.flow().layers) == 4
     np.testing.assert_array_equal(part.flow().corrupted, expected.corrupted)
     for shown, layer in zip(part.flow().layers, expected.layers, strict=True):
@@ -134,7 +134,7 @@ def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_
     assert all(column.stale for column in part.view.columns[1:])
     wait(lambda: window.workspace.model() is not None)
     assert not any(column.stale for column in part.view.columns)
-    expected = Forward().flow(window.workspace.stack, part.flow().clean, part.flow().survivors)
+    expected = Forward().flow(window.workspace.fitting.stack, part.flow().clean, part.flow().survivors)
     np.testing.assert_array_equal(part.flow().layers[3].output, expected.layers[3].output)
 
 
@@ -173,7 +173,7 @@ def test_that_a_flow_hidden_while_the_stack_changed_catches_up(window):
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
     window.weights_page.set_view(FLOW)
-    expected = Forward().flow(window.workspace.stack, part.flow().clean, survivors(64, 0.6, 0))
+    expected = Forward().flow(window.workspace.fitting.stack, part.flow().clean, survivors(64, 0.6, 0))
     np.testing.assert_array_equal(part.flow().layers[0].output, expected.layers[0].output)
 
 
@@ -334,7 +334,7 @@ def test_that_the_second_layer_has_its_own_limit(window):
     wait(lambda: part.copies is not None and part.copies.points)
     next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2").click()
     wait(lambda: part.copies.layer == 2, 30)
-    np.testing.assert_allclose(part.copies.limit, window.workspace.stack.layers[1].weights, atol=2e-3)
+    np.testing.assert_allclose(part.copies.limit, window.workspace.fitting.stack.layers[1].weights, atol=2e-3)
 
 
 def test_that_too_many_features_are_refused_on_screen(window):
@@ -363,7 +363,7 @@ def value(part, name):
 def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_the_cursor(window, explained):
     window.weights_page.pixels.point_at(19)
     explained.tiles.pixel_hovered.emit((0, 2, 27))
-    layer, parameters = window.workspace.stack.layers[0], window.workspace.state.parameters
+    layer, parameters = window.workspace.fitting.stack.layers[0], window.workspace.state.parameters
     assert value(explained, "S_{ab}") == pytest.approx(layer.scatter[19, 27], abs=0.006)
     assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, 27], abs=6e-5)
     expected = expected_q(layer.scatter, parameters.noise, 0.0)
@@ -377,7 +377,7 @@ def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_th
 
 def test_that_where_contributions_are_shown_the_numbers_are_those_of_the_pixel_that_contributes_most(window, explained):
     window.workspace.select(show="contribution")
-    layer = window.workspace.stack.layers[0]
+    layer = window.workspace.fitting.stack.layers[0]
     weights = np.abs(layer.weights[:, :-1])
     np.fill_diagonal(weights, 0.0)
     most = (weights * np.sqrt(np.diag(layer.scatter)[:-1])).argmax(axis=1)
@@ -395,7 +395,9 @@ def test_that_the_numbers_follow_noise_and_layer(window, explained):
     assert value(explained, "E[P]_{ab}") != before
     next(b for b in explained.findChildren(QPushButton) if b.accessibleName() == "layer 3").click()
     a = window.weights_page.pixels.target
-    assert value(explained, "S_{aa}") == pytest.approx(window.workspace.stack.layers[2].scatter[a, a], abs=0.006)
+    assert value(explained, "S_{aa}") == pytest.approx(
+        window.workspace.fitting.stack.layers[2].scatter[a, a], abs=0.006
+    )
     assert "h²" in explained.panel.accessibleDescription()
 
 

@@ -32,16 +32,18 @@ def opened(workspace):
 
 
 def test_that_opening_fits_with_four_pins_chosen(opened):
-    assert len(opened.stack.layers) == opened.state.parameters.depth == 4
+    assert len(opened.fitting.stack.layers) == opened.state.parameters.depth == 4
     assert len(opened.state.selection.pins) == 4
     expected = fit_stack(opened.dataset.train, opened.state.parameters)
-    np.testing.assert_array_equal(opened.stack.layers[3].weights, expected.layers[3].weights)
+    np.testing.assert_array_equal(opened.fitting.stack.layers[3].weights, expected.layers[3].weights)
 
 
 def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened, every_payload):
     seen = []
-    opened.watch((5, 9))
-    opened.stack_changed.connect(lambda: seen.append((opened.preview, [opened.layer_is_fresh(k) for k in range(1, 5)])))
+    opened.fitting.watch((5, 9))
+    opened.fitting.changed.connect(
+        lambda: seen.append((opened.fitting.preview, [opened.fitting.is_fresh(k) for k in range(1, 5)]))
+    )
     opened.set_parameters(gesture="noise", noise=0.6)
     wait(lambda: opened.model() is not None)
     assert seen[0][0] is None
@@ -49,7 +51,7 @@ def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened, every_
     previews = [preview for preview, _ in seen if preview is not None]
     assert previews
     assert previews[0].parameters.noise == 0.6
-    np.testing.assert_allclose(previews[0].rows[9], opened.stack.layers[0].weights[9], atol=1e-8)
+    np.testing.assert_allclose(previews[0].rows[9], opened.fitting.stack.layers[0].weights[9], atol=1e-8)
     assert seen[-1] == (None, [True] * 4)
 
 
@@ -57,13 +59,13 @@ def test_that_a_drag_ends_at_the_last_noise_and_undoes_in_one_step(opened):
     for noise in (0.31, 0.35, 0.4, 0.55):
         opened.set_parameters(gesture="noise", noise=noise)
         settle(0.01)
-    opened.end_gesture()
+    opened.history.end_gesture()
     wait(lambda: opened.model() is not None)
     assert opened.model().stack.parameters.noise == 0.55
-    opened.undo()
+    opened.history.undo()
     assert opened.state.parameters.noise == 0.3
-    assert opened.undo_text == ""
-    opened.redo()
+    assert opened.history.undoText() == ""
+    opened.history.redo()
     assert opened.state.parameters.noise == 0.55
     wait(lambda: opened.model() is not None)
 
@@ -82,11 +84,11 @@ def test_that_fewer_layers_need_no_fit_and_more_do(opened):
 def test_that_a_refused_file_leaves_what_was_open_untouched(opened):
     problems = []
     opened.problem.connect(problems.append)
-    before = opened.dataset, opened.stack, opened.state
+    before = opened.dataset, opened.fitting.stack, opened.state
     opened.open(Given(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
     wait(lambda: problems)
     assert problems[0].sentence == "x.amat: line 3 has 2 numbers, expected 785."
-    assert (opened.dataset, opened.stack, opened.state) == before
+    assert (opened.dataset, opened.fitting.stack, opened.state) == before
     assert opened.model() is not None
 
 
@@ -96,19 +98,19 @@ def test_that_a_fit_that_fails_is_said_and_the_old_layers_stay_stale(opened):
     opened.set_parameters(ridge=-1.0)
     wait(lambda: problems)
     assert "ridge is -1.0" in problems[0].sentence
-    assert opened.stack is not None
-    assert not opened.layer_is_fresh(1)
+    assert opened.fitting.stack is not None
+    assert not opened.fitting.is_fresh(1)
     assert opened.model() is None
 
 
 def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(opened):
-    old = opened.stack
+    old = opened.fitting.stack
     opened.set_parameters(noise=0.7)
     opened.cancel()
     settle(0.2)
-    assert opened.stack is old
+    assert opened.fitting.stack is old
     assert opened.model() is None
-    opened.fit_again()
+    opened.fitting.fit()
     wait(lambda: opened.model() is not None)
     assert opened.model().stack.parameters.noise == 0.7
 
@@ -123,17 +125,17 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     assert "Release one first" in problems[0].sentence
     opened.toggle_pin(3)
     assert 3 not in opened.state.selection.pins
-    opened.undo()
+    opened.history.undo()
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
 
 
 def test_that_a_preview_goes_with_the_parameters_that_it_was_of(opened, every_payload):
-    opened.watch((5,))
+    opened.fitting.watch((5,))
     opened.set_parameters(noise=0.6)
-    wait(lambda: opened.preview is not None or opened.model() is not None)
-    opened.undo()
+    wait(lambda: opened.fitting.preview is not None or opened.model() is not None)
+    opened.history.undo()
     assert opened.model() is not None
-    assert opened.preview is None
+    assert opened.fitting.preview is None
 
 
 def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
@@ -151,7 +153,7 @@ def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
 
 def test_that_opening_other_data_replaces_everything_at_once(opened):
     changes = []
-    opened.dataset_changed.connect(lambda data: changes.append((data.name, opened.stack)))
+    opened.dataset_changed.connect(lambda data: changes.append((data.name, opened.fitting.stack)))
     opened.open(Given(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     assert changes == [("other", None)]
@@ -162,7 +164,7 @@ def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened
     opened.open(Given(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     expected = fit_stack(opened.dataset.train, opened.state.parameters)
-    np.testing.assert_array_equal(opened.stack.layers[0].weights, expected.layers[0].weights)
+    np.testing.assert_array_equal(opened.fitting.stack.layers[0].weights, expected.layers[0].weights)
 
 
 def test_that_one_row_is_refused_with_a_sentence(workspace):

@@ -44,7 +44,7 @@ class TileSource:
 
     def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
-        preview, stack = self._workspace.preview, self._workspace.stack
+        preview, stack = self._workspace.fitting.preview, self._workspace.fitting.stack
         if layer == 1 and preview is not None and feature in preview.rows:
             return preview.rows[feature]
         if stack is not None and layer <= len(stack.layers) and feature < stack.n_features:
@@ -84,7 +84,7 @@ class TileSource:
 
     def shows_contributions(self) -> bool:
         """True if tiles show contributions, by the user's choice or because of the weights."""
-        stack, show = self._workspace.stack, self._workspace.state.selection.show
+        stack, show = self._workspace.fitting.stack, self._workspace.state.selection.show
         layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
         if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
             return False
@@ -100,7 +100,7 @@ class TileSource:
 
     def rms(self, layer: int) -> NDArray[np.float64] | None:
         """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
-        stack = self._workspace.stack
+        stack = self._workspace.fitting.stack
         return None if stack is None or layer > len(stack.layers) else input_rms(stack.layers[layer - 1])
 
     def shown(self, feature: int, layer: int) -> NDArray[np.float64] | None:
@@ -110,10 +110,10 @@ class TileSource:
 
     def is_stale(self, feature: int, layer: int) -> bool:
         """True if the row was fitted with other parameters than the current ones."""
-        preview = self._workspace.preview
+        preview = self._workspace.fitting.preview
         if layer == 1 and preview is not None and feature in preview.rows:
             return preview.parameters != self._workspace.state.parameters
-        return not self._workspace.layer_is_fresh(layer)
+        return not self._workspace.fitting.is_fresh(layer)
 
     def tile(self, feature: int, layer: int) -> Tile | None:
         """Return the tile of one row, or None if there is none."""
@@ -121,9 +121,9 @@ class TileSource:
         if row is None:
             return None
         quantity = self.quantity()
-        preview = self._workspace.preview
+        preview = self._workspace.fitting.preview
         previewed = layer == 1 and preview is not None and feature in preview.rows
-        stack = self._workspace.stack
+        stack = self._workspace.fitting.stack
         origin: object = preview if previewed or stack is None else stack.layers[layer - 1]
         scale = self._scale_of(row, feature, layer)
         key = (origin, feature, scale, quantity)
@@ -135,7 +135,7 @@ class TileSource:
 
     def title(self, layer: int) -> str:
         """Return the heading of a layer's column."""
-        stack = self._workspace.stack
+        stack = self._workspace.fitting.stack
         pending = stack is None or layer > len(stack.layers)
         if pending or self._workspace.state.selection.levels != "layer":
             return f"layer {layer}"
@@ -143,7 +143,7 @@ class TileSource:
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the colour scale of all rows of a layer, as in the mosaic."""
-        stack = self._workspace.stack
+        stack = self._workspace.fitting.stack
         if stack is None or layer > len(stack.layers):
             return ColorScale.symmetric(self.color_map, 1.0)
         rms = self.rms(layer) if self.shows_contributions() else None

@@ -62,7 +62,7 @@ class _ParameterSlider(NumberSlider):
         super().__init__(label, low, high, step, default, 0 if self._whole else 2, tip, parent, values=values)
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
-        self.value_settled.connect(workspace.end_gesture)
+        self.value_settled.connect(workspace.history.end_gesture)
 
     @Slot(float)
     def _change(self, value: float) -> None:
@@ -290,7 +290,7 @@ class ParameterPanel(QScrollArea):
         self.setWidget(inside)
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
-        workspace.stack_changed.connect(self._show_fit)
+        workspace.fitting.changed.connect(self._show_fit)
         self._show_state(workspace.state, workspace.state)
 
     def show_parts(self, needed: frozenset[str]) -> None:
@@ -538,13 +538,13 @@ class ParameterPanel(QScrollArea):
     @Slot()
     def _show_fit(self) -> None:
         workspace = self._workspace
-        stack, depth = workspace.stack, workspace.state.parameters.depth
+        stack, depth = workspace.fitting.stack, workspace.state.parameters.depth
         if depth == 0:
             self._note.setText("Depth 0: the images are shown without a denoiser.")
         elif stack is None:
             self._note.setText("Fitting the first layers…")
-        elif not workspace.layer_is_fresh(depth):
-            fresh = sum(workspace.layer_is_fresh(k) for k in range(1, depth + 1))
+        elif not workspace.fitting.is_fresh(depth):
+            fresh = min(workspace.fitting.n_fresh, depth)
             if fresh:
                 behind = f"{fresh} of {depth} layers are fitted"
             else:
@@ -553,11 +553,11 @@ class ParameterPanel(QScrollArea):
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
-            text, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
+            text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
             if seconds and len(stack.layers) == depth:
                 text = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
-            if workspace.fit_problem:
-                text = f"{text}\n{workspace.fit_problem}"
+            if workspace.fitting.problem:
+                text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
                 "Expected squared error per pixel, over all corruptions, of the first and last layers, each "

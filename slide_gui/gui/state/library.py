@@ -122,7 +122,7 @@ class RunLibrary(QObject):
 
     def _change(self, text: str, apply: Callable[[Any], None], before: object, after: object) -> None:
         apply(after)
-        self._workspace.push(text, apply, before, after)
+        self._workspace.history.record(text, apply, before, after)
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and pass it to `deliver`."""

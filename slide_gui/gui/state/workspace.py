@@ -1,4 +1,4 @@
-"""The open data set, its parameters, fitted layers and selection, with signals for changes."""
+"""The open data set with its parameters and selection, and signals for changes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QUndoStack
 
 from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
@@ -22,22 +20,21 @@ from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
+from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.fitting import Fitting
 from slide_gui.gui.state.jobs import Lane, Problem
-from slide_gui.gui.state.undo import Change
+from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.progress import Progress
-from slide_gui.text import count, counted, pixel_name
+from slide_gui.text import count, pixel_name
 
 MAX_PINS = 16
-_MOST_STEPS = 200
-_SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
-    """The settings for the open data.
+    """The settings for the open data. Two states are equal if they have the same drawing object.
 
     Attributes
     ----------
@@ -50,7 +47,17 @@ class State:
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
     selection: Selection = field(default_factory=Selection)
     test_row: int | None = None
-    drawing: NDArray[np.float32] | None = field(default=None, compare=False)
+    drawing: NDArray[np.float32] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.drawing is other.drawing and self._settings == other._settings
+
+    def __hash__(self) -> int:
+        return hash(self._settings)
+
+    @property
+    def _settings(self) -> tuple[Any, ...]:
+        return self.parameters, self.selection, self.test_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +82,19 @@ class _Opening:
 class Workspace(QObject):
     """The owner of the open data set; pages read it and request changes.
 
+    Attributes
+    ----------
+    fitting : Fitting
+        The layers fitted to the data.
+    history : UndoHistory
+        Finished changes of parameters, pins, image, strokes, deleted runs and tags.
+
     Signals
     -------
     dataset_changed(object)
         The new `Dataset`.
     state_changed(object, object)
         The new and the old `State`.
-    stack_changed()
-        `stack`, `preview` or their staleness changed.
     problem(object)
         A `Problem` to show.
     confirmed_changed()
@@ -91,18 +103,14 @@ class Workspace(QObject):
 
     dataset_changed = Signal(object)
     state_changed = Signal(object, object)
-    stack_changed = Signal()
     problem = Signal(object)
     confirmed_changed = Signal()
 
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = lane
-        self.history = QUndoStack(self)
-        """Finished changes of parameters, pins, image, strokes, deleted runs and tags; `undo` includes a gesture."""
-        self.history.setUndoLimit(_MOST_STEPS)
-        self._gesture = ""
-        self._before_gesture = State()
+        self.fitting = Fitting(lane, self)
+        self.history = UndoHistory(self)
         self.choices: FileChoices | None = None
         """Stored settings for reading files; None to store nothing."""
         self.confirmed = True
@@ -112,13 +120,6 @@ class Workspace(QObject):
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
-        self.stack: Stack | None = None
-        self.preview: Preview | None = None
-        self.fit_seconds = 0.0
-        self.fit_problem = ""
-        """A warning that hardly any feature differs between rows after the threshold."""
-        self._explorer: Explorer | None = None
-        self._watched: tuple[int, ...] = ()
         self._blas_checked = False
         self._opening = 0
         lane.problem.connect(self.problem)
@@ -248,12 +249,12 @@ class Workspace(QObject):
 
     def model(self) -> FittedModel | None:
         """Return the fitted layers with their stamp, or None unless they match the parameters."""
-        dataset, stack, depth = self.dataset, self.stack, self.state.parameters.depth
-        if dataset is None or stack is None or not all(self.layer_is_fresh(k) for k in range(1, depth + 1)):
+        dataset, stack, parameters = self.dataset, self.fitting.stack, self.state.parameters
+        if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
             return None
-        stack = replace(stack, parameters=self.state.parameters, layers=stack.layers[:depth])
+        stack = replace(stack, parameters=parameters, layers=stack.layers[: parameters.depth])
         return FittedModel(
-            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds,
+            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fitting.seconds,
             feature_names=dataset.feature_names,
         )  # fmt: skip
 
@@ -282,22 +283,19 @@ class Workspace(QObject):
             selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
         state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
         self.state, old = state, self.state
-        self.dataset, self.source, self._explorer = dataset, opened.source, opened.explorer
-        self.confirmed = confirmed
-        self.stack = self.preview = None
-        self._watched = ()
-        self._gesture = ""
+        self.dataset, self.source, self.confirmed = dataset, opened.source, confirmed
+        self.fitting.use(opened.explorer, state.parameters)
         self.history.clear()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
-        self._fit(settle=0.0)
+        self.fitting.fit()
 
-    # State and undo --------------------------------------------------------------------------------------------
+    # State --------------------------------------------------------------------------------------------------------
 
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
         """Change fit parameters; the layers follow.
 
-        Consecutive changes of the same gesture are one step of undo, which `end_gesture` completes.
+        Consecutive changes of the same gesture are one step of undo, which `UndoHistory.end_gesture` completes.
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
@@ -317,38 +315,6 @@ class Workspace(QObject):
         """Set the drawing, or remove it; `text` names the change in the Edit menu."""
         self._change(replace(self.state, drawing=image), text=text)
 
-    def push(self, text: str, apply: Callable[[Any], object], before: Any, after: Any) -> None:
-        """Record a change that has been made, so that it can be undone."""
-        self.end_gesture()
-        self.history.push(Change(text, apply, before, after))
-
-    @Slot()
-    def end_gesture(self) -> None:
-        """Complete the changes of a gesture as one step of undo."""
-        if self._gesture:
-            self._gesture, before = "", self._before_gesture
-            if not _same(before, self.state):
-                self.history.push(Change(_changed(self.state, before), self._replace, before, self.state))
-
-    @property
-    def undo_text(self) -> str:
-        """The change that `undo` would revert; empty if there is none."""
-        if self._gesture and not _same(self._before_gesture, self.state):
-            return _changed(self.state, self._before_gesture)
-        return self.history.undoText()
-
-    @Slot()
-    def undo(self) -> None:
-        """Revert the last change."""
-        self.end_gesture()
-        self.history.undo()
-
-    @Slot()
-    def redo(self) -> None:
-        """Make the change again that was undone last."""
-        self.end_gesture()
-        self.history.redo()
-
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
         """Pin a feature or release its pin; there are at most `MAX_PINS`."""
@@ -365,100 +331,26 @@ class Workspace(QObject):
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
         before = self.state
-        if _same(state, before):
-            return
-        if not gesture or gesture != self._gesture:
-            self.end_gesture()
-            self._gesture, self._before_gesture = gesture, before
-        self._replace(state)
-        if not gesture:
-            self.history.push(Change(text or _changed(state, before), self._replace, before, self.state))
+        if self.dataset is not None:
+            state = replace(state, selection=_fitting(state.selection, self.dataset))
+        if state != before:
+            self.history.record(text or _changed(state, before), self._replace, before, state, gesture)
+            self._replace(state)
 
     @Slot(object)
     def _replace(self, state: State) -> None:
-        if self.dataset is not None:
-            state = replace(state, selection=_fitting(state.selection, self.dataset))
         old, self.state = self.state, state
+        self.fitting.parameters = state.parameters
         self.state_changed.emit(state, old)
         if state.parameters != old.parameters:
-            self._fit(settle=_SETTLE_SECONDS)
+            self.fitting.fit(settle=True)
 
     @Slot()
     def cancel(self) -> None:
-        """Stop the fit; the previous layers stay, in grey if they do not match the parameters."""
+        """Cancel all jobs; the previous layers stay, in grey if they do not match the parameters."""
         self.lane.cancel()
-        self.stack_changed.emit()
+        self.fitting.changed.emit()
         self.fall_back()
-
-    @Slot()
-    def fit_again(self) -> None:
-        """Fit with the current parameters after a cancelled or failed fit."""
-        self._fit(settle=0.0)
-
-    # Fitting ---------------------------------------------------------------------------------------------------
-
-    def watch(self, features: tuple[int, ...]) -> None:
-        """Set the rows of the first layer to preview while the noise slider moves."""
-        self._watched = features
-
-    def layer_is_fresh(self, layer: int) -> bool:
-        """True if a layer, 1 to the depth of `stack`, matches the parameters."""
-        stack = self.stack
-        if stack is None or len(stack.layers) < layer:
-            return False
-        ours, wanted = stack.parameters, self.state.parameters
-        return ours is wanted or replace(ours, depth=wanted.depth) == wanted
-
-    def _fit(self, settle: float) -> None:
-        explorer, parameters, features = self._explorer, self.state.parameters, self._watched
-        if explorer is None:
-            return
-        fresh = all(self.layer_is_fresh(k + 1) for k in range(parameters.depth))
-        if fresh and self.stack is not None:
-            self.lane.cancel(channel="fit")
-            self.preview = None  # it may belong to earlier parameters
-            self.stack_changed.emit()
-            return
-        stored = explorer.stored_fit(parameters)
-        if stored is not None:
-            self.lane.cancel(channel="fit")
-            self._fitted(stored)
-            return
-
-        def work(progress: Progress) -> Fit:
-            explorer.update(parameters, features, settle=settle, progress=progress)
-            fit = explorer.stored_fit(parameters)
-            assert fit is not None
-            progress.report(1.0, fit)
-            explorer.prepare(parameters)
-            return fit
-
-        self.lane.submit(
-            f"Fitting {counted(parameters.depth, 'layer')}",
-            work,
-            channel="fit",
-            on_payload=self._fitted,
-            on_result=self._fitted,
-            on_failure=self._not_fitted,
-            on_stop=self.stack_changed.emit,
-            failure="The layers could not be fitted",
-        )
-        self.stack_changed.emit()
-
-    @Slot(object)
-    def _fitted(self, payload: Preview | Stack | Fit) -> None:
-        if isinstance(payload, Preview):
-            self.preview = payload
-        else:
-            fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
-            if fit.stack is self.stack and fit.seconds == self.fit_seconds and self.preview is None:
-                return  # the result equals the last report
-            self.preview, self.stack, self.fit_seconds, self.fit_problem = None, fit.stack, fit.seconds, fit.problem
-        self.stack_changed.emit()
-
-    @Slot(object)
-    def _not_fitted(self, _error: Exception) -> None:
-        self.stack_changed.emit()
 
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
@@ -481,10 +373,6 @@ _CHANGES = {
     "show": "change of weights or contributions",
 }
 """Names of changes after "Undo"."""
-
-
-def _same(state: State, other: State) -> bool:
-    return state == other and state.drawing is other.drawing
 
 
 def _changed(state: State, old: State) -> str:

@@ -76,7 +76,7 @@ class AllRows(View):
 
     @Slot()
     def refresh(self) -> None:
-        state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
+        state, stack, dataset = self._workspace.state, self._workspace.fitting.stack, self._workspace.dataset
         self.mosaic.set_transposed(state.selection.transposed)
         self._choice.set_depth(state.parameters.depth)
         number, depth = self._choice.layer, state.parameters.depth
@@ -91,7 +91,7 @@ class AllRows(View):
             self.mosaic.set_stale(True)
             return
         layer, self._layer = stack.layers[number - 1], number
-        scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
+        scale, stale = self._source.layer_scale(number), not self._workspace.fitting.is_fresh(number)
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         shows = (layer, scale, stale, rms is None)
         if shows != self._shows:
@@ -105,8 +105,8 @@ class AllRows(View):
         self._bar.set_scale(scale, self._source.quantity())
 
     def tables(self) -> tuple[NumberTable, ...]:
-        stack, number = self._workspace.stack, self._choice.layer
-        if stack is None or not self._workspace.state.parameters.depth or not self._workspace.layer_is_fresh(number):
+        stack, number = self._workspace.fitting.stack, self._choice.layer
+        if stack is None or not self._workspace.state.parameters.depth or not self._workspace.fitting.is_fresh(number):
             return ()
         names, layer = self._source.names(), stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None

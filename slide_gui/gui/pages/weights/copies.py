@@ -93,20 +93,20 @@ class CopiesPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        state, stack = self._workspace.state, self._workspace.stack
+        state, stack = self._workspace.state, self._workspace.fitting.stack
         self._choice.set_depth(state.parameters.depth)
         self.tiles.set_transposed(state.selection.transposed)
         if self._job is not None and not self._workspace.lane.wants(self._job):  # "Cancel all jobs" cancelled it
             self._job, self._stopped, self._asked = None, True, False
         number = self._choice.layer
-        fitted = state.parameters.depth > 0 and all(self._workspace.layer_is_fresh(k) for k in range(1, number + 1))
+        fitted = state.parameters.depth > 0 and self._workspace.fitting.is_fresh(number)
         if fitted and stack is not None and self._layer is not stack.layers[number - 1]:
             self._begin(number)
         self._show()
 
     def _begin(self, number: int) -> None:
         """Start with the fitted layer; the old plot stays, in grey, until the first new point."""
-        dataset, stack = self._workspace.dataset, self._workspace.stack
+        dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
         self._layer = stack.layers[number - 1]
@@ -235,7 +235,7 @@ class CopiesPart(View):
 
     def _is_stale(self, copies: Copies) -> bool:
         parameters = self._workspace.state.parameters
-        fresh = self._workspace.layer_is_fresh(self._choice.layer)
+        fresh = self._workspace.fitting.is_fresh(self._choice.layer)
         return self._behind or not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
 
     def _words(self, copies: Copies) -> str:

@@ -111,7 +111,7 @@ class ExplainedWeight(View):
 
     @Slot()
     def refresh(self) -> None:
-        state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
+        state, stack, dataset = self._workspace.state, self._workspace.fitting.stack, self._workspace.dataset
         depth = state.parameters.depth
         self._choice.set_depth(depth)
         self.tiles.set_transposed(state.selection.transposed)
@@ -131,7 +131,7 @@ class ExplainedWeight(View):
         scatter = stack.layers[layer - 1].scatter
         assert scatter is not None
         b, why = self._other(row, a, shape is not None)
-        preview = self._workspace.preview
+        preview = self._workspace.fitting.preview
         previewed = layer == 1 and preview is not None and a in preview.rows
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
         explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)

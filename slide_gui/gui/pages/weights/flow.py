@@ -119,7 +119,7 @@ class FlowPart(View):
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
         self._brushes.idClicked.connect(self.brush_chosen)
         self._undo = add_button(self, row, "Undo stroke", "Undo the last stroke (Ctrl+Z)", "flat")
-        self._undo.clicked.connect(self._workspace.undo)
+        self._undo.clicked.connect(self._workspace.history.undo)
         self._workspace.history.indexChanged.connect(self._follow_history)
         self._workspace.state_changed.connect(self._follow_drawing)
         self._reset = add_button(self, row, "Reset", "Show the image as in the data set (Ctrl+R)", "flat")
@@ -252,7 +252,7 @@ class FlowPart(View):
 
     @Slot()
     def _follow_history(self) -> None:
-        self._undo.setEnabled(self._workspace.undo_text == _STROKE)
+        self._undo.setEnabled(self._workspace.history.undoText() == _STROKE)
 
     @Slot()
     def _compute(self) -> None:
@@ -281,7 +281,11 @@ class FlowPart(View):
 
     def _take_stack(self) -> None:
         """Take the fitted layers; during a new fit to the same data the last complete stack stays."""
-        dataset, stack, depth = self._workspace.dataset, self._workspace.stack, self._workspace.state.parameters.depth
+        dataset, stack, depth = (
+            self._workspace.dataset,
+            self._workspace.fitting.stack,
+            self._workspace.state.parameters.depth,
+        )
         if dataset is not None and dataset.fingerprint != self._fingerprint:
             self._fingerprint, self._stack, self._flow = dataset.fingerprint, None, None
         if stack is not None and len(stack.layers) >= depth:

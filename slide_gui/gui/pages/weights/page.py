@@ -290,7 +290,7 @@ class WeightsPage(Page):
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
-        workspace.stack_changed.connect(self.refresh)
+        workspace.fitting.changed.connect(self.refresh)
         self.pixels.moved.connect(self.numbers_changed)
 
     # Views ------------------------------------------------------------------------------------------------------

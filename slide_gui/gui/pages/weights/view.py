@@ -181,9 +181,9 @@ class PixelSelection(QObject):
         """Tell the workspace which rows to preview while the noise slider moves."""
         dataset = self._workspace.dataset
         if self.watches_all and dataset is not None:
-            self._workspace.watch(tuple(range(dataset.n_features)))
+            self._workspace.fitting.watch(tuple(range(dataset.n_features)))
         else:
-            self._workspace.watch(self.features())
+            self._workspace.fitting.watch(self.features())
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:

@@ -372,7 +372,7 @@ class LayerWall(QWidget):
         )
         self.noise.setFixedWidth(420)
         self.noise.value_changed.connect(self._change)
-        self.noise.value_settled.connect(self._workspace.end_gesture)
+        self.noise.value_settled.connect(self._workspace.history.end_gesture)
         self._said = ElidedLabel("", self)
         column = flush(QVBoxLayout(self), 12, (24, 16, 24, 16))
         column.addWidget(self.view, 1)
@@ -383,7 +383,7 @@ class LayerWall(QWidget):
         leave.clicked.connect(self.hide)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.hide)
         self._workspace.state_changed.connect(self._show_state)
-        self._workspace.stack_changed.connect(self.refresh)
+        self._workspace.fitting.changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Preview all rows of the first layer while the noise slider moves."""
@@ -419,7 +419,7 @@ class LayerWall(QWidget):
     def refresh(self) -> None:
         """Show the workspace's current state."""
         workspace = self._workspace
-        dataset, stack = workspace.dataset, workspace.stack
+        dataset, stack = workspace.dataset, workspace.fitting.stack
         if not self.isVisible() or dataset is None:
             return
         if stack is None:
@@ -437,19 +437,19 @@ class LayerWall(QWidget):
 
     def _key(self, k: int) -> tuple[Any, ...]:
         """Return everything that determines the fields of a layer."""
-        assert self._workspace.stack is not None
-        return k, self._workspace.stack.layers[k - 1], self._previewed(k), self._source.shows_contributions()
+        assert self._workspace.fitting.stack is not None
+        return k, self._workspace.fitting.stack.layers[k - 1], self._previewed(k), self._source.shows_contributions()
 
     def _previewed(self, k: int) -> Preview | None:
         """Return the preview of the first layer if it contains every row."""
-        preview, stack = self._workspace.preview, self._workspace.stack
+        preview, stack = self._workspace.fitting.preview, self._workspace.fitting.stack
         is_complete = k == 1 and preview is not None and stack is not None and len(preview.rows) >= stack.n_features
         return preview if is_complete else None
 
     def _fields_of(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
         """Return the displayed fields of a layer, and the biases."""
-        assert self._workspace.stack is not None
-        preview, weights = self._previewed(k), self._workspace.stack.layers[k - 1].weights
+        assert self._workspace.fitting.stack is not None
+        preview, weights = self._previewed(k), self._workspace.fitting.stack.layers[k - 1].weights
         if preview is not None:
             weights = np.array([preview.rows[i] for i in range(len(weights))])
         fields = weights[:, :-1].astype(np.float32)
@@ -462,7 +462,7 @@ class LayerWall(QWidget):
         whole, preview = self._source.layer_scale(k), self._previewed(k)
         scale = replace(whole, low=_STRENGTH * whole.low, high=_STRENGTH * whole.high)
         parameters = self._workspace.state.parameters
-        stale = not self._workspace.layer_is_fresh(k) if preview is None else preview.parameters != parameters
+        stale = not self._workspace.fitting.is_fresh(k) if preview is None else preview.parameters != parameters
         title = f"layer {k}" if stale else f"layer {k} · ±{significant(scale.high, 2)}"
         return WallLayer(title, fields, biases, scale, stale)
 
