@@ -104,7 +104,7 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     before = set(threading.enumerate())
     windows, timers = {id(w) for w in _windows()}, {id(t) for t in _running_timers()}
     previous = qInstallMessageHandler(listen)
-    # As in the window: a collection that happens to start in the compute lane would destroy what is Qt's off the GUI
+    # As in the window: a collection that happens to start in the compute queue would destroy what is Qt's off the GUI
     # thread. Windows are torn down before, so that the one below finds none that is left to destroy.
     gc.disable()
     try:

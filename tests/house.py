@@ -64,13 +64,13 @@ def paths() -> dict[str, list[str]]:
 
     from slide_gui.gui.app import tear_down
     from tests.bench.window_child import open_window, paint_times, wait, wait_for_fit
-    from tests.gui.given import Given, labelled
+    from tests.gui.helpers import StubSource, labelled
 
     trace = Trace()
     app, window = open_window()
     wait_for_fit(app, window)
     data = labelled()
-    window.workspace.open(Given(data))
+    window.workspace.open(StubSource(data))
     wait(app, lambda: window.workspace.dataset is data)
     wait_for_fit(app, window)
     _, tiles = window.weights_page.pointer_and_tiles()

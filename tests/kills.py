@@ -337,7 +337,7 @@ class Sessions(Work):
         from PySide6.QtCore import QCoreApplication, QObject, Signal
 
         from slide_gui.gui.shell.session_keeper import SessionKeeper
-        from slide_gui.gui.state.jobs import Lane
+        from slide_gui.gui.state.jobs import JobQueue
         from slide_gui.gui.state.workspace import Workspace
 
         class Pages(QObject):
@@ -357,8 +357,8 @@ class Sessions(Work):
             os.replace(folder / "half.npz", data)
         start = self.number(folder)
         application = QCoreApplication([])
-        lane = Lane()
-        workspace = Workspace(lane)
+        queue = JobQueue()
+        workspace = Workspace(queue)
         keeper = SessionKeeper(workspace, Pages(), folder / "session")  # type: ignore[arg-type]
         keeper.start(resume=True)
         if keeper._lock is None:
@@ -366,7 +366,7 @@ class Sessions(Work):
             raise RuntimeError(f"a window that was killed is taken for one that is open: {mark.read_bytes()!r}")
         if keeper._pending is None:  # else what a window that closed showed last is on its way
             workspace.open_paths([data])
-        while workspace.dataset is None or lane.busy:
+        while workspace.dataset is None or queue.busy:
             application.processEvents()
             time.sleep(0.001)
         for number in range(start + 1, self.n_changes + 1):
@@ -374,7 +374,7 @@ class Sessions(Work):
             keeper._keep()  # as its timer does, once changes rest
             tell(str(number))
         keeper.close()
-        lane.close()
+        queue.close()
 
     def number(self, folder: Path) -> int:
         """Return the last change that is in a session; of none 0."""

@@ -41,7 +41,7 @@ from slide_gui.gui.app import make_application, prepare_interpreter, tear_down
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.workspace import State
-from tests.gui.given import Given, dataset, labelled, wheel
+from tests.gui.helpers import StubSource, dataset, labelled, wheel
 
 _OF_THE_TOOLS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of events that nobody takes
 _REST = 120.0  # seconds within which everything must have come to rest
@@ -142,7 +142,7 @@ def _opened(folder: Path, account: Account, data: Dataset | None = None) -> Main
     if data is None:
         window.start([])
     else:
-        window.workspace.open(Given(data))
+        window.workspace.open(StubSource(data))
     _until(lambda: window.workspace.model() is not None)
     return window
 
@@ -163,7 +163,7 @@ def _rest(window: MainWindow) -> None:
     for dialog in window.findChildren(QDialog):
         if dialog.isVisible():
             dialog.reject()
-    _until(lambda: not window.session.busy and not window.lane.busy)
+    _until(lambda: not window.session.busy and not window.queue.busy)
 
 
 class _Person:
@@ -200,7 +200,7 @@ class _Person:
             self._open_again()
         _rest(self.window)
         window = self.window
-        window.workspace.open(Given(labelled()), State())
+        window.workspace.open(StubSource(labelled()), State())
         window.actions_by_name["page_weights"].trigger()
         _until(lambda: window.workspace.model() is not None and not window.session.busy)
 
@@ -370,7 +370,7 @@ def cycles(account: Account, folder: Path, chance: random.Random, times: int) ->
         "sweep": runs.start_sweep,
         "trial": runs.start_trial,
         "copies": lambda: page.copies_part().toggle(),
-        "data": lambda: window.workspace.open(Given(labelled(chance.randrange(5), 400))),
+        "data": lambda: window.workspace.open(StubSource(labelled(chance.randrange(5), 400))),
     }
     for number in range(times):
         name = chance.choice(sorted(begin))
@@ -448,7 +448,7 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
         "pin": lambda: first.workspace.toggle_pin(chance.randrange(first.workspace.dataset.n_features)),
         "undo": lambda: first.workspace.history.undo(),
         "redo": lambda: first.workspace.history.redo(),
-        "data": lambda: first.workspace.open(Given(chance.choice(sets))),
+        "data": lambda: first.workspace.open(StubSource(chance.choice(sets))),
         "cancel": first.stop,
         "view": turn,
         "again": lambda: first.workspace.fitting.fit(),
@@ -472,7 +472,7 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
             _compare(account, stack, expected(data, parameters), f"interleaving {number}, under way", fresh)
         there = expected(first.workspace.dataset, first.workspace.state.parameters)
         _compare(account, first.workspace.model().stack, there, f"interleaving {number}, at rest")
-        second.workspace.open(Given(first.workspace.dataset), first.workspace.state)
+        second.workspace.open(StubSource(first.workspace.dataset), first.workspace.state)
         second.actions_by_name[shown[0]].trigger()
         _until(lambda: _same_place(second, first))
         ours, theirs = (_picture(window) for window in (first, second))

@@ -86,12 +86,12 @@ def test_that_the_threads_are_set_before_the_first_job_of_the_window() -> None:
     code = """
 from PySide6.QtCore import QCoreApplication
 from slide_gui import blas
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 blas.cores = lambda: 1
 app = QCoreApplication([])
-lane = Lane()
-lane.submit("", lambda progress: print(blas.loaded_blas()[0].threads), channel="a")
-lane.idle.connect(app.quit)
+queue = JobQueue()
+queue.submit("", lambda progress: print(blas.loaded_blas()[0].threads), channel="a")
+queue.idle.connect(app.quit)
 app.exec()
 """
     assert child(code) == 1

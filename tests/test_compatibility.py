@@ -15,7 +15,7 @@ from slide_gui.experiments.files.session import read_session
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 FILES = Path(__file__).parent / "compatibility"
 ERRORS = {
@@ -66,7 +66,7 @@ def test_that_the_window_opens_an_earlier_session(app, folder, file):
     window.show()
     window.open_files([folder / file.name])
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == "boxes", 20)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy, 20)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy, 20)
     parameters = window.workspace.state.parameters
     assert (parameters.noise, parameters.depth, window.workspace.state.selection.pins) == (0.4, 2, (14, 21))
     kind, _, name = file.stem.partition("-")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from slide_gui.experiments.files.source import DataSource
     from slide_gui.gui.shell.main_window import MainWindow
-    from slide_gui.gui.state.jobs import Lane
+    from slide_gui.gui.state.jobs import JobQueue
 
 _LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
@@ -78,7 +78,7 @@ def collect_in_turn(window: MainWindow) -> None:
     collector.start()
 
 
-def tear_down(window: QWidget | Lane) -> None:
+def tear_down(window: QWidget | JobQueue) -> None:
     """Close a window, or a job queue without a window, and destroy it and all its children at once.
 
     The program and its tests end every window this way.
@@ -88,7 +88,7 @@ def tear_down(window: QWidget | Lane) -> None:
 
     Parameters
     ----------
-    window : QWidget or Lane
+    window : QWidget or JobQueue
         Without a parent; it may be destroyed already.
     """
     from shiboken6 import Shiboken
@@ -182,7 +182,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     window.show()
     loop, limit = QEventLoop(window), QTimer(window)
     limit.setSingleShot(True)
-    window.lane.idle.connect(loop.quit)
+    window.queue.idle.connect(loop.quit)
     limit.timeout.connect(loop.quit)
     interruption.came.connect(loop.quit)
     limit.start(_SCREENSHOT_MILLISECONDS)

@@ -56,7 +56,7 @@ def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple
 
 
 def wait_for_fit(app: Any, window: Any) -> None:
-    wait(app, lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(app, lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
 def paint_times(widget: Any) -> list[float]:
@@ -195,7 +195,7 @@ def pages(rounds: int) -> dict[str, Any]:
             app.processEvents()
             if turn:
                 times.append(time.perf_counter() - began)
-            wait(app, lambda: not window.lane.busy)
+            wait(app, lambda: not window.queue.busy)
     tear_down(window)
     return {"times": times, "floors": floors}
 
@@ -209,7 +209,7 @@ def clicks(count: int) -> dict[str, Any]:
     def seconds_to_start() -> float:
         started: list[float] = []
         began = time.perf_counter()
-        window.lane.submit("", lambda _: started.append(time.perf_counter()), channel="bench")
+        window.queue.submit("", lambda _: started.append(time.perf_counter()), channel="bench")
         wait(app, lambda: bool(started))
         return started[0] - began
 
@@ -299,7 +299,7 @@ def _watched(
 
     target = next(widget for widget in window.findChildren(QWidget) if type(widget).__name__ == plot)
     assert target.isVisible()
-    wait(app, lambda: not window.lane.busy)
+    wait(app, lambda: not window.queue.busy)
     monitor, moved = LatenessMonitor(window), 0.0
 
     def move() -> None:

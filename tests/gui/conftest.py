@@ -16,10 +16,10 @@ from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
-from tests.gui.given import Given, dataset, wait
+from tests.gui.helpers import StubSource, dataset, wait
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ class _Heard(Progress):
 @pytest.fixture
 def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a job go on only once the window has taken what it reported, so that nothing it says is passed over."""
-    submit = Lane.submit
+    submit = JobQueue.submit
 
-    def heard(lane: Lane, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:
+    def heard(queue: JobQueue, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:
         arrived = threading.Event()
 
         def deliver(payload: object) -> None:
@@ -68,9 +68,9 @@ def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
         def work(progress: Progress) -> Any:
             return function(progress if on_payload is None else _Heard(progress, arrived))
 
-        return submit(lane, title, work, on_payload=on_payload and deliver, **options)
+        return submit(queue, title, work, on_payload=on_payload and deliver, **options)
 
-    monkeypatch.setattr(Lane, "submit", heard)
+    monkeypatch.setattr(JobQueue, "submit", heard)
 
 
 @pytest.fixture
@@ -89,6 +89,6 @@ def window(closed_window: MainWindow, data: Dataset) -> MainWindow:
     """Return a window that shows `data`, all layers fitted."""
     closed_window.resize(1280, 720)
     closed_window.show()
-    closed_window.workspace.open(Given(data))
-    wait(lambda: closed_window.workspace.model() is not None and not closed_window.lane.busy)
+    closed_window.workspace.open(StubSource(data))
+    wait(lambda: closed_window.workspace.model() is not None and not closed_window.queue.busy)
     return closed_window

@@ -18,7 +18,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import Painted
-from tests.gui.given import Given, labelled, settle, wait
+from tests.gui.helpers import StubSource, labelled, settle, wait
 
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
 KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
@@ -114,8 +114,8 @@ def over_pages(walked: Walk, window: MainWindow, shown: str) -> None:
 
 
 def open_data(window: MainWindow, given: Dataset) -> None:
-    window.workspace.open(Given(given))
-    wait(lambda: window.workspace.dataset is given and window.workspace.model() is not None and not window.lane.busy)
+    window.workspace.open(StubSource(given))
+    wait(lambda: window.workspace.dataset is given and window.workspace.model() is not None and not window.queue.busy)
 
 
 def dialogs(window: MainWindow) -> list[QWidget]:
@@ -126,7 +126,7 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
     walked = Walk()
     window.workspace.select(pins=(3, 20))
     window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     over_pages(walked, window, "images")
     window.weights_page.show_wall()
     walked.over(dialogs(window)[0], "wall")

@@ -18,7 +18,7 @@ from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.workers import ClusterDialog
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.cluster import ClusterController
-from tests.gui.given import labelled, wait
+from tests.gui.helpers import labelled, wait
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def click_here(window: MainWindow, dialog: ClusterDialog) -> None:
     window.actions_by_name["cluster"].trigger()
     dialog.here.setChecked(True)
     click(dialog.connect_button)
-    wait(lambda: not window.session.cluster.lane.busy, 30.0)
+    wait(lambda: not window.session.cluster.queue.busy, 30.0)
     assert dialog.said.text() == "Runs are computed in this window."
     dialog.reject()
 
@@ -102,12 +102,12 @@ def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_g
     dialog.reject()
     window.actions_by_name["cluster"].trigger()
     assert cluster.state.connecting
-    assert cluster.lane.busy
+    assert cluster.queue.busy
     dialog.reject()
     window.actions_by_name["cancel"].trigger()
     assert not cluster.state.connecting
     assert dialog.said.text() == "The connection was cancelled before a worker answered."
-    wait(lambda: not cluster.lane.busy)
+    wait(lambda: not cluster.queue.busy)
 
 
 @pytest.mark.usefixtures("app")

@@ -21,7 +21,7 @@ from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
 from slide_gui.gui.widgets.sequential import contrast
-from tests.gui.given import labelled, settle, wait
+from tests.gui.helpers import labelled, settle, wait
 
 LEAST = 4.5
 
@@ -127,9 +127,9 @@ def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes
 ) -> None:
     window.workspace.select(pins=(3, 20))
     window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     faults: list[str] = []
     shown = [(page.name, number) for page in PAGES for number in range(max(len(page.views), 1))]
     shown += [("weights", number) for number in range(1, len(VIEWS))]

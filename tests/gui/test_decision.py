@@ -13,7 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
-from tests.gui.given import Given, dataset, labelled, settle, wait
+from tests.gui.helpers import StubSource, dataset, labelled, settle, wait
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_fo
     assert shown(part).view.picture.flip.changed == decided.flip.features
 
 
-def test_that_large_models_decide_in_the_lane_and_come_to_the_same(window, part, monkeypatch):
+def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part, monkeypatch):
     sample, at_once = window.workspace.state.selection.sample, shown(part).controller.decision
     monkeypatch.setattr(decision, "_AT_ONCE", 0)
     for wanted in (sample + 1, sample):
@@ -81,7 +81,7 @@ def test_that_large_models_decide_in_the_lane_and_come_to_the_same(window, part,
 
 
 def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
-    wait(lambda: shown(part).controller.flip is not None and not window.lane.busy)
+    wait(lambda: shown(part).controller.flip is not None and not window.queue.busy)
     window.weights_page.set_view("pinned")
     before = shown(part).controller.decision
     window.workspace.select(sample=3)
@@ -129,7 +129,7 @@ def test_that_flow_says_what_is_missing_and_trains_on_request(window):
 
 def test_that_data_without_labels_say_why_nothing_is_decided(window):
     other = dataset()
-    window.workspace.open(Given(other))
+    window.workspace.open(StubSource(other))
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     part = shown(window.weights_page.flow_part())
     assert any("have no labels" in each.text() for each in part.findChildren(QLabel) if each.isVisible())
@@ -138,7 +138,7 @@ def test_that_data_without_labels_say_why_nothing_is_decided(window):
 
 def test_that_other_data_forget_the_decision(window, part):
     other = labelled(seed=4)
-    window.workspace.open(Given(other))
+    window.workspace.open(StubSource(other))
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     assert shown(part).controller.decision is None
     assert not shown(part).view.isVisible()
@@ -159,7 +159,7 @@ def test_that_data_of_other_features_are_not_given_to_the_classifier_of_the_last
     assert shown(part).controller.decides_here
     window.weights_page.set_view("pinned")
     other = dataset()
-    window.workspace.open(Given(other))
+    window.workspace.open(StubSource(other))
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     assert not shown(part).controller.decides_here
     window.weights_page.flow_part()

@@ -21,7 +21,7 @@ from slide_gui.gui.state import evaluation as evaluation_module
 from slide_gui.gui.state.evaluation import EvaluationChoice, merged
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
-from tests.gui.given import labelled, settle, wait
+from tests.gui.helpers import labelled, settle, wait
 
 DATA = rectangles(40, 100)
 SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
@@ -71,7 +71,7 @@ def full(full_store, tmp_path):
 @pytest.fixture
 def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
-    wait(lambda: window.session.evaluation.known and not window.lane.busy)
+    wait(lambda: window.session.evaluation.known and not window.queue.busy)
     shown = window.pages.page("evaluation")
     shown.controls.data_sets.boxes["convex"].setChecked(False)
     return shown
@@ -145,7 +145,7 @@ def test_that_cells_fill_one_after_the_other_end_with_interval_mark_and_time_and
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
     again.show()
     again.actions_by_name["page_evaluation"].trigger()
-    wait(lambda: again.session.evaluation.known and not again.lane.busy)
+    wait(lambda: again.session.evaluation.known and not again.queue.busy)
     assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
     tear_down(again)
 
@@ -256,7 +256,7 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
     wait(lambda: runs.run_table.selected(), 20)
     hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs.run_table.selected()) == hashes
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_nothing_is_started_where_nothing_is_chosen(page):
@@ -346,9 +346,9 @@ def test_that_a_page_whose_timing_was_broken_off_is_shown_as_before(window, page
     controller = window.session.evaluation
     before = controller.times()
     controller.time_tutorial()
-    wait(lambda: window.lane.busy)
+    wait(lambda: window.queue.busy)
     settle()
     window.stop()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     assert controller.timing.latest is None
     assert controller.times() == before

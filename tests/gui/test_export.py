@@ -16,7 +16,7 @@ from slide_gui.figures.style import WIDTHS
 from slide_gui.gui.dialogs.export.dialog import ExportDialog, unused
 from slide_gui.gui.dialogs.export.preview import FigurePreview
 from slide_gui.gui.shell import main_window
-from tests.gui.given import labelled, settle, show_page, wait
+from tests.gui.helpers import labelled, settle, show_page, wait
 from tests.gui.test_own_data import drop
 
 
@@ -29,7 +29,7 @@ def data():
 def trained(window):
     window.workspace.set_parameters(depth=2)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
-    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
     return window
 
 
@@ -62,7 +62,7 @@ def test_that_each_page_of_runs_exports_its_own_figure_with_all_that_makes_it_ag
         bundle = tmp_path / name
         monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_, bundle=bundle: str(bundle))
         dialog.save_button.click()
-        wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
+        wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
         assert "Exported" in trained.notice.accessibleName()
         trained.notice.dismiss()
         assert forms(name) <= {path.name for path in bundle.iterdir()}
@@ -84,7 +84,7 @@ def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(tra
     dialog.save_button.click()
     wait((tmp_path / "figure.svg").exists, 60)
     assert Path(suggested[0]).name == "confusion.svg"
-    wait(lambda: not trained.lane.busy, 60)
+    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_a_dialog_closed_while_its_button_is_down_or_the_place_is_asked_for_writes_nothing(
@@ -101,7 +101,7 @@ def test_that_a_dialog_closed_while_its_button_is_down_or_the_place_is_asked_for
     dialog.save_button.click()
     assert not dialog.isVisible()
     dialog.save_button.click()
-    wait(lambda: not trained.lane.busy, 60)
+    wait(lambda: not trained.queue.busy, 60)
     assert requests == []
 
 
@@ -113,7 +113,7 @@ def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
     assert dialog.windowTitle() == "Export the course of the widths"
     wait(lambda: not dialog.preview.pixmap().isNull() and dialog.preview.pixmap().toImage() != first, 60)
     dialog.reject()
-    wait(lambda: not trained.lane.busy, 60)
+    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(trained):
@@ -139,7 +139,7 @@ def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(t
     assert [name.text() for name in names] == ["Figure", "Format", "Width"]
     assert [name.text() for name in names if name.width() < name.sizeHint().width()] == []
     other.reject()
-    wait(lambda: not trained.lane.busy, 60)
+    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
@@ -153,13 +153,13 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     result = trained.session.runs.result
     assert line["hash"] == result.spec.hash
     assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
-    wait(lambda: not trained.lane.busy, 60)
+    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_a_page_without_results_says_so(window):
     for page in ("curves", "classifier", "runs"):
         window.actions_by_name[f"page_{page}"].trigger()
-        wait(lambda: not window.lane.busy)
+        wait(lambda: not window.queue.busy)
         window.actions_by_name["export"].trigger()
         assert window.findChildren(ExportDialog) == []
         assert "Nothing to export yet" in window.notice.accessibleName()
@@ -171,7 +171,7 @@ def test_that_a_page_without_results_says_so(window):
 
 def test_that_no_layer_is_no_weight_figure(window):
     window.workspace.set_parameters(depth=0)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     window.actions_by_name["export"].trigger()
     assert "Increase the depth" in window.notice.accessibleName()
 
@@ -197,7 +197,7 @@ def exported(window, tmp_path, monkeypatch, chosen):
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(chosen))
     window.notice.dismiss()
     dialog.save_button.click()
-    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
     return Path(window.notice.accessibleName().removeprefix("Exported: "))
 
 
@@ -206,7 +206,7 @@ def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and
 ):
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(3, 9))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "weights.pdf").write_text("another")
     first = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
@@ -234,7 +234,7 @@ def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and
         window.workspace.select(pins=())
         opened()
         wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
-        wait(lambda: not window.lane.busy, 60)
+        wait(lambda: not window.queue.busy, 60)
         assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
@@ -252,7 +252,7 @@ def test_that_a_file_whose_suffix_was_left_out_does_not_take_the_place_of_anothe
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "figure"), ""))
     dialog.save_button.click()
     wait((tmp_path / "figure 2.svg").exists, 60)
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     assert (tmp_path / "figure.svg").read_text() == "another"
 
 
@@ -260,26 +260,26 @@ def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_w
     dialog = dialog_of(window, "weights")
     preview = dialog.findChild(FigurePreview)
     area = preview.findChild(QScrollArea).viewport()
-    wait(lambda: not dialog.preview.pixmap().isNull() and not window.lane.busy, 60)
+    wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy, 60)
     points = 5 * preview.dots() / 72
     assert points >= 8
     assert dialog.width() <= window.width()
     assert dialog.height() <= window.height()
     next(each for each in dialog.findChildren(QPushButton) if each.text() == "Whole figure").click()
-    wait(lambda: dialog.preview.pixmap().height() <= area.height() and not window.lane.busy, 60)
+    wait(lambda: dialog.preview.pixmap().height() <= area.height() and not window.queue.busy, 60)
     assert dialog.preview.pixmap().width() <= area.width()
     smaller = preview.dots()
     next(each for each in dialog.findChildren(QPushButton) if each.text() == "+").click()
     assert preview.dots() == pytest.approx(1.25 * smaller)
     assert dialog.width_box.count() == len(WIDTHS)
     dialog.reject()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
-def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dropped(window, tmp_path, monkeypatch):
+def test_that_an_animation_made_in_the_queue_restores_what_it_shows_when_it_is_dropped(window, tmp_path, monkeypatch):
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(3, 9))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "2")
     assert dialog.windowTitle() == "Export the animation by layer"
@@ -287,13 +287,13 @@ def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dr
     assert dialog.style_chosen().dpi == 150
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "layers.gif"), ""))
     dialog.save_button.click()
-    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
     with Image.open(tmp_path / "layers.gif") as image:
         assert image.n_frames == 2
     window.workspace.set_parameters(noise=0.1)
     drop(window, tmp_path / "layers.gif")
     wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     assert window.workspace.state.selection.pins == (3, 9)
 
 
@@ -303,12 +303,12 @@ def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, mo
     choose(dialog.figure_box, "1")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "noise.gif"), ""))
     shown = []
-    window.lane.status_changed.connect(lambda status: shown.append(status))
+    window.queue.status_changed.connect(lambda status: shown.append(status))
     dialog.save_button.click()
     wait(lambda: any(status is not None and "animation" in status.title for status in shown), 60)
     window.actions_by_name["cancel"].trigger()
     ended = []
-    window.lane.submit("next", lambda _progress: None, channel="next", on_result=ended.append)
+    window.queue.submit("next", lambda _progress: None, channel="next", on_result=ended.append)
     wait(lambda: ended, 60)
     assert list(tmp_path.glob("*.gif")) == []
     assert not window.notice.isVisible()
@@ -323,7 +323,7 @@ def test_that_an_export_asked_for_during_a_fit_waits_and_then_opens(window):
     wait(lambda: window.findChildren(ExportDialog) and window.findChildren(ExportDialog)[0].isVisible())
     assert window.workspace.model() is not None
     assert not window.notice.isVisible()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(window):
@@ -334,7 +334,7 @@ def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(wi
         assert window.notice.isVisible()
         leave()
         assert not window.notice.isVisible()
-        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+        wait(lambda: window.workspace.model() is not None and not window.queue.busy)
         assert window.findChildren(ExportDialog) == []
 
 
@@ -356,7 +356,7 @@ def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path,
     choose(dialog.format_box, "csv")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
     dialog.save_button.click()
-    wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
+    wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
     assert "The export could not be written" in trained.notice.accessibleName()
     assert "is an input; choose another output" in trained.notice.accessibleName()
     assert {path: path.read_bytes() for path in before} == before
@@ -371,7 +371,7 @@ def test_that_a_store_removed_during_training_is_reported_with_the_place_of_the_
 
     monkeypatch.setattr(RunStore, "save", removed)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
-    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
     rescued = path.with_name("runs-rescued.sqlite")
     assert "the store was removed or replaced while it was open" in window.notice.accessibleName()
     assert str(rescued) in window.notice.accessibleName()

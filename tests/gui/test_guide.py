@@ -14,7 +14,7 @@ from slide_gui.gui.help import guide as guide_pages
 from slide_gui.gui.help.guide import GUIDE_PAGES, Guide
 from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.resources import resource
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def guide(window):
     guide = window.findChild(Guide)
     yield guide
     guide.reject()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 @pytest.mark.parametrize("name", ["guide.md", "cluster.md"])
@@ -106,21 +106,21 @@ def test_that_a_link_to_a_place_turns_the_window_to_it_while_the_guide_stays(win
         assert window.pages.name == page
         assert {entry[:2]: entry[2] for entry in window.pages.choices()}.get(("weights", "view")) == view
         assert guide.isVisible()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_a_link_to_what_cannot_be_done_now_says_why(window, guide):
     window.actions_by_name["page_runs"].trigger()
     guide.text.anchorClicked.emit(QUrl("command:next_sample"))
     assert "Available only on the Weights page" in window.notice.accessibleName()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_a_link_to_data_opens_them(small_example, window, guide):
     window.workspace.set_parameters(depth=1)
     guide.text.anchorClicked.emit(QUrl("data:rectangles"))
     wait(lambda: window.workspace.source is not None and window.workspace.source.key == "rectangles", 30)
-    wait(lambda: window.workspace.dataset.n_features == 784 and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.n_features == 784 and not window.queue.busy, 60)
 
 
 @pytest.mark.parametrize("page", sorted(resource("help").rglob("glossary.md")), ids=lambda page: page.parent.name)

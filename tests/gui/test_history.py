@@ -10,11 +10,11 @@ from PySide6.QtWidgets import QPushButton
 
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.gui.state.workspace import Workspace
 from tests.experiments.test_store import RESULT
-from tests.gui.given import Given, dataset, settle, wait
+from tests.gui.helpers import StubSource, dataset, settle, wait
 
 
 def test_that_a_change_is_made_once_and_applied_on_undo_and_redo(app):
@@ -45,16 +45,16 @@ def test_that_changes_that_are_dropped_release_what_they_hold(app):
 
 @pytest.fixture
 def workspace(app):
-    lane = Lane()
-    workspace = Workspace(lane, lane)
-    workspace.open(Given(dataset()))
+    queue = JobQueue()
+    workspace = Workspace(queue, queue)
+    workspace.open(StubSource(dataset()))
     quiet(workspace)
     yield workspace
-    tear_down(lane)
+    tear_down(queue)
 
 
 def quiet(workspace):
-    wait(lambda: workspace.model() is not None and not workspace.lane.busy)
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
 
 
 def opened(workspace, source, name):
@@ -91,7 +91,7 @@ def test_that_layers_fitted_before_are_there_at_once(workspace):
     assert workspace.fitting.stack is first
     assert workspace.model() is not None
     assert workspace.fitting.seconds > 0
-    assert not workspace.lane.busy
+    assert not workspace.queue.busy
 
 
 def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace):
@@ -118,7 +118,7 @@ def test_that_other_data_leave_nothing_to_undo(workspace):
     workspace.set_parameters(noise=0.6)
     workspace.toggle_pin(3)
     workspace.history.undo()
-    opened(workspace, Given(dataset(seed=1, name="other")), "other")
+    opened(workspace, StubSource(dataset(seed=1, name="other")), "other")
     assert (workspace.history.undoText(), workspace.history.canRedo()) == ("", False)
 
 

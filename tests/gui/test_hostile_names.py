@@ -26,7 +26,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
-from tests.gui.given import settle, show_page, wait
+from tests.gui.helpers import settle, show_page, wait
 from tests.gui.test_accessibility import dialogs, walk
 from tests.hostile import hostile_file
 
@@ -122,7 +122,7 @@ def opened(closed_window: MainWindow, picture: Watch, tmp_path: Path) -> MainWin
     closed_window.resize(1280, 720)
     closed_window.show()
     closed_window.workspace.open(source)
-    wait(lambda: closed_window.workspace.model() is not None and not closed_window.lane.busy)
+    wait(lambda: closed_window.workspace.model() is not None and not closed_window.queue.busy)
     return closed_window
 
 
@@ -132,7 +132,7 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
     wait(lambda: len(window.session.library.runs) == 2)
     first, second = (each.hash for each in window.session.library.runs)
     window.session.runs.open_run(first)
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy)
     window.workspace.select(pins=(3, 4))
     for page in PAGES:
         views = [(view.name, lambda view=view: window.weights_page.set_view(view.name)) for view in VIEWS]
@@ -144,7 +144,7 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
         show_page(window, page.name)
         for view, show in views or [("", lambda: None)]:
             show()
-            wait(lambda: not window.lane.busy, 60)
+            wait(lambda: not window.queue.busy, 60)
             shown[page.name, view] = look_at(window)
             for table in window.pages.shown().tables():
                 shown["table", page.name, view] = table.text()
@@ -154,13 +154,13 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
         copy()
         assert "\t'=1+1 <img" in QApplication.clipboard().text()
     window.pages.page("runs").run_table.compare_requested.emit((first, second))
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     show_page(window, "runs")
     shown["comparison", ""] = look_at(window)
     for name in ("export", "palette", "shortcuts", "about", "show_table"):
         window.actions_by_name[name].trigger()
         (dialog,) = dialogs(window)
-        wait(lambda: not window.lane.busy, 60)
+        wait(lambda: not window.queue.busy, 60)
         shown[name, ""] = look_at(dialog)
         dialog.hide()
     window.opening.ask_to_download("rectangles")

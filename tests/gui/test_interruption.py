@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject
 from shiboken6 import Shiboken
 
 from slide_gui.gui.shell.interruption import Interruption
-from tests.gui.given import settle, wait
+from tests.gui.helpers import settle, wait
 
 
 @pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])

@@ -6,15 +6,15 @@ import pytest
 
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.state import jobs
-from slide_gui.gui.state.jobs import Lane
-from tests.gui.given import settle, wait
+from slide_gui.gui.state.jobs import JobQueue
+from tests.gui.helpers import settle, wait
 
 
 @pytest.fixture
-def lane(app):
-    lane = Lane()
-    yield lane
-    tear_down(lane)
+def queue(app):
+    queue = JobQueue()
+    yield queue
+    tear_down(queue)
 
 
 class Looping:
@@ -30,10 +30,10 @@ class Looping:
             time.sleep(0.002)
 
 
-def test_that_a_result_is_delivered_on_the_gui_thread(lane):
+def test_that_a_result_is_delivered_on_the_gui_thread(queue):
     seen = []
     here = threading.get_ident()
-    lane.submit(
+    queue.submit(
         "x",
         lambda progress: threading.get_ident(),
         channel="a",
@@ -44,7 +44,7 @@ def test_that_a_result_is_delivered_on_the_gui_thread(lane):
     assert seen[0][1] == here
 
 
-def test_that_jobs_run_one_at_a_time_in_their_order(lane):
+def test_that_jobs_run_one_at_a_time_in_their_order(queue):
     running, order = [], []
 
     def work(number):
@@ -58,12 +58,12 @@ def test_that_jobs_run_one_at_a_time_in_their_order(lane):
         return function
 
     for number in range(4):
-        lane.submit("x", work(number), channel=str(number), on_result=order.append)
+        queue.submit("x", work(number), channel=str(number), on_result=order.append)
     wait(lambda: len(order) == 4)
     assert order == [0, 1, 2, 3]
 
 
-def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(lane):
+def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(queue):
     delivered, begun = [], threading.Event()
 
     def slow(progress):
@@ -73,46 +73,46 @@ def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_n
             time.sleep(0.002)
         return "old"
 
-    lane.submit("x", slow, channel="fit", on_result=delivered.append, on_payload=delivered.append)
+    queue.submit("x", slow, channel="fit", on_result=delivered.append, on_payload=delivered.append)
     assert begun.wait(5)
-    lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
+    queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
     settle(0.15)
     assert delivered == ["new"]
 
 
-def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(lane):
+def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(queue):
     delivered, looping = [], Looping()
-    lane.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
-    lane.submit("x", looping, channel="after")
+    queue.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
+    queue.submit("x", looping, channel="after")
     assert looping.begun.wait(5)  # the first has finished, but it still waits in the event queue
-    lane.cancel(channel="after")
-    lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
+    queue.cancel(channel="after")
+    queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
     settle(0.15)
     assert delivered == ["new"]
 
 
-def test_that_jobs_on_other_channels_are_left_alone(lane):
+def test_that_jobs_on_other_channels_are_left_alone(queue):
     delivered = []
-    lane.submit("x", lambda progress: "a", channel="a", on_result=delivered.append)
-    lane.submit("x", lambda progress: "b", channel="b", on_result=delivered.append)
-    lane.cancel(channel="c")
+    queue.submit("x", lambda progress: "a", channel="a", on_result=delivered.append)
+    queue.submit("x", lambda progress: "b", channel="b", on_result=delivered.append)
+    queue.cancel(channel="c")
     wait(lambda: len(delivered) == 2)
 
 
-def test_that_cancel_stops_the_worker_quickly_and_frees_the_lane(lane):
+def test_that_cancel_stops_the_worker_quickly_and_frees_the_queue(queue):
     delivered, looping = [], Looping()
-    number = lane.submit("x", looping, channel="a", on_result=delivered.append)
+    number = queue.submit("x", looping, channel="a", on_result=delivered.append)
     assert looping.begun.wait(5)
-    lane.cancel(number)
-    assert not lane.busy
-    lane.submit("y", lambda progress: "next", channel="b", on_result=delivered.append)
+    queue.cancel(number)
+    assert not queue.busy
+    queue.submit("y", lambda progress: "next", channel="b", on_result=delivered.append)
     wait(lambda: delivered)
     assert delivered == ["next"]
 
 
-def test_that_of_payloads_the_first_comes_at_once_and_then_the_latest_every_40_ms(lane, monkeypatch):
+def test_that_of_payloads_the_first_comes_at_once_and_then_the_latest_every_40_ms(queue, monkeypatch):
     now, payloads, ended = [100.0], [], []
     seen = {number: threading.Event() for number in (0, 99)}
     monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -133,28 +133,28 @@ def test_that_of_payloads_the_first_comes_at_once_and_then_the_latest_every_40_m
             progress.report(number / 300, number)
         return "end"
 
-    lane.submit("x", work, channel="a", on_payload=see, on_result=ended.append)
+    queue.submit("x", work, channel="a", on_payload=see, on_result=ended.append)
     wait(lambda: ended)
     assert payloads == [0, 99, 299]
     assert ended == ["end"]
 
 
-def test_that_a_failure_reaches_its_callback_and_the_lane_goes_on(lane):
+def test_that_a_failure_reaches_its_callback_and_the_queue_goes_on(queue):
     errors, results = [], []
 
     def fail(progress):
         raise ValueError("row 3 is NaN")
 
-    lane.submit("x", fail, channel="a", on_failure=errors.append)
-    lane.submit("y", lambda progress: 1, channel="b", on_result=results.append)
+    queue.submit("x", fail, channel="a", on_failure=errors.append)
+    queue.submit("y", lambda progress: 1, channel="b", on_result=results.append)
     wait(lambda: results)
     assert [str(error) for error in errors] == ["row 3 is NaN"]
 
 
-def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(lane):
+def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(queue):
     statuses, ended = [], []
-    lane.status_changed.connect(statuses.append)
-    lane.submit("short", lambda progress: progress.report(0.5), channel="a", on_result=ended.append)
+    queue.status_changed.connect(statuses.append)
+    queue.submit("short", lambda progress: progress.report(0.5), channel="a", on_result=ended.append)
     wait(lambda: ended)
     assert statuses == []
 
@@ -163,7 +163,7 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
             progress.report(step / 100)
             time.sleep(0.01)
 
-    lane.submit("long", long, channel="a", on_result=ended.append)
+    queue.submit("long", long, channel="a", on_result=ended.append)
     wait(lambda: len(ended) == 2)
     assert statuses[0].title == "long"
     assert statuses[-1] is None
@@ -174,15 +174,15 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
     assert 0 < late[0].seconds_left < 10
 
 
-def test_that_closing_waits_for_the_worker(lane):
+def test_that_closing_waits_for_the_worker(queue):
     looping = Looping()
-    lane.submit("x", looping, channel="a")
+    queue.submit("x", looping, channel="a")
     assert looping.begun.wait(5)
-    lane.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("slide-lane")]
+    queue.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("slide-queue")]
 
 
-def test_that_background_work_gives_way_and_begins_anew_when_the_lane_is_free(lane):
+def test_that_background_work_gives_way_and_begins_anew_when_the_queue_is_free(queue):
     begun, order = [], []
     released = threading.Event()
 
@@ -193,9 +193,9 @@ def test_that_background_work_gives_way_and_begins_anew_when_the_lane_is_free(la
             time.sleep(0.002)
         return "sweep"
 
-    lane.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
+    queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
     wait(lambda: begun)
-    lane.submit("fit", lambda progress: "fit", channel="fit", on_result=order.append)
+    queue.submit("fit", lambda progress: "fit", channel="fit", on_result=order.append)
     wait(lambda: order)
     assert order == ["fit"]
     wait(lambda: len(begun) == 2)
@@ -204,16 +204,16 @@ def test_that_background_work_gives_way_and_begins_anew_when_the_lane_is_free(la
     assert order == ["fit", "sweep"]
 
 
-def test_that_background_work_can_be_cancelled_for_good(lane):
+def test_that_background_work_can_be_cancelled_for_good(queue):
     begun = []
 
     def sweep(progress):
         begun.append(1)
         Looping()(progress)
 
-    lane.submit("sweep", sweep, channel="sweep", background=True)
+    queue.submit("sweep", sweep, channel="sweep", background=True)
     wait(lambda: begun)
-    lane.cancel(channel="sweep")
+    queue.cancel(channel="sweep")
     settle(0.1)
     assert len(begun) == 1
-    assert not lane.busy
+    assert not queue.busy

@@ -12,7 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
-from tests.gui.given import labelled, settle, show_page, wait
+from tests.gui.helpers import labelled, settle, show_page, wait
 from tests.gui.test_accessibility import dialogs, open_data, plain
 
 CONTROL, SHIFT, ALT = (
@@ -31,7 +31,7 @@ def data() -> Dataset:
 @pytest.fixture
 def trained(window: MainWindow) -> MainWindow:
     window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     return window
 
 

@@ -10,7 +10,7 @@ from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.shell.actions import ShortcutList
 from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.gui.shell.palette import CommandPalette
-from tests.gui.given import Given, labelled, settle, wait
+from tests.gui.helpers import StubSource, labelled, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -41,7 +41,7 @@ def test_that_a_view_is_shown_from_any_page_by_its_command(window):
     window.actions_by_name["page_runs"].trigger()
     window.actions_by_name["view_flow"].trigger()
     assert window.pages.shown() is window.weights_page
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
@@ -84,7 +84,7 @@ def test_that_undo_brings_the_slider_back(window):
     window.actions_by_name["undo"].trigger()
     assert slider.value() == 30
     assert not window.actions_by_name["undo"].isEnabled()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
@@ -93,12 +93,12 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     for step in (3, 12, 21):
         slider.setValue(before + step)
     window.workspace.history.end_gesture()
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert window.workspace.model().stack.parameters.ridge == 100.0
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_depth_changes_the_columns(window):
@@ -107,7 +107,7 @@ def test_that_depth_changes_the_columns(window):
     assert tiles.layout_of().columns == 3
     for _ in range(5):
         window.actions_by_name["deeper"].trigger()
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert tiles.layout_of().columns == 8
     window.actions_by_name["deeper"].trigger()
     assert window.workspace.state.parameters.depth == 8
@@ -116,7 +116,7 @@ def test_that_depth_changes_the_columns(window):
 def test_that_depth_zero_shows_an_empty_page_that_says_why(window):
     for _ in range(4):
         window.actions_by_name["shallower"].trigger()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     assert window.workspace.state.parameters.depth == 0
     _, tiles = window.weights_page.pointer_and_tiles()
     assert tiles.rows[0].tiles == ()
@@ -162,7 +162,7 @@ def test_that_the_palette_finds_and_runs_a_command(window):
     QTest.keyClicks(words, "remove a layer")
     QTest.keyClick(words, Qt.Key.Key_Return)
     assert window.workspace.state.parameters.depth == 3
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def lines_of(palette):
@@ -193,7 +193,7 @@ def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
     assert "Undo change of depth" in listed()
     assert window.findChildren(CommandPalette) == [palette]
     palette.reject()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then(window):
@@ -207,7 +207,7 @@ def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then
     palette.findChild(QLineEdit).clear()
     assert not said.isVisible()
     palette.reject()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_holds_data_sets_views_and_pages(window):
@@ -220,7 +220,7 @@ def test_that_the_palette_holds_data_sets_views_and_pages(window):
         palette = ask_palette(window, words)
         assert text in [item.text(0) for item in lines_of(palette)]
         palette.reject()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_makes_none_of_them(window):
@@ -236,7 +236,7 @@ def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_mak
     page = window.pages.page("runs")
     assert page.tabs.checkedButton().text() == "Comparison"
     assert page.comparison.isVisible()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(window):
@@ -246,7 +246,7 @@ def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(w
     texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
     assert texts.index("More noise") < texts.index("Wall of layers")
     palette.reject()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_train_and_sweep_say_why_they_cannot_be_run_without_classes(window):
@@ -260,7 +260,7 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text("a,b,c,d,e\n" + "0.5,2.5,3.5,1.5,0.25\n" * 5 + "1.5,0.5,0.5,4.5,3.75\n" * 5)
         window.open_files([tmp_path / name])
-        wait(lambda name=name: window.workspace.dataset.name == name[:3] and not window.lane.busy)
+        wait(lambda name=name: window.workspace.dataset.name == name[:3] and not window.queue.busy)
     (tmp_path / "two.csv").unlink()
     palette = ask_palette(window, ".csv")
     texts = {item.text(0): item for item in lines_of(palette)}
@@ -268,28 +268,28 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
     assert texts["Open two.csv"].isDisabled()
     assert texts["Open two.csv"].toolTip(1) == "file is missing"
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
-    wait(lambda: window.workspace.dataset.name == "one" and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.name == "one" and not window.queue.busy)
     assert [each.name for each in window.recent.openings] == ["one.csv", "two.csv"]
 
 
 def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
-    window.workspace.open(Given(labelled()))
-    wait(lambda: window.workspace.dataset.name == "bars" and not window.lane.busy)
+    window.workspace.open(StubSource(labelled()))
+    wait(lambda: window.workspace.dataset.name == "bars" and not window.queue.busy)
     palette = ask_palette(window, "sweep")
     assert "Sweep noise and depth" in [item.text(0) for item in lines_of(palette)]
     palette.reject()
     palette = ask_palette(window, "train the")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert window.pages.name == "classifier"
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     window.workspace.set_parameters(noise=0.1)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     palette = ask_palette(window, "run: bars")
-    wait(lambda: lines_of(palette) and not window.lane.busy)
+    wait(lambda: lines_of(palette) and not window.queue.busy)
     (line,) = lines_of(palette)
     assert line.text(0).startswith("Run: bars, slide-svm, noise 0.3, depth 4")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
-    wait(lambda: window.workspace.state.parameters.noise == 0.3 and not window.lane.busy)
+    wait(lambda: window.workspace.state.parameters.noise == 0.3 and not window.queue.busy)
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):
@@ -310,7 +310,7 @@ def test_that_features_without_a_picture_are_shown_as_bars(window):
     from slide_gui.data.dataset import Dataset
 
     rows = np.random.default_rng(0).random((200, 12)).astype("float32")
-    window.workspace.open(Given(Dataset("plain", rows, rows[:0])))
+    window.workspace.open(StubSource(Dataset("plain", rows, rows[:0])))
     wait(lambda: window.workspace.dataset.name == "plain" and window.workspace.model() is not None)
     bars, tiles = window.weights_page.pointer_and_tiles()
     assert tiles.rows[0].tiles[0].values.shape == (12,)
@@ -319,7 +319,7 @@ def test_that_features_without_a_picture_are_shown_as_bars(window):
     assert tiles.rows[0].title.startswith("x")
     window.actions_by_name["view_all"].trigger()
     settle(0.02)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_exchange_of_rows_and_columns_changes_the_display_only(window):
@@ -335,7 +335,7 @@ def test_that_the_exchange_of_rows_and_columns_changes_the_display_only(window):
 def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
     window.workspace.set_parameters(noise=0.7, depth=8)
     window.close()
-    assert not window.lane.busy
+    assert not window.queue.busy
 
 
 def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_so(window):

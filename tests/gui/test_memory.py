@@ -1,7 +1,7 @@
 """A job that would need more memory than is free is a notice in the window, and what was shown stays."""
 
 from slide_gui import memory
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 
 def test_that_a_fit_beyond_what_is_free_is_a_notice_with_its_numbers(window, monkeypatch):
@@ -9,10 +9,10 @@ def test_that_a_fit_beyond_what_is_free_is_a_notice_with_its_numbers(window, mon
     monkeypatch.setattr(memory, "_SMALL", 0)
     monkeypatch.setattr(memory, "free_memory", lambda: 1000)
     window.workspace.set_parameters(noise=0.77)
-    wait(lambda: window.notice.isVisible() and not window.lane.busy)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     said = window.notice.accessibleName()
     assert "layers to 64 features needs about" in said
     assert "GB are free; use fewer features." in said
     monkeypatch.undo()
     window.workspace.set_parameters(noise=0.5)
-    wait(lambda: window.workspace.model() not in (None, before) and not window.lane.busy)
+    wait(lambda: window.workspace.model() not in (None, before) and not window.queue.busy)

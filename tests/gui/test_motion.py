@@ -14,7 +14,7 @@ from slide_gui.gui import app as program
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import apply_theme
 from slide_gui.gui.widgets.motion import Pulse, Settle, ask_for_less_motion, motion_allowed
-from tests.gui.given import labelled, settle, show_page, wait
+from tests.gui.helpers import labelled, settle, show_page, wait
 
 
 @pytest.fixture
@@ -48,13 +48,13 @@ def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWind
     window.job_bar.set_job("a job of unknown length", None)
     seen += moving(window)
     window.actions_by_name["train"].trigger()
-    wait(lambda: seen.extend(moving(window)) or (runs.result is not None and not window.lane.busy), 60)
+    wait(lambda: seen.extend(moving(window)) or (runs.result is not None and not window.queue.busy), 60)
     show_page(window, "curves")
     window.workspace.set_parameters(noise=0.4)  # an estimate pulses
-    wait(lambda: seen.extend(moving(window)) or (runs.estimated is not None and not window.lane.busy), 60)
+    wait(lambda: seen.extend(moving(window)) or (runs.estimated is not None and not window.queue.busy), 60)
     window.actions_by_name["wall"].trigger()
     window.workspace.set_parameters(noise=0.5)  # the wall morphs
-    wait(lambda: seen.extend(moving(window)) or (window.workspace.model() is not None and not window.lane.busy))
+    wait(lambda: seen.extend(moving(window)) or (window.workspace.model() is not None and not window.queue.busy))
     settle()
     assert not seen + moving(window)
     window.weights_page.wall.hide()

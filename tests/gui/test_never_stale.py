@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.state import runs as runs_module
-from tests.gui.given import Given, labelled, settle, show_page, wait
+from tests.gui.helpers import StubSource, labelled, settle, show_page, wait
 
 WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
 PLACES = (*(view.name for view in VIEWS), WALL, CURVES, CLASSIFIER)
@@ -75,9 +75,9 @@ def words(widget):
 
 def use_everything(window):
     """Train, shuffle, corrupt copies and look at every place, so that every place holds something of these data."""
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     show_page(window, CLASSIFIER).train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     for place in PLACES:
         widget = show(window, place)
         if place == SHUFFLE:
@@ -92,15 +92,15 @@ def use_everything(window):
             part = widget.flow_part()
             wait(lambda part=part: part._decided.view.picture is not None)
         leave(window, place)
-    wait(lambda: not window.lane.busy, 30)
+    wait(lambda: not window.queue.busy, 30)
 
 
 def seen_while_fitting(window, data, fit_may_go_on):
     """Open data whose fit does not end, and return what every place shows."""
-    wait(lambda: not window.lane.busy, 30)
+    wait(lambda: not window.queue.busy, 30)
     fit_may_go_on.clear()
     before = window.workspace.dataset
-    window.workspace.open(Given(data))
+    window.workspace.open(StubSource(data))
     wait(lambda: window.workspace.dataset is not before)
     seen = {}
     for place in PLACES:
@@ -120,7 +120,7 @@ def test_that_no_place_shows_anything_of_the_data_before_while_new_data_are_fitt
     done = {}
     for place in (view.name for view in VIEWS):
         done[place] = pixels(show(window, place))
-    window.workspace.open(Given(labelled(1)))
+    window.workspace.open(StubSource(labelled(1)))
     wait(lambda: window.workspace.dataset.fingerprint == labelled(1).fingerprint)
     use_everything(window)
     second = seen_while_fitting(window, replace(new), fit_may_go_on)
@@ -150,6 +150,6 @@ def test_that_what_another_stack_made_is_pale_and_has_no_numbers_until_the_new_f
     if place != WALL:
         assert not widget.tables()
     fit_may_go_on.set()
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     settle()
     assert colourfulness(pixels(target)) > 0.9 * before

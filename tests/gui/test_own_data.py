@@ -16,7 +16,7 @@ from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font
 from slide_gui.gui.widgets.pixels import ring_radius
 from tests.data.writers import write_amat
-from tests.gui.given import Given, settle, wait
+from tests.gui.helpers import StubSource, settle, wait
 
 RANDOM = np.random.default_rng(0)
 
@@ -37,12 +37,12 @@ def drop(window, *paths):
 
 def opened(window, name):
     wait(lambda: window.workspace.dataset.name == name and window.workspace.model() is not None)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def said(window):
     """Return the sentence of the notice, once there is one."""
-    wait(lambda: window.notice.isVisible() and not window.lane.busy)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     return window.notice.accessibleName()
 
 
@@ -57,7 +57,7 @@ def touch_everything(window):
         window.actions_by_name[name].trigger()
         settle(0.01)
         assert not window.grab().isNull()
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
 def test_that_two_files_that_belong_together_are_one_data_set(window, tmp_path):
@@ -113,7 +113,7 @@ def test_that_opening_in_the_middle_of_a_fit_ends_with_the_layers_of_the_new_dat
     assert window.workspace.fitting.stack.n_features == 25
 
 
-class Endless(Given):
+class Endless(StubSource):
     """A file that never ends."""
 
     def load(self, progress):
@@ -126,10 +126,10 @@ def test_that_escape_stops_opening_and_what_was_open_stays(window):
     before, layers = window.workspace.dataset, window.workspace.fitting.stack
     window.workspace.open(Endless(None))
     settle(0.1)
-    assert window.lane.busy
+    assert window.queue.busy
     window.activateWindow()
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    wait(lambda: not window.lane.busy, 5.0)
+    wait(lambda: not window.queue.busy, 5.0)
     settle(0.3)
     assert window.workspace.dataset is before
     assert window.workspace.fitting.stack is layers
@@ -140,10 +140,10 @@ def test_that_escape_stops_opening_and_what_was_open_stays(window):
 def test_that_sixteen_pins_by_eight_layers_stand_legibly_in_a_small_window(window):
     images = RANDOM.random((30, 784)).astype("float32")
     window.workspace.set_parameters(depth=8)
-    window.workspace.open(Given(Dataset("many", images, images[:0], image_shape=(28, 28))))
+    window.workspace.open(StubSource(Dataset("many", images, images[:0], image_shape=(28, 28))))
     opened(window, "many")
     window.workspace.select(pins=tuple(range(MAX_PINS)))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     settle(0.05)
     assert (window.width(), window.height()) == (1280, 720)
     _, tiles = window.weights_page.pointer_and_tiles()
@@ -196,8 +196,8 @@ SHAPES = {
 def test_that_data_of_any_shape_end_in_a_picture(window):
     for name, (rows, shape) in SHAPES.items():
         rows = rows.astype(np.float32)
-        window.workspace.open(Given(Dataset(name, rows, rows[:0], image_shape=shape)))
-        wait(lambda name=name: window.workspace.dataset.name == name and not window.lane.busy)
+        window.workspace.open(StubSource(Dataset(name, rows, rows[:0], image_shape=shape)))
+        wait(lambda name=name: window.workspace.dataset.name == name and not window.queue.busy)
         assert not window.notice.isVisible(), f"{name}: {window.notice.accessibleName()}"
         opened(window, name)
         assert all(np.isfinite(layer.weights).all() for layer in window.workspace.fitting.stack.layers), name
@@ -208,7 +208,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     rows = [f"n{k % 4},{['Ulm', 'Bonn'][k % 2]},{k},{k / 2},0.5,{k % 3},1.5\n" for k in range(24)]
     (tmp_path / "people.csv").write_text("name,town,a,b,c,d,e\n" + "".join(rows))
     drop(window, tmp_path / "people.csv")
-    wait(lambda: window.workspace.dataset.name == "people" and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.name == "people" and not window.queue.busy)
     preview = window.reading_preview
     assert preview.isVisible()
     assert window.workspace.dataset.label_names == ("Bonn", "Ulm")
@@ -217,7 +217,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert "column “name” left out" in said
     preview.label_column.setCurrentIndex(preview.label_column.findText("name"))
     preview.open_button.click()
-    wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.lane.busy)
+    wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.queue.busy)
     assert not preview.isVisible()
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
     assert window.workspace.source.reading.left_out == ("town",)
@@ -228,14 +228,14 @@ def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_
     rows = [f"{k},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
     drop(window, tmp_path / "plain.csv")
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
     assert not window.reading_preview.isVisible()
     assert any("5 features, scaled to 0–1" in each.text() for each in window.panel.findChildren(QLabel))
     window.reading_preview.show_reading()
     assert window.reading_preview.scaled.isVisible()
     window.reading_preview.scaled.click()
     window.reading_preview.open_button.click()
-    wait(lambda: window.workspace.dataset.train.max() > 1 and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.train.max() > 1 and not window.queue.busy)
     assert window.workspace.source.reading == ParseOptions(scaled=False)
 
 
@@ -244,7 +244,7 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     rows = [f"{k % 7},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
     (tmp_path / "d.csv").write_text("age,sex,progression\n" + "".join(rows))
     drop(window, tmp_path / "d.csv")
-    wait(lambda: window.workspace.dataset.name == "d" and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.name == "d" and not window.queue.busy)
     preview = window.reading_preview
     assert preview.isVisible()
     shown = next(each.text() for each in preview.findChildren(QLabel) if "quantity" in each.text())
@@ -256,17 +256,17 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     preview.choose_button.click()
     assert shown_popup == [True]
     preview.cut_button.click()
-    wait(lambda: window.workspace.dataset.train_labels is not None and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert len(window.workspace.dataset.label_names) == 3
     assert window.workspace.source.reading.bins == 3
     assert not preview.isVisible()
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
     window.workspace.read_as(ParseOptions())
-    wait(lambda: window.workspace.dataset.train_labels is None and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.train_labels is None and not window.queue.busy)
     preview.show_reading()
     preview.label_column.setCurrentIndex(preview.label_column.findData("2"))
     preview.open_button.click()
-    wait(lambda: window.workspace.dataset.train_labels is not None and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
     assert window.workspace.source.reading == ParseOptions(label_column="2")
 
 
@@ -275,7 +275,7 @@ def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_no
     (tmp_path / "x_train.csv").write_text("p,q,class\n" + rows)
     (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows + "0.5,0.5,c\n")
     drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
-    wait(lambda: window.workspace.dataset.n_features == 2 and not window.lane.busy)
+    wait(lambda: window.workspace.dataset.n_features == 2 and not window.queue.busy)
     assert window.reading_preview.isVisible()
     shown = " ".join(label.text() for label in window.reading_preview.findChildren(QLabel))
     assert "1 test row of 11 in classes that the training set lacks: c: 1 row" in shown
@@ -286,7 +286,7 @@ def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_no
 
 def test_that_images_below_the_threshold_are_reported_until_it_lies_amid_their_values(window):
     dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
-    window.workspace.open(Given(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
+    window.workspace.open(StubSource(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
     opened(window, "dim")
 
     def shown():
@@ -294,5 +294,5 @@ def test_that_images_below_the_threshold_are_reported_until_it_lies_amid_their_v
 
     assert shown()
     window.workspace.set_parameters(threshold=0.05)
-    wait(lambda: window.workspace.fitting.stack.parameters.threshold == 0.05 and not window.lane.busy)
+    wait(lambda: window.workspace.fitting.stack.parameters.threshold == 0.05 and not window.queue.busy)
     assert not shown()

@@ -14,7 +14,7 @@ from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.choices import FileChoices
-from tests.gui.given import settle, show_page, wait
+from tests.gui.helpers import settle, show_page, wait
 
 KINDS = ("rose", "tulip")
 
@@ -53,7 +53,7 @@ def opened(window, path):
 
 def quiet(window):
     settle()
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
 def counts(window):
@@ -108,7 +108,7 @@ def test_that_training_in_the_window_asks_for_what_the_command_line_does(window,
     quiet(window)
     page = show_page(window, "classifier")
     page.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     result = window.session.runs.result
     assert result.spec.held_out == HeldOut(0.25, 0)
     assert "25 % held out, seed 0" in page.details.text()
@@ -129,7 +129,7 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     quiet(window)
     page = show_page(window, "classifier")
     page.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 90)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 90)
     runs = window.session.runs
     assert runs.result.spec.held_out.fold == 2
     assert runs.folds_rate.n == 40
@@ -139,7 +139,7 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     assert len(errors) == 4
     assert runs.folds_rate.error == pytest.approx(sum(errors) / 4)
     curves = show_page(window, "curves")
-    wait(lambda: len(runs.current_runs()) == 4 and not window.lane.busy)
+    wait(lambda: len(runs.current_runs()) == 4 and not window.queue.busy)
     points = [point for point in curves.points() if point.key]
     assert [(point.noise, point.depth) for point in points] == [(0.3, 1)]
     assert points[0].rate == runs.folds_rate
@@ -222,7 +222,7 @@ def test_that_what_cannot_be_read_so_leaves_what_is_open(window, pixels):
     opened(window, pixels)
     before = window.workspace.dataset
     window.workspace.read_as(ParseOptions(shape=(5, 5)))
-    wait(lambda: window.notice.isVisible() and not window.lane.busy)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     assert "72 features, not 5 × 5 pixels" in window.notice.accessibleName()
     assert window.workspace.dataset is before
 
@@ -235,7 +235,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     before = window.workspace.dataset
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])
-    wait(lambda: window.notice.isVisible() and not window.lane.busy)
+    wait(lambda: window.notice.isVisible() and not window.queue.busy)
     assert "has 1 training row" in window.notice.accessibleName()
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
@@ -248,7 +248,7 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence
     (tmp_path / "broken.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n")
     closed_window.show()
     closed_window.start([tmp_path / "broken.csv"])
-    wait(lambda: closed_window.workspace.model() is not None and not closed_window.lane.busy, 60)
+    wait(lambda: closed_window.workspace.model() is not None and not closed_window.queue.busy, 60)
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()
     assert "line 3 has 3 numbers, expected 5" in closed_window.notice.accessibleName()

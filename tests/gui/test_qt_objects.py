@@ -28,7 +28,7 @@ from slide_gui.gui.shell.actions import ShortcutList
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.widgets.layouts import nested
-from tests.gui.given import labelled, settle, wait
+from tests.gui.helpers import labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems
 
 TESTS = Path(__file__).parents[1]
@@ -117,7 +117,7 @@ class Long(Bar):
 def made_whole(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
     window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
-    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
     for page in PAGES:
         window.actions_by_name[f"page_{page.name}"].trigger()
         settle(0.02)
@@ -129,7 +129,7 @@ def made_whole(window):
         settle(0.02)
     for depth in (6, 2):
         window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None and not window.lane.busy, 60)
+        wait(lambda: window.workspace.model() is not None and not window.queue.busy, 60)
     for name in ("export", "palette", "guide", "shortcuts", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
@@ -137,7 +137,7 @@ def made_whole(window):
         for dialog in window.findChildren(kind):
             assert dialog.isVisible()
             dialog.reject()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def wrappers():

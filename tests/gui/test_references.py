@@ -19,7 +19,7 @@ from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from tests.gui.given import rate, wheel
+from tests.gui.helpers import rate, wheel
 
 REPAINTS = 2_500
 NOISE = 100  # what else happens meanwhile; painting that loses one each time loses five hundred

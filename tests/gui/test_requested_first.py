@@ -7,9 +7,9 @@ import pytest
 from shiboken6 import Shiboken
 
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.session import Session
-from tests.gui.given import labelled, settle, show_page, wait
+from tests.gui.helpers import labelled, settle, show_page, wait
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_that_an_estimate_nobody_asked_for_ends_after_its_seconds_and_is_offered
     curves = show_page(window, "curves")
     wait(begun.is_set)
     assert ended.wait(5)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     assert window.session.runs.estimated is None
     assert curves.estimate_button.isVisible()
     assert not window.notice.isVisible()
@@ -98,7 +98,7 @@ def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endl
     shown = []
     window.session.status_changed.connect(shown.append)
     wait(lambda: shown and shown[-1] is not None and shown[-1].title == "Estimating")
-    window.lane.submit("Training", lambda progress: 1, channel="other", on_result=done.append, background=False)
+    window.queue.submit("Training", lambda progress: 1, channel="other", on_result=done.append, background=False)
     window.job_bar.cancel_requested.emit()
     assert ended.wait(5)
     wait(lambda: done == [1])
@@ -107,7 +107,7 @@ def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endl
 
 def test_that_cancel_stops_the_job_it_names_and_no_other(app):
     session, ended, done, stopped = Session("/nowhere/runs.sqlite"), threading.Event(), [], []
-    lane: Lane = session.lane
+    queue: JobQueue = session.queue
 
     def slow(progress):
         try:
@@ -119,8 +119,8 @@ def test_that_cancel_stops_the_job_it_names_and_no_other(app):
 
     shown = []
     session.status_changed.connect(shown.append)
-    lane.submit("Slow", slow, channel="a", on_stop=lambda: stopped.append("a"))
-    lane.submit("Next", lambda progress: 2, channel="b", on_result=done.append, on_stop=lambda: stopped.append("b"))
+    queue.submit("Slow", slow, channel="a", on_stop=lambda: stopped.append("a"))
+    queue.submit("Next", lambda progress: 2, channel="b", on_result=done.append, on_stop=lambda: stopped.append("b"))
     wait(lambda: shown and shown[-1] is not None)
     assert shown[-1].title == "Slow"
     session.stop_shown()
@@ -148,7 +148,7 @@ def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch
     window.session.runs.start_trial()
     wait(lambda: not window.session.runs.trial.running, 100)
     window.workspace.set_parameters(noise=0.42, depth=4)
-    wait(lambda: window.session.runs.estimated is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.estimated is not None and not window.queue.busy, 60)
     trial = window.session.runs.trial.latest
     assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
     n = trial.answers[0].rate.n

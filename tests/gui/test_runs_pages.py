@@ -21,7 +21,7 @@ from slide_gui.gui.pages.curves.points import lines_of
 from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS, Stage
-from tests.gui.given import Given, labelled, settle, show_page, wait
+from tests.gui.helpers import StubSource, labelled, settle, show_page, wait
 
 
 @pytest.fixture
@@ -55,18 +55,18 @@ def test_that_a_run_made_before_is_shown_without_training_again(window):
     wait(lambda: window.session.runs.result is not None and window.session.runs.library.runs, 60)
     first = window.session.runs.result
     classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     assert window.session.runs.result.timings == first.timings
     assert len(window.session.runs.library.runs) == 1
 
 
-def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
+def test_that_cancelling_keeps_nothing_and_frees_the_queue(window):
     classifier = show_page(window, "classifier")
     classifier.train_button.click()
     settle(0.02)
     classifier.train_button.click()
     assert classifier.train_button.text() == "Train"
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     settle(0.1)
     assert window.session.runs.result is None
     assert window.session.runs.library.runs == ()
@@ -83,14 +83,14 @@ def test_that_a_result_of_other_parameters_says_so(window):
     assert "held-out rows, median widths" in classifier.details.toolTip()
     classifier.confusion.cell_clicked.emit((0, 1))
     assert classifier.gallery.stale
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterion(window):
     classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None, 60)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     result = window.session.runs.result
     overruled = ChosenBy("radius-margin", True, 0.334, 0.251, 500)
     window.session.runs.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
@@ -102,13 +102,13 @@ def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterio
 
 def test_that_a_training_shows_its_first_sign_with_the_click(window):
     window.workspace.set_parameters(depth=3)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     classifier = show_page(window, "classifier")
     classifier.train_button.click()  # nothing has been computed yet: no event was processed
     assert classifier.details.text() == "fitting the layers, 1 of 3"
     assert classifier.rate.text() == "…"
     classifier.train_button.click()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def start_sweep(curves, **changes):
@@ -134,10 +134,10 @@ def _three_classes(n=60):
 
 
 def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begins(window, every_payload):
-    window.workspace.open(Given(_three_classes()))
-    wait(lambda: window.workspace.dataset.name == "three" and not window.lane.busy)
+    window.workspace.open(StubSource(_three_classes()))
+    wait(lambda: window.workspace.dataset.name == "three" and not window.queue.busy)
     window.workspace.set_parameters(depth=2)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     classifier = show_page(window, "classifier")
     said = [""]
 
@@ -182,7 +182,7 @@ def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(win
 
 def test_that_curves_and_runs_name_what_decided_the_widths(window):
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(starts=1)))
-    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
     assert window.session.runs.library.runs[0].chosen_by == window.session.runs.result.chosen_by == "span"
     (point,) = [point for point in show_page(window, "curves").points() if point.key]
     assert point.by == "widths by span"
@@ -212,13 +212,13 @@ def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_p
     assert curves.course.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
     plain = labelled()
-    window.workspace.open(Given(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    window.workspace.open(StubSource(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
     classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()
@@ -240,7 +240,7 @@ def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
 
 def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_what_makes_no_sense(window):
     curves = show_page(window, "curves")
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
     assert dialog.cost.text().startswith("4 runs, about ")
@@ -297,7 +297,7 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     wait(lambda: len(window.session.runs.library.runs) == 3)
     (final,) = window.session.runs.sweep.latest.final
     window.workspace.set_parameters(noise=final.point.noise, depth=1)
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None, 60)
@@ -320,7 +320,7 @@ def test_that_the_criterion_of_the_classifier_page_is_that_of_the_curves_unless_
     assert dialog.criterion.currentData() == "press"
     dialog.reject()
     assert curves.setting().spec.svm.criterion == "press"
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_chosen(window, tmp_path):
@@ -341,7 +341,7 @@ def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_cho
     assert {curves.setting().spec.labels for _ in curves.points()} == {20}
     assert curves.choices()["shown"] == curves.shown.itemData(few)
     assert "no point is selected: every row was used for training" in curves.course.text()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
@@ -355,7 +355,7 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     assert [point for point in curves.points() if point.noise == 0.62 and math.isfinite(point.error)]
     slider.setValue(70)
     assert controller.estimated is None
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def estimated_part(controller):
@@ -384,7 +384,7 @@ def test_that_the_point_under_the_sliders_is_estimated_among_what_a_trial_compar
     window.workspace.set_parameters(depth=2)
     curves, controller = show_page(window, "curves"), window.session.runs
     window.actions_by_name["train"].trigger()  # so that its point on the curves of before needs no estimate
-    wait(lambda: controller.result is not None and not window.lane.busy, 60)
+    wait(lambda: controller.result is not None and not window.queue.busy, 60)
     assert estimated_part(controller) is None
     window.actions_by_name["try"].trigger()
     wait(lambda: isinstance(controller.trial.latest, Trial), 60)
@@ -407,13 +407,13 @@ def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
     wait(lambda: len(window.session.runs.library.runs) == 1)
     window.session.runs.library.tag(key, "first, kept")
     wait(lambda: window.session.runs.library.runs[0].tags == ("first", "kept"))
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_two_runs_are_compared_on_the_same_rows(window):
     for criterion in ("radius-margin", "press"):
         window.session.runs.train(window.session.runs.spec_of(SvmParameters(criterion=criterion)))
-        wait(lambda: not window.lane.busy, 60)
+        wait(lambda: not window.queue.busy, 60)
     wait(lambda: len(window.session.runs.library.runs) == 2)
     runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
@@ -430,12 +430,12 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
 def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window):
     for noise in (0.2, 0.5):
         window.workspace.set_parameters(noise=noise)
-        wait(lambda: not window.lane.busy)
+        wait(lambda: not window.queue.busy)
         window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=10.0)))
-        wait(lambda: not window.lane.busy, 60)
+        wait(lambda: not window.queue.busy, 60)
     wait(lambda: len(window.session.runs.library.runs) == 2)
-    window.workspace.open(Given(labelled(seed=1)))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    window.workspace.open(StubSource(labelled(seed=1)))
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
@@ -453,15 +453,15 @@ def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
     assert not window.session.runs.sweep.running
     assert not window.session.runs.training.running
     assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep…")
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_other_data_stop_what_ran_on_the_old(window):
     curves = show_page(window, "curves")
     start_sweep(curves)
     settle(0.05)
-    window.workspace.open(Given(labelled(seed=1)))
-    wait(lambda: not window.lane.busy and not window.session.runs.sweep.running, 60)
+    window.workspace.open(StubSource(labelled(seed=1)))
+    wait(lambda: not window.queue.busy and not window.session.runs.sweep.running, 60)
     assert window.session.runs.sweep.latest is None
     assert not [point for point in curves.points() if point.key]
 
@@ -482,7 +482,7 @@ def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers
     classifier = show_page(window, "classifier")
     assert "of results version 1, not of this program’s version" in classifier.details.text()
     window.session.runs.train(spec)
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     assert window.session.runs.result.is_current
     assert "results version" not in classifier.details.text()
     wait(lambda: len(window.session.runs.current_runs()) == 1)
@@ -542,14 +542,14 @@ def test_that_a_store_that_cannot_be_read_is_not_said_to_be_empty(window, tmp_pa
     assert "The runs could not be read" in window.notice.accessibleName()
 
 
-def test_that_the_table_is_read_while_the_lane_computes(window):
+def test_that_the_table_is_read_while_the_queue_computes(window):
     go_on = threading.Event()
-    window.lane.submit("Computing", lambda _progress: go_on.wait(20), channel="other")
+    window.queue.submit("Computing", lambda _progress: go_on.wait(20), channel="other")
     runs = show_page(window, "runs")
     wait(lambda: runs.subtitle.text() == "0 stored")
-    assert window.lane.busy
+    assert window.queue.busy
     go_on.set()
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):
@@ -577,12 +577,12 @@ def _trained_on_first(window, folder):
     """Return the hash of a run on data of that name, when others are open."""
     first, second = _saved(folder / "first.npz", 1), _saved(folder / "second.npz", 2)
     window.open_files([first])
-    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     key = window.session.runs.result.hash
     window.open_files([second])
-    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.name == "second" and not window.queue.busy, 60)
     return key
 
 
@@ -598,7 +598,7 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window,
     assert window.session.runs.result.hash == key
     assert window.workspace.state.parameters.noise == 0.3
     assert not window.notice.isVisible()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window, tmp_path):
@@ -609,13 +609,13 @@ def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window
     (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
     button.click()
     wait(lambda: "The data differ from those of the run" in window.notice.accessibleName(), 60)
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(window):
     classifier = show_page(window, "classifier")
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=0.001)))
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     result = window.session.runs.result
     total = len(result.misclassified)
     cell = (0, 1) if result.confusion[0, 1] else (1, 0)
@@ -638,7 +638,7 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
     path = _saved(tmp_path / "first.npz", 1)
     window.open_files([path])
-    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
     window.actions_by_name["try"].trigger()
     assert window.pages.name == "curves"
     curves = window.pages.shown()
@@ -653,7 +653,7 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     export = options[0].export(NO_PROGRESS)
     assert curves.sentence.text() in export.extra["try.txt"]
     window.open_files([_saved(tmp_path / "second.npz", 2)])
-    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.name == "second" and not window.queue.busy, 60)
     assert not curves.sentence.isVisible()
 
 
@@ -662,25 +662,25 @@ def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path,
     rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 2},{i % 2}\n" for i in range(60))
     (tmp_path / "plants.csv").write_text(rows)
     window.open_files([tmp_path / "plants.csv"])
-    wait(lambda: window.workspace.dataset.name == "plants" and not window.lane.busy, 60)
+    wait(lambda: window.workspace.dataset.name == "plants" and not window.queue.busy, 60)
     assert window.reading_preview.isVisible()
     window.reading_preview.try_button.click()
     wait(lambda: isinstance(window.session.runs.trial.latest, Trial), 100)
     assert window.pages.name == "curves"
     assert not window.reading_preview.isVisible()
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_data_without_classes_are_not_tried_and_say_why(window):
     plain = labelled()
-    window.workspace.open(Given(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    window.workspace.open(StubSource(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
     window.actions_by_name["try"].trigger()
     assert "no labels" in window.notice.accessibleName()
     assert not window.session.runs.trial.running
 
 
-class Slow(Given):
+class Slow(StubSource):
     """Data that are there once `go_on` is set."""
 
     def __init__(self, given):
@@ -702,7 +702,7 @@ def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are(win
     assert classifier.details.text() == "Training starts when the data are open."
     assert not window.session.runs.training.running
     slow.go_on.set()
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     assert window.session.runs.result.spec.fingerprint == labelled(seed=4).fingerprint
 
 
@@ -718,7 +718,7 @@ def test_that_a_training_that_waits_for_data_is_taken_back_by_the_same_button_or
     slow.go_on.set()
     wait(lambda: window.notice.isVisible())
     assert classifier.train_button.text() == "Train"
-    wait(lambda: not window.lane.busy, 60)
+    wait(lambda: not window.queue.busy, 60)
     assert window.session.runs.result is None
 
 
@@ -727,6 +727,6 @@ def test_that_the_classifier_page_does_nothing_while_it_is_hidden(window):
     show_page(window, "runs")
     before = classifier.details.text()
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     assert classifier.details.text() == before
     assert f"support vectors of {len(labelled().train)} rows" in show_page(window, "classifier").details.text()

@@ -15,9 +15,9 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow, within
 from slide_gui.gui.shell.session_keeper import SessionKeeper
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
-from tests.gui.given import settle, wait
+from tests.gui.helpers import settle, wait
 from tests.gui.test_own_data import drop
 
 
@@ -59,7 +59,7 @@ def windows(app, small_example, tmp_path):
 
 def quiet(window, name):
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == name)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     settle()
 
 
@@ -136,7 +136,7 @@ def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(wind
 
 
 def test_that_crash_after_crash_the_sessions_before_are_still_there(app, tmp_path):
-    folder, lane = tmp_path / "session", Lane()
+    folder, queue = tmp_path / "session", JobQueue()
     folder.mkdir()
     offered = []
     for number in (1, 1, 2, 2, 3, 4, 5, 6):
@@ -145,14 +145,14 @@ def test_that_crash_after_crash_the_sessions_before_are_still_there(app, tmp_pat
         if number == 3:  # of one that a second one was removing when it ended, too
             (folder / "open").write_text(f"{2**22}\npython\n{platform.node()}\n")
             (folder / "open.rmlock").touch()
-        keeper = SessionKeeper(Workspace(lane), NoPages(), folder)
+        keeper = SessionKeeper(Workspace(queue), NoPages(), folder)
         keeper.crashed.connect(offered.append)
         keeper.start(resume=True)
         keeper.close()
     assert offered == [folder / "recovered.slide-session"] * 8
     seeds = {path.stem: read_session(path).source.seed for path in folder.glob("*.slide-session")}
     assert seeds == {"recovered": 6, "recovered2": 5, "recovered3": 4, "recovered4": 3, "recovered5": 2}
-    tear_down(lane)
+    tear_down(queue)
 
 
 def test_that_a_second_window_beside_the_first_keeps_nothing(windows, table, tmp_path):

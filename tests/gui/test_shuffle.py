@@ -7,10 +7,10 @@ import threading
 import numpy as np
 
 from slide_gui.gui.pages.weights import shuffle
-from tests.gui.given import Given, labelled, settle, wait
+from tests.gui.helpers import StubSource, labelled, settle, wait
 
 
-def test_that_the_lane_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
+def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
     threads, fit = [], shuffle.fit_shuffled
     monkeypatch.setattr(
         shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
@@ -52,7 +52,7 @@ def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(
         orders.append(view.fit.order)
     assert not np.array_equal(*orders)
     window.workspace.set_parameters(noise=0.55)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert view.fit is None
     assert "differs" not in view.status.text()
 
@@ -60,9 +60,9 @@ def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(
 def test_that_the_fit_is_dropped_when_the_view_is_left(window):
     view = window.weights_page.shuffle_view()
     view.button.click()
-    assert window.lane.busy
+    assert window.queue.busy
     window.actions_by_name["view_pinned"].trigger()
-    assert not window.lane.busy
+    assert not window.queue.busy
     settle(0.05)
     assert view.fit is None
 
@@ -78,6 +78,6 @@ def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_ar
     wait(lambda: view.fit is not None)
     window.workspace.dataset_changed.disconnect(view._forget)
     window.workspace.dataset_changed.connect(look)
-    window.workspace.open(Given(labelled()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    window.workspace.open(StubSource(labelled()))
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert seen == [None]

@@ -29,7 +29,7 @@ from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.given import Given, settle, wait
+from tests.gui.helpers import StubSource, settle, wait
 
 
 def drawn(height: int, width: int, name: str = "given") -> Dataset:
@@ -124,7 +124,7 @@ def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_windo
             area = tiles.parentWidget()
             assert tiles.width() <= area.width()
             assert max(tiles.layout_of().cell(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
-            window.lane.cancel()
+            window.queue.cancel()
 
 
 @of_the_usual_size
@@ -148,7 +148,7 @@ def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use_and_a_fift
 
 def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     window.resize(1280, 720)
-    window.workspace.open(Given(drawn(24, 12, "tall")))
+    window.workspace.open(StubSource(drawn(24, 12, "tall")))
     wait(lambda: window.workspace.dataset.name == "tall" and window.workspace.model() is not None, 60)
     settle(0.1)
     sample, (image, _) = window.weights_page.findChild(SamplePanel), window.weights_page.pointer_and_tiles()
@@ -268,7 +268,7 @@ def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
         window.notice.dismiss()
         settle(0.05)
         assert pages.height() > tall
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     assert not window.actions_by_name["cancel"].isEnabled()
 
 
@@ -282,10 +282,10 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
         seen.append((fitted, titles, [each.text() for each in note if each.text().startswith("Fitted")]))
 
     window.workspace.set_parameters(depth=1)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     window.workspace.fitting.changed.connect(look)
     window.workspace.set_parameters(depth=4, ridge=1e-3)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
     for fitted, titles, notes in seen:
         assert titles[fitted:] == [f"layer {k}" for k in range(fitted + 1, 5)]
@@ -298,9 +298,9 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
 def test_that_numbers_of_a_layer_that_is_fitted_anew_are_greyed(window):
     readout = window.weights_page.findChild(Readout)
     fresh = readout.grab().toImage()
-    window.workspace.lane.cancel()
+    window.workspace.queue.cancel()
     window.workspace.set_parameters(noise=0.62)
-    window.lane.cancel()
+    window.queue.cancel()
     window.weights_page.refresh()
     assert readout.grab().toImage() != fresh
 
@@ -341,7 +341,7 @@ def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
     assert reason("shallower") == "The depth is already 0"
     window.workspace.set_parameters(noise=0.2, depth=1)
     assert reason("cancel") == reason("fit_again") == reason("less_noise") == ""
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)
     assert reason("cancel") == "No job is running"
     actions["page_runs"].trigger()
     assert reason("corrupt_again") == reason("mean_image") == "Available only on the Weights page"

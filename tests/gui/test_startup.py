@@ -22,7 +22,7 @@ while time.monotonic() < end:
     app.processEvents()
     if window.isVisible() and "shown" not in loaded:
         loaded["shown"] = sorted(sys.modules)
-    if window.workspace.model() is not None and not window.lane.busy:
+    if window.workspace.model() is not None and not window.queue.busy:
         loaded["fitted"] = sorted(sys.modules)
         window.actions_by_name["page_curves"].trigger()
         loaded["plot"] = sorted(sys.modules)

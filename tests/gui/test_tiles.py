@@ -7,14 +7,14 @@ from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.text import pixel_name
-from tests.gui.given import Given, dataset, wait
+from tests.gui.helpers import StubSource, dataset, wait
 from tests.gui.test_workspace import workspace  # noqa: F401
 
 
 @pytest.fixture
 def source(workspace):  # noqa: F811
-    workspace.open(Given(dataset()))
-    wait(lambda: workspace.model() is not None and not workspace.lane.busy)
+    workspace.open(StubSource(dataset()))
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
     source = TileSource(workspace)
     source.color_map = "blue-white-red"
     return source, workspace
@@ -79,8 +79,8 @@ def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_th
     dark = workspace.dataset.train.copy()
     dark[:, 63] = 0.0
     dark[3, 63] = 0.004
-    workspace.open(Given(replace(workspace.dataset, train=dark)))
-    wait(lambda: workspace.dataset.train is dark and workspace.model() is not None and not workspace.lane.busy)
+    workspace.open(StubSource(replace(workspace.dataset, train=dark)))
+    wait(lambda: workspace.dataset.train is dark and workspace.model() is not None and not workspace.queue.busy)
     assert tiles.shows_contributions()
     assert tiles.bar()[1] == "contribution"
     workspace.select(show="weights")

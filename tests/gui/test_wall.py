@@ -13,7 +13,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.wall import WallLayer, WallView
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from tests.gui.given import Given, settle, wait
+from tests.gui.helpers import StubSource, settle, wait
 
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
@@ -98,7 +98,7 @@ def test_that_the_whole_first_layer_follows_the_noise_before_anything_is_fitted(
         )
     )
     wall.noise.value_changed.emit(0.55)
-    wait(lambda: workspace.model() is not None and not window.lane.busy)
+    wait(lambda: workspace.model() is not None and not window.queue.busy)
     previews = [each for each in seen if each[2] is not None]
     assert previews
     stale, fields, preview = previews[0]
@@ -136,7 +136,7 @@ def test_that_a_place_of_data_before_is_forgotten_where_the_data_have_fewer_pixe
     press(view, view.field_box(view.places()[0], 60).center().toPoint())
     assert view.pixel == 60
     rows = np.random.default_rng(0).random((40, 5)).astype("float32")
-    window.workspace.open(Given(Dataset("narrow", rows[:30], rows[30:])))
+    window.workspace.open(StubSource(Dataset("narrow", rows[:30], rows[30:])))
     wait(lambda: window.workspace.dataset.name == "narrow" and window.workspace.model() is not None)
     assert view.pixel is None
     view.grab()
@@ -146,7 +146,7 @@ def test_that_a_place_of_data_before_is_forgotten_where_the_data_have_fewer_pixe
 def test_that_opened_before_layers_of_other_data_are_there_it_points_at_nothing(wall, window):
     wall.hide()
     rows = np.random.default_rng(0).random((40, 100)).astype("float32")
-    window.workspace.open(Given(Dataset("wide", rows[:30], rows[30:])))
+    window.workspace.open(StubSource(Dataset("wide", rows[:30], rows[30:])))
     wait(lambda: window.workspace.dataset.name == "wide")
     window.weights_page.pixels.point_at(99)
     wall.view.show_pixel(99)  # as it does when it is opened, on the layers that it showed last

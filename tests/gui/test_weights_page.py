@@ -7,7 +7,7 @@ from slide_gui.gui.pages.weights.mosaic import Mosaic
 from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.state.session import Session
-from tests.gui.given import Given, dataset, wait
+from tests.gui.helpers import StubSource, dataset, wait
 
 
 class Counting(View):
@@ -27,11 +27,11 @@ def page(app, monkeypatch, tmp_path):
     monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
     window = QWidget()
     session = Session(tmp_path / "runs.sqlite", window)
-    lane, workspace = session.lane, session.workspace
+    queue, workspace = session.queue, session.workspace
     page = WeightsPage(workspace, lambda: session.runs, window)
     window.show()
-    workspace.open(Given(dataset()))
-    wait(lambda: workspace.model() is not None and not lane.busy)
+    workspace.open(StubSource(dataset()))
+    wait(lambda: workspace.model() is not None and not queue.busy)
     yield page
     session.close()
     tear_down(window)
@@ -69,4 +69,4 @@ def test_that_pages_are_made_when_they_are_first_shown(closed_window):
     window.actions_by_name["page_runs"].trigger()
     assert window.pages.currentWidget() is window.pages.page("runs")
     assert window.pages.count() == 2
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.queue.busy)

@@ -17,11 +17,11 @@ from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.given import Given, labelled, settle, wait, wheel
+from tests.gui.helpers import StubSource, labelled, settle, wait, wheel
 
 
 def opened(window, data):
-    window.workspace.open(Given(data))
+    window.workspace.open(StubSource(data))
     wait(lambda: window.workspace.dataset is data and window.workspace.model() is not None)
 
 
@@ -102,7 +102,7 @@ def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
 
 def test_that_each_stroke_goes_through_the_layers_once(window, monkeypatch):
     part = window.weights_page.flow_part()
-    wait(lambda: not window.lane.busy)  # the runs, of which one may hold a classifier, are read
+    wait(lambda: not window.queue.busy)  # the runs, of which one may hold a classifier, are read
     through, send = [], Forward.flow
 
     def counted(*given):
@@ -113,7 +113,7 @@ def test_that_each_stroke_goes_through_the_layers_once(window, monkeypatch):
     for number, cell in enumerate(np.flatnonzero(part.flow().clean == 0)[:3].tolist(), start=1):
         draw(part, *divmod(cell, 8))
         assert len(through) == number
-        assert not window.lane.busy
+        assert not window.queue.busy
         assert part.flow().clean[cell] == 1.0
 
 
@@ -149,7 +149,7 @@ def test_that_depth_and_the_next_image_are_followed(window):
     assert len(part.view.columns) == 1
 
 
-def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, monkeypatch):
+def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_queue(window, monkeypatch):
     part = window.weights_page.flow_part()
     before = part.flow()
     monkeypatch.setattr(flow, "_AT_ONCE", 100)
@@ -193,8 +193,8 @@ def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):
     part, seen = window.weights_page.flow_part(), []
     assert len(part.tables()[0].heads) == 2 + 64
     window.workspace.dataset_changed.connect(lambda _data: seen.append(part.tables()))
-    window.workspace.open(Given(labelled()))
-    wait(lambda: seen and window.workspace.model() is not None and not window.lane.busy)
+    window.workspace.open(StubSource(labelled()))
+    wait(lambda: seen and window.workspace.model() is not None and not window.queue.busy)
     assert all(len(row) == len(table.heads) for table in seen[0] for row in table.cells)
     assert len(part.tables()[0].heads) == 2 + 36
 
@@ -236,7 +236,7 @@ def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as
         part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
         shown = part.view if view == "flow" else part.tiles
         window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+        wait(lambda: window.workspace.model() is not None and not window.queue.busy)
         settle(0.2)
         layout, bar = shown.layout_of(), part.findChild(ColorBar)
         assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
@@ -322,7 +322,7 @@ def test_that_copies_stop_when_they_are_left_and_stay_stopped(window):
     window.actions_by_name["page_runs"].trigger()
     assert not part.is_running
     window.workspace.set_parameters(noise=0.5)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     window.actions_by_name["page_weights"].trigger()
     settle(0.1)
     assert not part.is_running
@@ -434,7 +434,7 @@ def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_show
         rooms = []
         for depth in (0, 8, 0, 1, 0):
             window.workspace.set_parameters(depth=depth)
-            wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+            wait(lambda: window.workspace.model() is not None and not window.queue.busy)
             settle()
             if not depth:
                 shown = [each.text() for each in page.shown_view().findChildren(QLabel) if each.isVisible()]

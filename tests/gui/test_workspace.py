@@ -11,23 +11,23 @@ from slide_gui.gui import state
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.view import PixelSelection
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
 from slide_gui.text import pixel_name
-from tests.gui.given import Given, dataset, settle, wait
+from tests.gui.helpers import StubSource, dataset, settle, wait
 
 
 @pytest.fixture
 def workspace(app):
-    lane = Lane()
-    yield Workspace(lane, lane)
-    tear_down(lane)
+    queue = JobQueue()
+    yield Workspace(queue, queue)
+    tear_down(queue)
 
 
 @pytest.fixture
 def opened(workspace):
-    workspace.open(Given(dataset()))
-    wait(lambda: workspace.model() is not None and not workspace.lane.busy)
+    workspace.open(StubSource(dataset()))
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
     return workspace
 
 
@@ -85,7 +85,7 @@ def test_that_a_refused_file_leaves_what_was_open_untouched(opened):
     problems = []
     opened.problem.connect(problems.append)
     before = opened.dataset, opened.fitting.stack, opened.state
-    opened.open(Given(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
+    opened.open(StubSource(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
     wait(lambda: problems)
     assert problems[0].sentence == "x.amat: line 3 has 2 numbers, expected 785."
     assert (opened.dataset, opened.fitting.stack, opened.state) == before
@@ -154,14 +154,14 @@ def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
 def test_that_opening_other_data_replaces_everything_at_once(opened):
     changes = []
     opened.dataset_changed.connect(lambda data: changes.append((data.name, opened.fitting.stack)))
-    opened.open(Given(dataset(seed=1, name="other")))
+    opened.open(StubSource(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     assert changes == [("other", None)]
 
 
 def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened):
     opened.set_parameters(noise=0.8)
-    opened.open(Given(dataset(seed=1, name="other")))
+    opened.open(StubSource(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     expected = fit_stack(opened.dataset.train, opened.state.parameters)
     np.testing.assert_array_equal(opened.fitting.stack.layers[0].weights, expected.layers[0].weights)
@@ -170,7 +170,7 @@ def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened
 def test_that_one_row_is_refused_with_a_sentence(workspace):
     problems = []
     workspace.problem.connect(problems.append)
-    workspace.open(Given(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
+    workspace.open(StubSource(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
     wait(lambda: problems)
     assert "has 1 training row" in problems[0].sentence
     assert workspace.dataset is None

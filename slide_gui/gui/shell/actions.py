@@ -24,7 +24,7 @@ from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, Command, Shell
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.palette import CommandPalette, PaletteEntry
-from slide_gui.gui.state.jobs import Problem
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.progress import Progress
 
@@ -119,8 +119,8 @@ class Commands(QObject):
             self._palette = CommandPalette(list(self.actions.values()), self._window)
         if not self._lists_runs:
             # The runs are imported in the job queue, because that is slow and must not delay typing.
-            lane = self._shell.session.lane
-            lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
+            queue = self._shell.session.queue
+            queue.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
         self._palette.ask(self._further)
 
     @Slot(object)
@@ -186,7 +186,9 @@ class Commands(QObject):
         if action.isEnabled():
             action.trigger()
         elif action.command.why_not is not None:
-            self._shell.workspace.problem.emit(Problem(action.command.text, action.command.why_not(self._shell) + "."))
+            self._shell.workspace.problem.emit(
+                UserMessage(action.command.text, action.command.why_not(self._shell) + ".")
+            )
 
     @Slot(str)
     def _open_data(self, key: str) -> None:

@@ -35,7 +35,7 @@ from slide_gui.gui.shell.page_stack import PAGES, PageStack
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.choices import FileChoices
-from slide_gui.gui.state.jobs import JobStatus, Problem
+from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
@@ -216,11 +216,11 @@ class MainWindow(QMainWindow):
         self._panel_folded = settings.value("panel_folded", False, bool)
         self._beside_little = False  # True if the panel is shown in a narrow window
         self.session = Session(store, self, settings=settings)
-        self.lane, self.workspace = self.session.lane, self.session.workspace
+        self.queue, self.workspace = self.session.queue, self.session.workspace
         self.workspace.choices = FileChoices(settings)
         self.recent = RecentFiles(settings, self)
         self.opening = Opening(self.workspace, settings, self)
-        self.exports = ExportController(self.lane, settings, self, self._inputs)
+        self.exports = ExportController(self.queue, settings, self, self._inputs)
         self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
         self.actions_by_name = self.commands.actions
@@ -319,7 +319,7 @@ class MainWindow(QMainWindow):
             self.workspace.open(source)
         elif files:
             self.open_files(files)
-        if not self.lane.busy:
+        if not self.queue.busy:
             self.workspace.fall_back()
 
     @Slot(object)
@@ -407,7 +407,7 @@ class MainWindow(QMainWindow):
 
     def stop(self) -> None:
         """Cancel all jobs, or dismiss the notice if there are none."""
-        if self.notice.isVisible() and not self.lane.busy:
+        if self.notice.isVisible() and not self.queue.busy:
             self.notice.dismiss()
         self.session.stop()
 
@@ -454,7 +454,7 @@ class MainWindow(QMainWindow):
             self._tint()
 
     @Slot(object)
-    def show_problem(self, problem: Problem) -> None:
+    def show_problem(self, problem: UserMessage) -> None:
         """Show a problem below the page."""
         self.tell(problem.kind, problem.title, problem.sentence, remedy=problem.remedy, run=problem.run)
 

@@ -549,7 +549,7 @@ class ParameterPanel(QScrollArea):
                 behind = f"{fresh} of {depth} layers are fitted"
             else:
                 behind = f"grey tiles still show noise {stack.parameters.noise:.2f}"
-            doing = "Fitting…" if workspace.lane.busy else "Stopped (F5 refits):"
+            doing = "Fitting…" if workspace.queue.busy else "Stopped (F5 refits):"
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"

@@ -28,7 +28,7 @@ from slide_gui.experiments.files.session import (
 from slide_gui.figures.color_scale import DIVERGING
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.shell.page_stack import PageStack
-from slide_gui.gui.state.jobs import Problem, sentence
+from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
 _REST_MILLISECONDS = 2000  # changes are written when nothing has changed for this long
@@ -49,7 +49,7 @@ class SessionKeeper(QObject):
     Signals
     -------
     problem(object)
-        A `Problem`.
+        A `UserMessage`.
     missing(object)
         Path of a session whose data were not found, and the message about it: (Path, str).
     told(str, str)
@@ -107,7 +107,7 @@ class SessionKeeper(QObject):
         """Write the current state to a session file, adding a missing suffix to the path."""
         record = self.record()
         if record is None:
-            self.problem.emit(Problem("The session could not be saved", "No data set is open. Open one first."))
+            self.problem.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
@@ -115,7 +115,7 @@ class SessionKeeper(QObject):
             check_outputs([path], self.inputs()())
             write_session(record, path)
         except (OSError, DataError) as error:
-            self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another path."))
+            self.problem.emit(UserMessage("The session could not be saved", f"{sentence(error)} Choose another path."))
         else:
             self.told.emit("Session saved", str(path))
 
@@ -139,7 +139,7 @@ class SessionKeeper(QObject):
             self.missing.emit((self._put_aside(path), sentence(error)))
             self._workspace.fall_back()
         except DataError as error:
-            self.problem.emit(Problem(_TITLE, sentence(error)))
+            self.problem.emit(UserMessage(_TITLE, sentence(error)))
         return True
 
     def _put_aside(self, path: Path) -> Path:

@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, Worker
-from slide_gui.gui.state.jobs import Lane, sentence
+from slide_gui.gui.state.jobs import JobQueue, sentence
 from slide_gui.progress import Progress
 
 _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"
@@ -60,7 +60,7 @@ class ClusterController(QObject):
 
     def __init__(self, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.lane = Lane(self)
+        self.queue = JobQueue(self)
         self._settings = settings
         self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
         self._known = ClusterState()
@@ -68,9 +68,9 @@ class ClusterController(QObject):
         self._looked.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     @property
-    def lane_of_runs(self) -> Lane | None:
+    def queue_of_runs(self) -> JobQueue | None:
         """Return the job queue that waits for runs, or None if they are computed in the window."""
-        return None if self.state.choice.is_here else self.lane
+        return None if self.state.choice.is_here else self.queue
 
     def choose(self, choice: ClusterChoice) -> None:
         """Compute runs there from now on, and connect at once to report problems early."""
@@ -78,7 +78,7 @@ class ClusterController(QObject):
             self._settings.setValue(_WORKERS, choice.workers)
             self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))
-        self.lane.submit(
+        self.queue.submit(
             f"Connecting to {choice}",
             partial(self._open, choice),
             channel="connect",
@@ -87,7 +87,7 @@ class ClusterController(QObject):
         )
 
     def opener(self) -> Callable[[Progress], Cluster | None]:
-        """Return a function for jobs of `lane_of_runs` that returns the cluster, or None for this window."""
+        """Return a function for jobs of `queue_of_runs` that returns the cluster, or None for this window."""
         choice = self.state.choice
         return (lambda _progress: None) if choice.is_here else partial(self._open, choice)
 
@@ -110,18 +110,18 @@ class ClusterController(QObject):
     def look_again(self) -> None:
         """Request the list of workers if there is a connection."""
         if not self.state.choice.is_here and not self.state.connecting:
-            self.lane.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
+            self.queue.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
 
     def stop(self) -> None:
         """Cancel a connection that is being made."""
         if self.state.connecting:
-            self.lane.cancel(channel="connect")
+            self.queue.cancel(channel="connect")
             problem = "the connection was cancelled before a worker answered."
             self._set(ClusterState(self.state.choice, problem=problem))
 
     def close(self) -> None:
         """Stop waiting for runs and end the workers on this computer."""
-        self.lane.close()
+        self.queue.close()
         self._leave()
 
     def _leave(self) -> None:

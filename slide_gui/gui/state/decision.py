@@ -85,7 +85,7 @@ class DecisionController(QObject):
         self._following = False
         self._rested.stop()
         for channel in ("decide", "flip"):
-            self._workspace.lane.cancel(channel=channel)
+            self._workspace.queue.cancel(channel=channel)
 
     @Slot()
     def train_as_default(self) -> None:
@@ -112,7 +112,7 @@ class DecisionController(QObject):
         if result is self.result:
             return
         for channel in ("decider", "decide", "flip"):
-            self._workspace.lane.cancel(channel=channel)
+            self._workspace.queue.cancel(channel=channel)
         self.result, self._decider, self.decision, self.flip = result, None, None, None
         self._rested.stop()
         if result is not None and dataset is not None:
@@ -150,7 +150,7 @@ class DecisionController(QObject):
     def _decided(self, decision: Decision) -> None:
         self.decision = decision
         self._rested.start()
-        self._workspace.lane.cancel(channel="flip")
+        self._workspace.queue.cancel(channel="flip")
         self.changed.emit()
 
     @Slot()
@@ -172,7 +172,7 @@ class DecisionController(QObject):
     def _submit(
         self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
     ) -> None:
-        self._workspace.lane.submit(
+        self._workspace.queue.submit(
             title,
             work,
             channel=channel,

@@ -15,7 +15,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
@@ -80,7 +80,7 @@ class EvaluationController(QObject):
     changed = Signal()
 
     def __init__(
-        self, lane: Lane, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
+        self, queue: JobQueue, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
         self._library, self._cluster = library, cluster
@@ -88,11 +88,11 @@ class EvaluationController(QObject):
         self._asked = False  # read the stored cells when the library has listed the runs
         library.changed.connect(self._listed)
         stopped = "The benchmark stopped; finished runs are stored"
-        self.runs = Task(lane, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
+        self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
         unread = "The runs could not be read"
-        self.reading = Task(lane, "evaluation-read", "Reading the runs", unread, tuple, self)
+        self.reading = Task(queue, "evaluation-read", "Reading the runs", unread, tuple, self)
         slow, untimed = "Timing the tutorial’s SdA", "The autoencoders could not be timed"
-        self.timing = Task(lane, "evaluation-times", slow, untimed, dict, self)
+        self.timing = Task(queue, "evaluation-times", slow, untimed, dict, self)
         self.runs.ended.connect(self._ran)
         self.reading.ended.connect(self._was_read)
         for task in (self.runs, self.reading, self.timing):
@@ -196,7 +196,7 @@ class EvaluationController(QObject):
                 return run_evaluation(cells, load, store, progress=progress, pause=pause, cluster=cluster)
 
         self.runs.latest = None
-        self.runs.start(work, lane=self._cluster.lane_of_runs)
+        self.runs.start(work, queue=self._cluster.queue_of_runs)
 
     def stop(self) -> None:
         """Stop the evaluation; finished runs are stored."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
 from slide_gui.text import counted
 
@@ -40,9 +40,9 @@ class Fitting(QObject):
 
     changed = Signal()
 
-    def __init__(self, lane: Lane, parent: QObject) -> None:
+    def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
-        self._lane = lane
+        self._queue = queue
         self._explorer: Explorer | None = None
         self._watched: tuple[int, ...] = ()
         self.parameters = StackParameters()
@@ -81,13 +81,13 @@ class Fitting(QObject):
         if explorer is None:
             return
         if self.stack is not None and self.is_fresh(parameters.depth):
-            self._lane.cancel(channel="fit")
+            self._queue.cancel(channel="fit")
             self.preview = None  # it may belong to earlier parameters
             self.changed.emit()
             return
         stored = explorer.stored_fit(parameters)
         if stored is not None:
-            self._lane.cancel(channel="fit")
+            self._queue.cancel(channel="fit")
             self._fitted(stored)
             return
         seconds = _SETTLE_SECONDS if settle else 0.0
@@ -100,7 +100,7 @@ class Fitting(QObject):
             explorer.prepare(parameters)
             return fit
 
-        self._lane.submit(
+        self._queue.submit(
             f"Fitting {counted(parameters.depth, 'layer')}",
             work,
             channel="fit",

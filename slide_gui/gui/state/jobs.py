@@ -29,7 +29,7 @@ class JobStatus:
     Attributes
     ----------
     number : int
-        Number of the job, for `Lane.stop`.
+        Number of the job, for `JobQueue.stop`.
     fraction : float
         Fraction done, 0 to 1.
     seconds_left : float or None
@@ -43,7 +43,7 @@ class JobStatus:
 
 
 @dataclass(frozen=True)
-class Problem:
+class UserMessage:
     """A message to the user about an error or an event.
 
     Attributes
@@ -76,7 +76,7 @@ class _Job(Progress):
 
     def __init__(
         self,
-        lane: Lane,
+        queue: JobQueue,
         number: int,
         title: str,
         channel: str,
@@ -85,7 +85,7 @@ class _Job(Progress):
         failure: str,
         background: bool,
     ) -> None:
-        self.lane, self.number, self.title, self.channel, self.function = lane, number, title, channel, function
+        self.queue, self.number, self.title, self.channel, self.function = queue, number, title, channel, function
         self.on_result, self.on_payload, self.on_failure, self.on_stop = callbacks
         self.failure, self.background = failure, background
         self.unwanted = threading.Event()
@@ -107,7 +107,7 @@ class _Job(Progress):
             if payload is not None:
                 self.payload = payload
                 self.seconds_left = getattr(payload, "seconds_left", None)
-        self.lane._wake_up(self)
+        self.queue._wake_up(self)
 
     def run(self) -> Any:
         self.started = time.monotonic()
@@ -126,7 +126,7 @@ class _Job(Progress):
         return JobStatus(self.title, self.fraction, left, self.number)
 
 
-class Lane(QObject):
+class JobQueue(QObject):
     """The job queue with the worker thread of the window.
 
     Signals
@@ -138,7 +138,7 @@ class Lane(QObject):
     busy_changed()
         `busy` changed.
     problem(object)
-        A `Problem`, the message of a failed job.
+        A `UserMessage`, the message of a failed job.
     """
 
     status_changed = Signal(object)
@@ -149,7 +149,7 @@ class Lane(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane", initializer=set_threads)
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-queue", initializer=set_threads)
         self._jobs: dict[int, _Job] = {}
         self._count = 0
         self._shown = self._was_busy = False
@@ -305,7 +305,7 @@ class Lane(QObject):
             if job.on_failure is not None:
                 job.on_failure(error)
             if job.failure:
-                self.problem.emit(Problem(job.failure, sentence(error)))
+                self.problem.emit(UserMessage(job.failure, sentence(error)))
         self._tell_whether_busy()
         if not self._jobs:
             self.idle.emit()

@@ -14,7 +14,7 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun, tags_of
 from slide_gui.experiments.sweeps.comparison import Comparison, compare_rows
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 from slide_gui.text import counted
@@ -52,9 +52,9 @@ class RunLibrary(QObject):
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
         """True if `runs` has been read at least once."""
-        self._lane = Lane(self)
+        self._queue = JobQueue(self)
         """Reads and changes the table during computations in the window's queue; it computes no matrix products."""
-        self._lane.problem.connect(workspace.problem)
+        self._queue.problem.connect(workspace.problem)
         self._deleted: list[tuple[str, ...]] = []
         self._hidden: dict[tuple[str, ...], list[str]] = {}
         """Runs requested for deletion → those it deleted; other processes had deleted the rest."""
@@ -64,11 +64,11 @@ class RunLibrary(QObject):
     @property
     def reading(self) -> bool:
         """True if `runs` is about to change."""
-        return self._lane.wants(self._last_job)
+        return self._queue.wants(self._last_job)
 
     def close(self) -> None:
         """Wait until all requested changes are made."""
-        self._lane.close(finish=True)
+        self._queue.close(finish=True)
 
     @Slot()
     def refresh(self) -> None:
@@ -168,7 +168,7 @@ class RunLibrary(QObject):
                 return tuple(store.runs())
 
         self._jobs += 1  # a channel per change, so that none replaces another
-        self._last_job = self._lane.submit(
+        self._last_job = self._queue.submit(
             "Reading the runs",
             work,
             channel=f"store-{self._jobs}",
@@ -188,8 +188,8 @@ class RunLibrary(QObject):
         self.changed.emit()
 
     def _submit(self, title: str, work: Callable[[Progress], Any], channel: str, deliver: Callable[[Any], None]) -> int:
-        lane = self._workspace.lane
-        return lane.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=_FAILURE)
+        queue = self._workspace.queue
+        return queue.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=_FAILURE)
 
 
 def opened_store(path: Path) -> RunStore:

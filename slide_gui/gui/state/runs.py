@@ -25,7 +25,7 @@ from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
 from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.state.jobs import Problem
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
@@ -92,13 +92,13 @@ class RunController(QObject):
     ) -> None:
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
-        lane = workspace.lane
+        queue = workspace.queue
         untrained = "The classifier could not be trained"
-        self.training = Task(lane, "train", "Training", untrained, (RunProgress, _Trained), self)
+        self.training = Task(queue, "train", "Training", untrained, (RunProgress, _Trained), self)
         unknown = "The error could not be estimated"
-        self.estimate = Task(lane, "estimate", "Estimating", unknown, RunProgress, self, background=True)
+        self.estimate = Task(queue, "estimate", "Estimating", unknown, RunProgress, self, background=True)
         stopped = "The sweep stopped; finished points are stored"
-        self.sweep = Task(lane, "sweep", "Sweep", stopped, SweepState, self, background=True)
+        self.sweep = Task(queue, "sweep", "Sweep", stopped, SweepState, self, background=True)
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
@@ -117,7 +117,7 @@ class RunController(QObject):
         self.training.ended.connect(self._trained)
         self.estimate.ended.connect(self._estimated)
         untried = "The data could not be tried"
-        self.trial = Task(lane, "try", "Trying your data", untried, (Stage, Trial), self)
+        self.trial = Task(queue, "try", "Trying your data", untried, (Stage, Trial), self)
         """Its result is a `Trial`."""
         self.sweep.ended.connect(library.refresh)
         self.trial.ended.connect(library.refresh)
@@ -285,7 +285,7 @@ class RunController(QObject):
         """Compute every point of a sweep, by default the usual one, that is not stored."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
-            self._workspace.problem.emit(Problem("The sweep cannot start", self.why_not()))
+            self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
             return
         self.drop_estimate()
         path, pause, asked = self.library.path, self.sweep.pause, sweep
@@ -297,13 +297,13 @@ class RunController(QObject):
             with RunStore(path) as store:
                 return run_sweep(dataset, asked, store, progress=progress, pause=pause, cluster=cluster)
 
-        self.sweep.start(work, lane=self._cluster.lane_of_runs)
+        self.sweep.start(work, queue=self._cluster.queue_of_runs)
 
     def start_trial(self) -> None:
         """Compare a few noise levels and depths on validation rows and test the best one, in about a minute."""
         dataset, source, path = self._workspace.dataset, self._workspace.source, self.library.path
         if dataset is None or source is None or self.why_not():
-            self._workspace.problem.emit(Problem("The trial cannot start", self.why_not()))
+            self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
             return
 
         open_cluster = self._cluster.opener()
@@ -315,7 +315,7 @@ class RunController(QObject):
 
         self.drop_estimate()
         self.trial.stop(forget=True)
-        self.trial.start(work, lane=self._cluster.lane_of_runs)
+        self.trial.start(work, queue=self._cluster.queue_of_runs)
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""
@@ -377,7 +377,9 @@ class RunController(QObject):
 
         text = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
         remedy = f"Open {result.dataset}"
-        self._workspace.problem.emit(Problem("The run belongs to other data", text, remedy, open_data, "information"))
+        self._workspace.problem.emit(
+            UserMessage("The run belongs to other data", text, remedy, open_data, "information")
+        )
 
     @Slot(object)
     def _forget(self, dataset: Dataset) -> None:
@@ -392,4 +394,4 @@ class RunController(QObject):
             self._loaded(awaited)
         elif awaited is not None:
             text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
-            self._workspace.problem.emit(Problem("The data differ from those of the run", text))
+            self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

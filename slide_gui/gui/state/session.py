@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
-from slide_gui.gui.state.jobs import JobStatus, Lane
+from slide_gui.gui.state.jobs import JobQueue, JobStatus
 from slide_gui.gui.state.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ class Session(QObject):
     Signals
     -------
     status_changed(object)
-        As in `Lane`: the status of the queue's job, else of the job on a cluster.
+        As in `JobQueue`: the status of the queue's job, else of the job on a cluster.
     busy_changed()
-        As in `Lane`.
+        As in `JobQueue`.
     place_changed()
         The place where runs are computed, or its state, changed.
     """
@@ -46,10 +46,10 @@ class Session(QObject):
         super().__init__(parent)
         self._store, self._settings = store, settings
         self._status: dict[bool, JobStatus | None] = {}  # by True for a cluster, False for the window
-        self.lane = Lane(self)
-        self.workspace = Workspace(self.lane, self)
-        self.lane.status_changed.connect(self._tell_status)
-        self.lane.busy_changed.connect(self.busy_changed)
+        self.queue = JobQueue(self)
+        self.workspace = Workspace(self.queue, self)
+        self.queue.status_changed.connect(self._tell_status)
+        self.queue.busy_changed.connect(self.busy_changed)
 
     @Slot(object)
     def _tell_status(self, status: JobStatus | None, *, of_cluster: bool = False) -> None:
@@ -63,7 +63,7 @@ class Session(QObject):
     @property
     def busy(self) -> bool:
         """True if a job is running, here or on a cluster."""
-        return self.lane.busy or ("cluster" in vars(self) and self.cluster.lane.busy)
+        return self.queue.busy or ("cluster" in vars(self) and self.cluster.queue.busy)
 
     @cached_property
     def cluster(self) -> ClusterController:
@@ -71,9 +71,9 @@ class Session(QObject):
         from slide_gui.gui.state.cluster import ClusterController
 
         cluster = ClusterController(self._settings, self)
-        cluster.lane.problem.connect(self.workspace.problem)
-        cluster.lane.status_changed.connect(self._tell_status_of_cluster)
-        cluster.lane.busy_changed.connect(self.busy_changed)
+        cluster.queue.problem.connect(self.workspace.problem)
+        cluster.queue.status_changed.connect(self._tell_status_of_cluster)
+        cluster.queue.busy_changed.connect(self.busy_changed)
         cluster.changed.connect(self.place_changed)
         return cluster
 
@@ -103,7 +103,7 @@ class Session(QObject):
         """Return the controller of the paper's tables."""
         from slide_gui.gui.state.evaluation import EvaluationController
 
-        return EvaluationController(self.lane, self.library, self.cluster, self)
+        return EvaluationController(self.queue, self.library, self.cluster, self)
 
     @property
     def scheduler(self) -> str:
@@ -112,7 +112,7 @@ class Session(QObject):
 
     def close(self) -> None:
         """Cancel all jobs and wait for the workers to end."""
-        self.lane.close()
+        self.queue.close()
         if "cluster" in vars(self):
             self.cluster.close()
         if "library" in vars(self):
@@ -123,9 +123,9 @@ class Session(QObject):
         """Stop the job whose status was reported last."""
         mine, of_cluster = self._status.get(False), self._status.get(True)
         if mine is not None:
-            self.lane.stop(mine.number)
+            self.queue.stop(mine.number)
         elif of_cluster is not None:
-            self.cluster.lane.stop(of_cluster.number)
+            self.cluster.queue.stop(of_cluster.number)
 
     def stop(self) -> None:
         """Stop all jobs; results so far stay, and finished ones are stored."""

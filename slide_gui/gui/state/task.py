@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.experiments.sweeps.sweep import Pause
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
 
 
@@ -17,7 +17,7 @@ class Task(QObject):
 
     Parameters
     ----------
-    lane : Lane
+    queue : JobQueue
         Job queue.
     channel : str
         Channel of the queue.
@@ -30,7 +30,7 @@ class Task(QObject):
     parent : QObject
         Owner.
     background : bool
-        As in `Lane.submit`.
+        As in `JobQueue.submit`.
 
     Signals
     -------
@@ -45,7 +45,7 @@ class Task(QObject):
 
     def __init__(
         self,
-        lane: Lane,
+        queue: JobQueue,
         channel: str,
         title: str,
         failure: str,
@@ -54,19 +54,19 @@ class Task(QObject):
         background: bool = False,
     ) -> None:
         super().__init__(parent)
-        self._lane, self._channel, self._title, self._failure = lane, channel, title, failure
+        self._queue, self._channel, self._title, self._failure = queue, channel, title, failure
         self._shows = shows
-        self._background, self._used = background, lane
+        self._background, self._used = background, queue
         self.running = False
         self.latest: Any = None
         """Last report of the last job, in the end its result; at first the value given at its start."""
         self.pause = Pause()
 
-    def start(self, work: Callable[[Progress], Any], latest: Any = None, *, lane: Lane | None = None) -> None:
-        """Run `work` in the queue or in `lane`; `latest`, or else the previous report, stays until a new one."""
+    def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:
+        """Run `work` in the window's queue or another; `latest`, else the previous report, stays until a new one."""
         self.running, self.latest = True, self.latest if latest is None else latest
         self.pause.resume()
-        self._used = lane or self._lane
+        self._used = queue or self._queue
         self._used.submit(
             self._title,
             work,
@@ -76,7 +76,7 @@ class Task(QObject):
             on_failure=self._fail,
             on_stop=self._end,
             failure=self._failure,
-            background=self._background and lane is None,
+            background=self._background and queue is None,
         )
         self.changed.emit()
 

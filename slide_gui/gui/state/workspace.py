@@ -24,7 +24,7 @@ from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.fitting import Fitting
-from slide_gui.gui.state.jobs import Lane, Problem
+from slide_gui.gui.state.jobs import JobQueue, UserMessage
 from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name
@@ -96,7 +96,7 @@ class Workspace(QObject):
     state_changed(object, object)
         The new and the old `State`.
     problem(object)
-        A `Problem` to show.
+        A `UserMessage` to show.
     confirmed_changed()
         The user confirmed how the open files were read.
     """
@@ -106,10 +106,10 @@ class Workspace(QObject):
     problem = Signal(object)
     confirmed_changed = Signal()
 
-    def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
+    def __init__(self, queue: JobQueue, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.lane = lane
-        self.fitting = Fitting(lane, self)
+        self.queue = queue
+        self.fitting = Fitting(queue, self)
         self.history = UndoHistory(self)
         self.choices: FileChoices | None = None
         """Stored settings for reading files; None to store nothing."""
@@ -122,7 +122,7 @@ class Workspace(QObject):
         self.dataset: Dataset | None = None
         self._blas_checked = False
         self._opening = 0
-        lane.problem.connect(self.problem)
+        queue.problem.connect(self.problem)
 
     # Opening ---------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class Workspace(QObject):
     @property
     def is_opening(self) -> bool:
         """True if data are being opened or are about to be."""
-        return self.lane.wants(self._opening)
+        return self.queue.wants(self._opening)
 
     def _submit_opening(
         self,
@@ -181,7 +181,7 @@ class Workspace(QObject):
         work: Callable[[Progress], _Opening],
         failure: str,
     ) -> None:
-        self._opening = self.lane.submit(
+        self._opening = self.queue.submit(
             title,
             work,
             channel="open",
@@ -327,7 +327,7 @@ class Workspace(QObject):
             self.select(pins=(*pins, feature))
         else:
             text = f"{MAX_PINS} pixels are pinned already. Release one first."
-            self.problem.emit(Problem("No more pins are possible", text))
+            self.problem.emit(UserMessage("No more pins are possible", text))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
         before = self.state
@@ -348,7 +348,7 @@ class Workspace(QObject):
     @Slot()
     def cancel(self) -> None:
         """Cancel all jobs; the previous layers stay, in grey if they do not match the parameters."""
-        self.lane.cancel()
+        self.queue.cancel()
         self.fitting.changed.emit()
         self.fall_back()
 

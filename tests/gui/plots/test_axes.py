@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks
-from tests.gui.given import wheel
+from tests.gui.helpers import wheel
 
 Shown = Callable[..., Any]
 WHOLE = ((0.0, 10.0), (-2.0, 2.0))

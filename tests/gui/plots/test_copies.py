@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
-from tests.gui.given import wheel
+from tests.gui.helpers import wheel
 
 
 def series(n: int = 6, name: str = "all rows", scale: float = 1.0) -> CopiesSeries:

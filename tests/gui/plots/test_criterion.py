@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 
 from slide_gui.gui.pages.classifier.criterion_plot import Column, CriterionPlot, CriterionStep
 from slide_gui.gui.theme import LIGHT
-from tests.gui.given import calls_in, wheel
+from tests.gui.helpers import calls_in, wheel
 
 Shown = Callable[..., Any]
 

@@ -15,7 +15,7 @@ from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from tests.gui.given import rate, wait, wheel
+from tests.gui.helpers import rate, wait, wheel
 from tests.gui.plots.some_points import points as many_points
 
 Shown = Callable[..., Any]

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from tests.gui.given import rate, wheel
+from tests.gui.helpers import rate, wheel
 
 Shown = Callable[..., Any]
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.mosaic import Mosaic
 from slide_gui.gui.theme import LIGHT
-from tests.gui.given import calls_in, wheel
+from tests.gui.helpers import calls_in, wheel
 
 FIELDS = np.random.default_rng(0).uniform(-1, 1, (12, 3, 4)).astype(np.float32)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)

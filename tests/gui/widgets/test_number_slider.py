@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QSlider
 
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 Heard = tuple[NumberSlider, list[float], list[float]]
 

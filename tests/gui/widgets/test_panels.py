@@ -22,7 +22,7 @@ from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
-from tests.gui.given import settle
+from tests.gui.helpers import settle
 
 Shown = Callable[..., Any]
 FOUR = ("h¹", "h²", "h³", "h⁴")

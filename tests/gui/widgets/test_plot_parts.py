@@ -16,7 +16,7 @@ from slide_gui.gui.plots.axes import decimals_of, nice_ticks
 from slide_gui.gui.theme import DARK, LIGHT, Theme
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, Pulse, Settle, motion_allowed
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, contrast, ink_on, sequential
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 Shown = Callable[..., Any]
 

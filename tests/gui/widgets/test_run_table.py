@@ -15,7 +15,7 @@ from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import LIGHT, figure_font
 from slide_gui.results_version import RESULTS_VERSION
-from tests.gui.given import calls_in, settle, wait
+from tests.gui.helpers import calls_in, settle, wait
 
 Shown = Callable[..., Any]
 TITLES = [c.title for c in SHOWN]

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.classifier.share_bars import LayerShare, ShareBars
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from tests.gui.given import wait
+from tests.gui.helpers import wait
 
 Shown = Callable[..., Any]
 SHARES = [LayerShare(0, 0.5, 3.18), LayerShare(1, 0.3, 12.6), LayerShare(2, 0.2, math.inf)]

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from tests.gui.given import calls_in, wheel
+from tests.gui.helpers import calls_in, wheel
 
 Shown = Callable[..., Any]
 

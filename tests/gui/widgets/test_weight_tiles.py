@@ -15,7 +15,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.given import calls_in, wait
+from tests.gui.helpers import calls_in, wait
 
 Shown = Callable[..., Any]
 COLUMNS = ("layer 1", "layer 2")

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.data.files import check_outputs
 from slide_gui.gui.dialogs.export.option import ANIMATION, ExportOption
-from slide_gui.gui.state.jobs import Lane, Problem, sentence
+from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.progress import Progress
 from slide_gui.text import spreadsheet_text
 
@@ -45,7 +45,7 @@ class ExportController(QObject):
     written(object)
         Path of the export.
     problem(object)
-        A `Problem`: there is nothing to export, or writing failed.
+        A `UserMessage`: there is nothing to export, or writing failed.
     waits(str)
         Condition that a requested export waits for; empty when the wait ends.
     """
@@ -56,14 +56,14 @@ class ExportController(QObject):
 
     def __init__(
         self,
-        lane: Lane,
+        queue: JobQueue,
         settings: QSettings,
         parent: QWidget,
         inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list,
     ) -> None:
         super().__init__(parent)
         self._inputs = inputs
-        self._lane, self._settings, self._parent = lane, settings, parent
+        self._queue, self._settings, self._parent = queue, settings, parent
         self._dialog: ExportDialog | None = None
         self._session = ""
         self._waiting: tuple[Callable[[], Sequence[ExportOption]], Callable[[], str]] | None = None
@@ -95,7 +95,7 @@ class ExportController(QObject):
             self._waiting = options, session
             self.waits.emit(waits_for)
         else:
-            self.problem.emit(Problem("Nothing to export yet", why_nothing))
+            self.problem.emit(UserMessage("Nothing to export yet", why_nothing))
 
     @Slot()
     def go_on(self) -> None:
@@ -119,7 +119,7 @@ class ExportController(QObject):
         from slide_gui.gui.dialogs.export.dialog import ExportDialog
 
         if self._dialog is None:
-            self._dialog = ExportDialog(self._lane, self._settings, self._parent)
+            self._dialog = ExportDialog(self._queue, self._settings, self._parent)
             self._dialog.requested.connect(self._write)
         self._session = session
         self._dialog.ask(options)
@@ -128,7 +128,7 @@ class ExportController(QObject):
         """Show a file's folder, or a folder's contents, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.problem.emit(Problem("The folder could not be shown", f"No program opened it: {folder}"))
+            self.problem.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
 
     def copy_image(self, shown: QWidget) -> None:
         """Copy a picture of a widget to the clipboard."""
@@ -139,7 +139,7 @@ class ExportController(QObject):
         if text:
             QApplication.clipboard().setText(spreadsheet_text(text))
         else:
-            self.problem.emit(Problem("Nothing to copy yet", why_nothing))
+            self.problem.emit(UserMessage("Nothing to copy yet", why_nothing))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
@@ -149,7 +149,7 @@ class ExportController(QObject):
             check_outputs([request.path], inputs())
             return request.write(session, progress)
 
-        self._lane.submit(
+        self._queue.submit(
             "Rendering the animation" if request.kind in ANIMATION else "Writing the export",
             work,
             channel="export",
@@ -161,4 +161,4 @@ class ExportController(QObject):
     def _not_written(self, error: Exception) -> None:
         reason = sentence(error)
         reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
-        self.problem.emit(Problem("The export could not be written", reason))
+        self.problem.emit(UserMessage("The export could not be written", reason))

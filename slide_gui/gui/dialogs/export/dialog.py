@@ -27,7 +27,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export.option import ANIMATION, TABLE, ExportOption
 from slide_gui.gui.dialogs.export.preview import FigurePreview
-from slide_gui.gui.state.jobs import Lane, sentence
+from slide_gui.gui.state.jobs import JobQueue, sentence
 from slide_gui.gui.widgets.controls import add_choices, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress
@@ -114,11 +114,11 @@ class ExportDialog(QDialog):
 
     requested = Signal(object)
 
-    def __init__(self, lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(self, queue: JobQueue, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.options: tuple[ExportOption, ...] = ()
         self._export: FigureExport | None = None
-        self._lane, self._settings = lane, settings
+        self._queue, self._settings = queue, settings
         self._paper = FigurePreview(self)
         self.preview = self._paper.picture
         self._note = label("", self, wraps=True)
@@ -282,7 +282,7 @@ class ExportDialog(QDialog):
             progress.report(0.5)  # drawing cannot be interrupted
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
-        self._lane.submit(
+        self._queue.submit(
             "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
         )
 
@@ -306,7 +306,7 @@ class ExportDialog(QDialog):
     def _end(self) -> None:
         """Stop the preview and release the figure."""
         self._rest.stop()
-        self._lane.cancel(channel="preview")
+        self._queue.cancel(channel="preview")
         self.options, self._export = (), None
 
     # Path -------------------------------------------------------------------------------------------------------

@@ -96,7 +96,7 @@ class CopiesPart(View):
         state, stack = self._workspace.state, self._workspace.fitting.stack
         self._choice.set_depth(state.parameters.depth)
         self.tiles.set_transposed(state.selection.transposed)
-        if self._job is not None and not self._workspace.lane.wants(self._job):  # "Cancel all jobs" cancelled it
+        if self._job is not None and not self._workspace.queue.wants(self._job):  # "Cancel all jobs" cancelled it
             self._job, self._stopped, self._asked = None, True, False
         number = self._choice.layer
         fitted = state.parameters.depth > 0 and self._workspace.fitting.is_fresh(number)
@@ -122,7 +122,7 @@ class CopiesPart(View):
 
     def _submit(self) -> None:
         assert self._study is not None
-        self._job = self._workspace.lane.submit(
+        self._job = self._workspace.queue.submit(
             "Corrupting copies",
             self._study.run,
             channel=_CHANNEL,
@@ -145,7 +145,7 @@ class CopiesPart(View):
 
     def _stop(self) -> None:
         if self._job is not None:
-            self._workspace.lane.cancel(self._job)
+            self._workspace.queue.cancel(self._job)
             self._job, self._stopped = None, True
         self._asked = False
 
@@ -277,7 +277,7 @@ class CopiesPart(View):
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
         """Drop the copies of other data."""
-        self._workspace.lane.cancel(channel=_CHANNEL)
+        self._workspace.queue.cancel(channel=_CHANNEL)
         self._layer = self._study = self._copies = self._job = None
         self._stopped = self._failed = self._asked = False
 

@@ -264,7 +264,7 @@ class FlowPart(View):
             return
         noise = self._workspace.state.parameters.noise
         surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
-        self._workspace.lane.cancel(channel="flow")
+        self._workspace.queue.cancel(channel="flow")
         if stack is None:
             self._wait(image, surviving)
             return
@@ -275,7 +275,7 @@ class FlowPart(View):
         def work(_progress: Progress) -> Flow:
             return self._forward.flow(stack, image, surviving)
 
-        self._workspace.lane.submit(
+        self._workspace.queue.submit(
             "Sending one image through", work, channel="flow", on_result=partial(self._show, stack)
         )
 

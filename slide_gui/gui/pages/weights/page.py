@@ -456,7 +456,7 @@ class WeightsPage(Page):
         return options
 
     def export_waits_for(self) -> str:
-        on_their_way = self._workspace.model() is None and self._workspace.lane.busy
+        on_their_way = self._workspace.model() is None and self._workspace.queue.busy
         return "the layers are fitted" if on_their_way else ""
 
     def why_nothing_to_export(self) -> str:

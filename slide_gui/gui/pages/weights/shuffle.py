@@ -77,7 +77,7 @@ class ShuffleView(View):
         def work(progress: Progress) -> ShuffledFit:
             return fit_shuffled(rows, stack, order, progress=progress)
 
-        self._job = self._workspace.lane.submit(
+        self._job = self._workspace.queue.submit(
             "Fitting to shuffled pixels",
             work,
             channel=_CHANNEL,
@@ -95,13 +95,13 @@ class ShuffleView(View):
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
-        self._workspace.lane.cancel(channel=_CHANNEL)
+        self._workspace.queue.cancel(channel=_CHANNEL)
         self._order = self._fit = None
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Cancel the fit."""
         super().hideEvent(event)
-        self._workspace.lane.cancel(channel=_CHANNEL)
+        self._workspace.queue.cancel(channel=_CHANNEL)
 
     @Slot()
     def refresh(self) -> None:
@@ -168,7 +168,7 @@ class ShuffleView(View):
         if fit is not None:
             worst, most = significant(max(fit.differences), 2), significant(max(fit.largest), 2)
             return f"seed {self._seed} · put back, W differs by at most {worst}; its largest weight is {most}"
-        if self._workspace.lane.wants(self._job):
+        if self._workspace.queue.wants(self._job):
             features = "pixels" if self._shown_as_images() else "features"
             return f"seed {self._seed} · fitting to {count(d)} shuffled {features}…"
         if ready:

@@ -1,4 +1,4 @@
-"""What tests of the window are given: data that are there at once, and ways to wait for what the lane does."""
+"""Data that are there at once for tests of the window, and ways to wait for the job queue."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
 
-class Given(DataSource):
+class StubSource(DataSource):
     """A data source that returns what it was made with, or raises it."""
 
     result: Dataset | Exception
