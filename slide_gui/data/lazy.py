@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
@@ -195,11 +195,11 @@ def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tu
     table = dd.read_parquet(str(path), split_row_groups="adaptive", blocksize=_CHUNK)
     columns = [str(name) for name in table.columns]
     numbers = [str(name) for name in table.select_dtypes(include=["number", "bool"]).columns]
-    out = {_requested_column(name, columns, text) for name in reading.left_out}
+    out = {columns[requested_column(name, columns, len(columns), text)] for name in reading.left_out}
     if reading.label_column is None:
         out |= {next((name for name in columns if name.lower() in LABEL_NAMES), "")}
     elif reading.label_column.lower() != NO_COLUMN:
-        out.add(_requested_column(reading.label_column, columns, text))
+        out.add(columns[requested_column(reading.label_column, columns, len(columns), text)])
     names = [name for name in numbers if name not in out]
     if not names:
         raise DataError(
@@ -216,15 +216,6 @@ def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tu
 
 def _numbers(table: Any, names: Sequence[str], dtype: str) -> Any:
     return table[list(names)].astype(dtype)
-
-
-def _requested_column(asked: str, columns: Sequence[str], text: str) -> str:
-    if asked in columns:
-        return asked
-    if asked.isdecimal() and 1 <= int(asked) <= len(columns):
-        return columns[int(asked) - 1]
-    listed = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
-    raise DataError(f"has no column {asked!r}; it has {listed}: give a name, or a number from 1", text)
 
 
 def _image_shape(d: int, stored: tuple[int, ...], reading: ParseOptions, text: str) -> tuple[int, int] | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,7 @@ from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
-from slide_gui.data.reading import AS_GUESSED, ParseOptions, UndecidedColumnsError
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
@@ -65,25 +64,16 @@ def open_data(
         raise DataError("no file is selected; choose one")
     paths, reading, progress = [Path(path) for path in paths], reading.checked(), MonotonicProgress(progress)
     try:
-        try:
-            return _open(paths, reading, progress)
-        except UndecidedColumnsError as error:
-            dataset = _open(paths, error.reading, progress)
-            guesses = (*error.guesses, *dataset.opened.guesses)
-            return replace(dataset, opened=replace(dataset.opened, guesses=guesses))
+        if len(paths) == 1 and paths[0].is_dir():
+            parts = _read_folder(paths[0], reading, progress.part(0.0, 0.9))
+        else:
+            parts = _read_files(paths, reading, progress.part(0.0, 0.9))
+        return assemble(parts, paths, reading, progress=progress.part(0.9, 1.0))
     except OSError as error:
         place = str(error.filename or paths[0])
         raise DataError(f"cannot be read ({error.strerror or type(error).__name__}); check the file", place) from error
     except MemoryError as error:
         raise DataError("does not fit into the free memory; close other data first", str(paths[0])) from error
-
-
-def _open(paths: list[Path], reading: ParseOptions, progress: Progress) -> Dataset:
-    if len(paths) == 1 and paths[0].is_dir():
-        parts = _read_folder(paths[0], reading, progress.part(0.0, 0.9))
-    else:
-        parts = _read_files(paths, reading, progress.part(0.0, 0.9))
-    return assemble(parts, paths, reading, progress=progress.part(0.9, 1.0))
 
 
 def _read_folder(folder: Path, reading: ParseOptions, progress: Progress) -> list[DataPart]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
+from slide_gui.text import clean_name, counted
 
 NO_COLUMN = "none"
 """The value of `label_column` for a table without labels."""
@@ -151,21 +152,21 @@ NO_GUESSES = ParseReport()
 """The report of files without guesses."""
 
 
-class UndecidedColumnsError(DataError):
-    """A table has columns of text for which no option decides whether they hold the classes.
+def requested_column(requested: str, names: Sequence[str], columns: int, place: str) -> int:
+    """Return the index of a column given by its name, in any case, or by its number from 1.
 
-    `open_data` reads such a table with the guessed options.
-
-    Parameters
-    ----------
-    message, place : str
-        See `DataError`.
-    reading : ParseOptions
-        Guessed options with which the table can be read.
-    guesses : sequence of Guess
-        The guesses in these options.
+    Raises
+    ------
+    DataError
+        If there is no such column.
     """
-
-    def __init__(self, message: str, place: str, reading: ParseOptions, guesses: Sequence[Guess]) -> None:
-        super().__init__(message, place)
-        self.reading, self.guesses = reading, tuple(guesses)
+    if clean_name(requested) in names:
+        return names.index(clean_name(requested))
+    folded = [name.lower() for name in names]
+    if requested.lower() in folded:
+        return folded.index(requested.lower())
+    if requested.isdecimal() and 1 <= int(requested) <= columns:
+        return int(requested) - 1
+    first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    listed = f"columns {first}" if names else counted(columns, "column")
+    raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)

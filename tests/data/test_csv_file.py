@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.reading import ParseOptions, UndecidedColumnsError
+from slide_gui.data.reading import ParseOptions
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -249,8 +249,6 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("text", "reading", "said"),
     [
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions(), "columns “n”, “k” have text, expected numbers"),
-        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", ParseOptions("k"), "column “n” has text besides the labels"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", ParseOptions(), "line 3, column 5: the class is missing"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", ParseOptions(), "line 3 has 4 numbers, expected 5"),
         (
@@ -303,39 +301,36 @@ PEOPLE = "name,town,a,b,c,d,e\n" + "".join(
 )
 
 
-def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a_guess(tmp_path: Path) -> None:
-    path = write(tmp_path / "x.csv", PEOPLE)
-    with pytest.raises(UndecidedColumnsError) as refused:
-        read_csv(path)
-    assert "columns “name”, “town” have text" in str(refused.value)
-    assert str(refused.value).endswith("remove the others, or add --label-column town --leave-out name")
-    assert refused.value.reading == ParseOptions("town", left_out=("name",))
-    assert [guess.what for guess in refused.value.guesses] == ["labels in column “town”", "column “name” left out"]
-    part = read_csv(path, refused.value.reading)
+def test_that_the_text_column_with_the_fewest_texts_is_guessed_to_hold_the_classes(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", PEOPLE))
     assert [part.label_names[code] for code in part.labels] == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
     assert part.feature_names == ("a", "b", "c", "d", "e")
     assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
     assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
-
-
-def test_that_such_a_table_is_opened_with_the_guess_to_be_checked(tmp_path: Path) -> None:
-    data = open_data([write(tmp_path / "x.csv", PEOPLE)])
-    assert data.label_names == ("Bonn", "Ulm")
-    assert data.feature_names == ("a", "b", "c", "d", "e")
-    assert [(guess.what, guess.sure) for guess in data.opened.guesses[:2]] == [
+    assert [(guess.what, guess.sure) for guess in part.opened.guesses] == [
         ("labels in column “town”", False),
         ("column “name” left out", False),
     ]
+    chosen = read_csv(tmp_path / "x.csv", ParseOptions("d"))
+    assert chosen.labels.tolist() == [0, 1, 2, 0, 1]
+    assert [guess.what for guess in chosen.opened.guesses] == ["columns “name”, “town” left out"]
+
+
+def test_that_a_test_table_leaves_out_the_text_columns_of_the_training_table(tmp_path: Path) -> None:
+    train = write(tmp_path / "x_train.csv", PEOPLE)
+    test = write(tmp_path / "x_test.csv", "note,town,a,b,c,d,e\nbad,Ulm,1,2,3,4,5\nbad,Ulm,1,2,3,4,6\n")
+    data = open_data([train, test])
+    assert data.test_labels.tolist() == [1, 1]
+    assert data.feature_names == ("a", "b", "c", "d", "e")
+    assert "x_test.csv: column “note” left out" in [guess.what for guess in data.opened.guesses]
 
 
 def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(7)]
     lines = [",".join([*words, "class", "a"])]
     lines += [",".join([*(f"{word}{k}" for word in words), "ab"[k % 2], f"{k / 2}"]) for k in range(6)]
-    with pytest.raises(UndecidedColumnsError) as refused:
-        read_csv(write(tmp_path / "x.csv", "\n".join(lines) + "\n"))
-    assert refused.value.guesses[-1].what == "columns “w0”, “w1”, “w2”, “w3”, … left out"
-    assert refused.value.reading.left_out == tuple(words)
+    part = read_csv(write(tmp_path / "x.csv", "\n".join(lines) + "\n"))
+    assert part.opened.guesses[-1].what == "columns “w0”, “w1”, “w2”, “w3”, … left out"
 
 
 def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tmp_path: Path) -> None:
@@ -353,7 +348,6 @@ def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tm
     [
         (ParseOptions("town", left_out=("street",)), "no column 'street'"),
         (ParseOptions("town", left_out=("2",)), "column “town” is the label column; choose another to leave out"),
-        (ParseOptions("none", left_out=("name",)), "column “town” has text, .* add --leave-out town"),
         (
             ParseOptions("town", left_out=("name", *"abcde")),
             "has only labels and columns left out",
@@ -389,9 +383,7 @@ def test_that_a_guess_reads_every_table_of_several_columns_of_text(
     ]
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "x.csv", "\n".join([*([mark.join(order)] if has_header else []), *lines]))
-        with pytest.raises(UndecidedColumnsError) as refused:
-            read_csv(path, ParseOptions(header=has_header))
-        part = read_csv(path, refused.value.reading)
+        part = read_csv(path, ParseOptions(header=has_header))
     assert part.rows.shape == (n, d)
     assert part.opened.label_column == classes
     assert [part.label_names[code] for code in part.labels] == ["abc"[row % 2] for row in range(n)]

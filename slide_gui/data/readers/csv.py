@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +24,7 @@ from slide_gui.data.readers.parts import (
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.tables import LATE_COMMENT, Table, fits_float32, read_table
+from slide_gui.data.readers.tables import Table, read_table, split_line
 from slide_gui.data.reading import (
     AS_GUESSED,
     LABEL_NAMES,
@@ -35,10 +32,10 @@ from slide_gui.data.reading import (
     Guess,
     ParseOptions,
     ParseReport,
-    UndecidedColumnsError,
+    requested_column,
 )
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, counted, plural
+from slide_gui.text import clean_name, plural
 
 DELIMITERS = (b",", b";", b"\t")
 _LONGEST_LINE = 1 << 24
@@ -60,9 +57,12 @@ def read_csv(
     1. The column of the option `label_column`.
     2. The column named label, labels, class, y or target; a text column first. Next to a column x, y is a coordinate.
     3. The only text column. Each different text is a class, numbered in alphabetical order.
-    4. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
-    5. The last column, if it has integers of more than one value.
-    6. The first column, if it has such integers and the other columns make a square image.
+    4. The text column with the fewest different texts, at least two and not all different; the last of equal ones.
+    5. No labels, if the table has no names and its columns make a square image of at least 8 × 8.
+    6. The last column, if it has integers of more than one value.
+    7. The first column, if it has such integers and the other columns make a square image.
+
+    All other text columns are left out.
 
     If the number of features is a perfect square of at least 64, the rows are guessed to be square images.
 
@@ -85,63 +85,65 @@ def read_csv(
     DataError
         If the file is empty, a cell is missing, or all columns are left out. Also if a line has the wrong number of
         cells or a number that is not finite; the message names the line.
-    UndecidedColumnsError
-        If text columns are neither the labels nor left out.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
         layout = _layout(stream, reading, like, place)
         stream.seek(layout.start)
-        text: BinaryIO = stream
-        encoder = None
-        if layout.label in layout.text or layout.left_out or layout.decimal_commas:
-            encoder = _CellEncoder(stream, layout, place)
-            text = cast(BinaryIO, io.BufferedReader(encoder, 1 << 18))
+        texts = _TextColumns(layout, place)
         table = read_table(
-            text,
+            stream,
             size,
             place,
             columns=layout.columns,
             apart=-1 if layout.label is None else layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
+            replace=texts if texts.needed else None,
             progress=progress,
         )
-    skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
-    layout = replace(layout, guesses=(*encoding, *skipped, *layout.guesses))
-    if encoder is not None and layout.label in layout.text:
-        labels: NDArray[np.generic] | None = encoder.labels(table.column)
-        part = _part(layout, table.rows, labels, encoder.names, layout.label, layout.guesses, path)
+    label, guesses, unlabelled = layout.label, layout.guesses, ""
+    rows: NDArray[np.floating]
+    labels: NDArray[np.generic] | None
+    if label is None:
+        label, guess, unlabelled = _guessed_label(table, layout)
+        guesses = (*guesses, *guess)
+    d = layout.columns
+    if label is not None and label in (layout.label, d - 1):
+        columns = [k for k in range(d) if k != label]
+        rows, labels = table.rows, texts.labels(table.column) if label in layout.text else table.column
     else:
-        rows, labels, label, guesses, unlabelled = _split_labels(table, layout, layout.reading)
-        part = _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
-    return part if encoder is None or layout.group is None else replace(part, group_names=tuple(encoder.groups))
-
-
-def _part(
-    layout: _Layout,
-    rows: NDArray[np.floating],
-    labels: NDArray[np.generic] | None,
-    label_names: tuple[str, ...],
-    label: int | None,
-    guesses: tuple[Guess, ...],
-    path: Path,
-    unlabelled: str = "",
-) -> DataPart:
-    features = [k for k in range(layout.columns) if k != label]
-    groups = None if layout.group is None else rows[:, features.index(layout.group)].astype(np.int64)
-    if layout.left_out:
-        rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
-        features = [k for k in features if k not in layout.left_out]
-        if not features:
-            raise DataError("has only labels and columns left out; keep at least one feature", str(path))
-    shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
-    shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
-    guesses = (*guesses, *square_guess(shape))
-    opened = ParseReport(shown, label, bool(layout.names), guesses, unlabelled, tuple(sorted(layout.text)))
-    names = tuple(layout.names[k] for k in features) if layout.names else ()
-    return DataPart(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened, groups)
+        columns, rows = list(range(d)), table.joined
+        labels = None if label is None else rows[:, label]
+    groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
+    features = [k for k in columns if k != label and k not in layout.left_out]
+    if not features:
+        raise DataError("has only labels and columns left out; keep at least one feature", place)
+    if features != columns:
+        rows = np.ascontiguousarray(rows[:, [k in features for k in columns]])
+    shape = square_shape(len(features), SMALLEST_SQUARE)
+    skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
+    return DataPart(
+        rows,
+        labels,
+        shape,
+        place,
+        role_of(path.name),
+        tuple(sorted(texts.classes)),
+        True,
+        tuple(layout.names[k] for k in features) if layout.names else (),
+        ParseReport(
+            layout.names or tuple(str(k + 1) for k in range(d)),
+            label,
+            bool(layout.names),
+            (*encoding, *skipped, *guesses, *square_guess(shape)),
+            unlabelled,
+            tuple(sorted(layout.text)),
+        ),
+        groups,
+        tuple(texts.groups),
+    )
 
 
 @dataclass(frozen=True)
@@ -191,7 +193,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
     delimiter = _delimiter([line for line, _, _ in lines], place)
-    rows = [_cells(line, delimiter, place) for line, _, _ in lines]
+    rows = [split_line(line, delimiter, place) for line, _, _ in lines]
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
     decimal_commas = bool(with_commas) and not any("." in cell and _is_number(cell) for row in rows for cell in row)
     if decimal_commas:
@@ -209,27 +211,29 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
     reading = _options_like(reading, like, names, len(first), place)
-    left_out = frozenset(_requested_column(each, names, len(first), place) for each in reading.left_out)
-    group = None if reading.group is None else _requested_column(reading.group, names, len(first), place)
+    left_out = frozenset(requested_column(each, names, len(first), place) for each in reading.left_out)
+    group = None if reading.group is None else requested_column(reading.group, names, len(first), place)
     if group is not None:
         left_out |= {group}
-    label, why = _label_column(names, len(first), text - left_out, reading, place)
-    if label in left_out:
+    text_left = text - left_out
+    label, guesses = _label_column(names, len(first), samples, text_left, reading, place)
+    if label is not None and label in left_out:
         raise DataError(
             f"column {_shown(label, names)} is the label column; choose another to leave out or for groups", place
         )
-    marked = sorted(k for k in text - left_out if (k != label or why) and _has_formatted_numbers(samples, k))
+    marked = sorted(k for k in text_left if (k != label or guesses) and _has_formatted_numbers(samples, k))
     if marked:
         raise DataError(
-            f"column {_shown(marked[0], names)} has numbers like {_first_filled(samples, marked[0])!r}; write them "
+            f"column {_shown(marked[0], names)} has numbers like {_filled(samples, marked[0])[0]!r}; write them "
             "with a decimal point and without thousands separators",
             place,
         )
-    if text - left_out - {label}:
-        raise _undecided_error(names, samples, text - left_out, label, reading, number + header, place)
+    if not_features := sorted(text_left - {label}):
+        what = f"{plural('column', 'columns', len(not_features))} {_listed(not_features, names)} left out"
+        guesses.append(Guess(what, "text cannot be a feature"))
+        left_out |= frozenset(not_features)
     if header:
         start, number = start + len(line), number + 1
-    guesses = []
     if names and not header:
         guesses.append(Guess("column names in the last comment line", "it has one name per column", sure=True))
     if decimal_commas:
@@ -240,8 +244,6 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     if not sure:
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
-    if why and label is not None:
-        guesses.append(Guess(f"labels in column {_shown(label, names)}", why, sure=True))
     return _Layout(
         reading, delimiter, names, len(first), label, text, left_out, start, number,
         len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses),
@@ -252,7 +254,7 @@ def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str)
     """Return the column names in a comment, as `numpy.savetxt` writes them, or an empty tuple."""
     if comment.count(delimiter) != columns - 1:
         return ()
-    cells = _cells(comment.lstrip(b"# "), delimiter, place)
+    cells = split_line(comment.lstrip(b"# "), delimiter, place)
     return () if len(cells) != columns or any(map(_is_number, cells)) else _unique_names(cells)
 
 
@@ -295,17 +297,10 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
         return present[0] if present else DELIMITERS[0]
 
     def number_fraction(mark: bytes) -> float:
-        cells = [cell for line in lines for cell in _cells(line, mark, place)]
+        cells = [cell for line in lines for cell in split_line(line, mark, place)]
         return sum(_is_number(_with_point(cell)) for cell in cells) / len(cells)
 
     return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark)))
-
-
-def _cells(line: bytes, delimiter: bytes, place: str) -> list[str]:
-    try:
-        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
-    except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # a line is cut at 16 MiB, perhaps within a letter
-        raise DataError("its first lines are not rows of cells; save it as CSV", place) from error
 
 
 def _with_point(cell: str) -> str:
@@ -337,25 +332,22 @@ def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions)
     return known or counts or not below or not classes_alone, True
 
 
+def _filled(rows: list[list[str]], k: int) -> list[str]:
+    """Return the cells of a column that are not missing."""
+    return [row[k].strip() for row in rows if not is_missing(row[k])]
+
+
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
-    """Return the columns in which most non-empty cells are not numbers."""
-    text = set()
-    for k in range(columns):
-        filled = [row[k] for row in rows if k < len(row) and not is_missing(row[k])]
-        if sum(not _is_number(cell) for cell in filled) * 2 > len(filled):
-            text.add(k)
-    return frozenset(text)
+    """Return the columns in which most cells that are not missing are not numbers."""
+    cells = {k: _filled(rows, k) for k in range(columns)}
+    return frozenset(k for k in cells if 2 * sum(map(_is_number, cells[k])) < len(cells[k]))
 
 
 def _has_formatted_numbers(rows: list[list[str]], k: int) -> bool:
     """Return True if all cells of a text column are numbers with commas and points."""
-    cells = [row[k] for row in rows if k < len(row) and not is_missing(row[k])]
-    marked = re.compile(r"\s*[+-]?[\d.,' ]*\d([eE][+-]?\d+)?\s*", re.ASCII)
+    cells = _filled(rows, k)
+    marked = re.compile(r"[+-]?[\d.,' ]*\d([eE][+-]?\d+)?", re.ASCII)
     return any("," in cell for cell in cells) and all(map(marked.fullmatch, cells))
-
-
-def _first_filled(rows: list[list[str]], k: int) -> str:
-    return next(row[k].strip() for row in rows if k < len(row) and not is_missing(row[k]))
 
 
 def _unique_names(cells: list[str]) -> tuple[str, ...]:
@@ -374,20 +366,29 @@ def _shown(column: int, names: tuple[str, ...]) -> str:
 
 
 def _label_column(
-    names: tuple[str, ...], columns: int, text: frozenset[int], reading: ParseOptions, place: str
-) -> tuple[int | None, str]:
-    """Return the label column given by the options, a name or the only text column, and the reason for a guess."""
-    label, why = None, ""
-    asked = reading.label_column
-    if asked is not None and asked.lower() != NO_COLUMN:
-        label = _requested_column(asked, names, columns, place)
-    elif asked is None:
-        lower = [name.lower() for name in names]
-        likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
-        label = next((k for k in likely if k in text), likely[0] if likely else None)
-        if label is None and len(text) == 1:
-            (label,), why = text, "it is the only column of text"
-    return label, why
+    names: tuple[str, ...],
+    columns: int,
+    rows: list[list[str]],
+    text: frozenset[int],
+    reading: ParseOptions,
+    place: str,
+) -> tuple[int | None, list[Guess]]:
+    """Return the label column given by the options, a name or the text columns, and the guess."""
+    if reading.label_column is not None:
+        if reading.label_column.lower() == NO_COLUMN:
+            return None, []
+        return requested_column(reading.label_column, names, columns, place), []
+    lower = [name.lower() for name in names]
+    likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
+    if likely:
+        return next((k for k in likely if k in text), likely[0]), []
+    if not text:
+        return None, []
+    n_texts = {k: len(set(_filled(rows, k))) for k in text}
+    repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
+    label = min(repeated, key=lambda k: (n_texts[k], -k), default=max(text))
+    why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
+    return label, [Guess(f"labels in column {_shown(label, names)}", why, sure=len(text) == 1)]
 
 
 def _options_like(
@@ -397,62 +398,20 @@ def _options_like(
     if like is None or not like.opened.columns or like.opened.header != bool(names):
         return reading
     trained_on, present = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
-    left_out = [trained_on[_requested_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
+    left_out = [trained_on[k] for k in like.opened.text if k != like.opened.label_column]
+    left_out += [trained_on[requested_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
-    group = reading.group and trained_on[_requested_column(reading.group, trained_on, len(trained_on), place)]
+    group = reading.group and trained_on[requested_column(reading.group, trained_on, len(trained_on), place)]
     others = (
         set(present) - {*like.feature_names, *left_out, group}
         if names
         else present[len(trained_on) - (label is not None) :]
     )
-    label_column = label if label in present else reading.label_column if others else NO_COLUMN
-    left_out = [each for each in left_out if each in present]
-    group = group if group in present else None
-    return replace(reading, label_column=label_column, left_out=tuple(left_out), group=group)
-
-
-def _undecided_error(
-    names: tuple[str, ...],
-    rows: list[list[str]],
-    text: frozenset[int],
-    label: int | None,
-    reading: ParseOptions,
-    line: int,
-    place: str,
-) -> UndecidedColumnsError:
-    """Return the error for several text columns, with a guess: the one with the fewest different texts has the classes.
-
-    It must have at least two different texts, one of them repeated. Of equal columns the last one is chosen.
-    """
-    others, guesses = sorted(text - {label}), []
-    chosen: int | None = None
-    if label is None and reading.label_column is None:
-        texts = {k: [row[k].strip() for row in rows if k < len(row) and row[k].strip()] for k in others}
-        likely = {k: len(set(cells)) for k, cells in texts.items() if 2 <= len(set(cells)) < len(cells)}
-        chosen = min(likely, key=lambda k: (likely[k], -k), default=others[-1])
-        why = "it has the fewest different texts of all text columns"
-        guesses.append(Guess(f"labels in column {_shown(chosen, names)}", why))
-    out = [k for k in others if k != chosen]
-    name_of = {k: names[k] if names else str(k + 1) for k in others}
-    if out:
-        what = f"{plural('column', 'columns', len(out))} {_listed(out, names)} left out"
-        guesses.append(Guess(what, "text cannot be a feature"))
-    guessed = replace(
+    return replace(
         reading,
-        label_column=reading.label_column if chosen is None else name_of[chosen],
-        left_out=(*reading.left_out, *(name_of[k] for k in out)),
-    )
-    words = shlex.join([] if chosen in (label, None) else ["--label-column", name_of[chosen]])
-    words = " ".join(filter(None, [words, *(shlex.join(["--leave-out", name_of[k]]) for k in out)]))
-    columns = f"{plural('column', 'columns', len(others))} {_listed(others, names)}"
-    hold = f"{columns} {plural('has', 'have', len(others))} text"
-    besides = "" if label is None else f" besides the labels in column {_shown(label, names)}"
-    return UndecidedColumnsError(
-        f"line {line}: {hold}{besides}, expected numbers and at most one column of classes; remove the others, or "
-        f"add {words}",
-        place,
-        guessed,
-        guesses,
+        label_column=label if label in present else reading.label_column if others else NO_COLUMN,
+        left_out=tuple(each for each in left_out if each in present),
+        group=group if group in present else None,
     )
 
 
@@ -460,162 +419,98 @@ def _listed(columns: Sequence[int], names: tuple[str, ...]) -> str:
     return ", ".join(_shown(k, names) for k in columns[:4]) + (", …" if len(columns) > 4 else "")
 
 
-def _requested_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
-    if clean_name(asked) in names:
-        return names.index(clean_name(asked))
-    folded = [name.lower() for name in names]
-    if asked.lower() in folded:
-        return folded.index(asked.lower())
-    if asked.isdecimal() and 1 <= int(asked) <= columns:
-        return int(asked) - 1
-    first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    listed = f"columns {first}" if names else counted(columns, "column")
-    raise DataError(
-        f"has no column {asked!r}; it has {listed}: give a name, or a number from 1",
-        place,
-    )
+class _TextColumns:
+    """Replaces texts of a table by numbers: codes of classes and groups, 0 in columns left out, decimal points."""
 
-
-class _CellEncoder(io.RawIOBase):
-    """A stream of a table that has only numbers: codes for classes, decimal points, and 0 in columns left out."""
-
-    def __init__(self, stream: BinaryIO, layout: _Layout, place: str) -> None:
-        super().__init__()
-        self._stream, self._layout, self._place = stream, layout, place
-        self._line = layout.first_line
-        self._codes: dict[str, int] = {}
+    def __init__(self, layout: _Layout, place: str) -> None:
+        self._layout, self._place = layout, place
+        self.classes: dict[str, int] = {}
         self.groups: dict[str, int] = {}
-        self._rest = b""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The classes in alphabetical order."""
-        return tuple(sorted(self._codes))
+    def needed(self) -> bool:
+        """True if the table has other cells than numbers with decimal points."""
+        return bool(self._layout.label in self._layout.text or self._layout.left_out or self._layout.decimal_commas)
 
     def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of each row's class in alphabetical order."""
-        number = {name: k for k, name in enumerate(self.names)}
-        renumbered = np.array([number[name] for name in self._codes], np.int64)
-        return renumbered[codes.astype(np.intp)]
+        number = {name: k for k, name in enumerate(sorted(self.classes))}
+        return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
 
-    def readable(self) -> bool:
-        return True
+    def __call__(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
+        """Return the cells of complete rows, given the number of each row's line."""
+        label, group, d = self._layout.label, self._layout.group, self._layout.columns
+        coded = {}
+        if group is not None:
+            coded[group] = self._codes(cells[group::d], lines, group)
+        if label is not None and label in self._layout.text:
+            coded[label] = self._codes(cells[label::d], lines, label)
+        for k in self._layout.left_out | coded.keys():
+            cells[k::d] = coded.get(k, [b"0"] * len(lines))
+        if not self._layout.decimal_commas:
+            return cells
+        if b"." in b"".join(cells):
+            return [self._with_point(cell, lines[k // d], k % d) for k, cell in enumerate(cells)]
+        return [cell.replace(b",", b".") for cell in cells]  # five times as fast
 
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        while not self._rest:
-            line = self._stream.readline(_LONGEST_LINE)
-            if not line:
-                return 0
-            self._rest = self._encoded(line)
-            self._line += 1
-        part = self._rest[: len(buffer)]
-        buffer[: len(part)] = part
-        self._rest = self._rest[len(part) :]
-        return len(part)
+    def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
+        is_group = column == self._layout.group
+        codes, known = [], self.groups if is_group else self.classes
+        for line, cell in zip(lines, cells, strict=True):
+            name = cell.decode().strip()
+            if name not in known:
+                if is_missing(name):
+                    kind = "group" if is_group else "class"
+                    more = "" if is_group else "; if this is a class name, choose another name"
+                    raise DataError(
+                        f"line {line}, column {column + 1}: the {kind} is missing (found {name!r}); fill it in, or "
+                        f"leave the row out{more}",
+                        self._place,
+                    )
+                if len(known) == MOST_CLASSES and not is_group:
+                    raise DataError(
+                        f"column {_shown(column, self._layout.names)} has more than {MOST_CLASSES} different texts, "
+                        "too many for classes; leave it out",
+                        self._place,
+                    )
+                known[name] = len(known)
+            codes.append(b"%d" % known[name])
+        return codes
 
-    def _encoded(self, line: bytes) -> bytes:
-        layout = self._layout
-        if not line.strip():
-            return line
-        mark = layout.delimiter
-        if b'"' in line:
-            place = f"{self._place}, line {self._line}"
-            cells = [cell.encode() for cell in _cells(line, mark, place)]
-        else:
-            cells = line.rstrip(b"\r\n").split(mark)
-        if len(cells) != layout.columns:
-            if line.startswith(b"#"):
-                raise DataError(f"line {self._line} {LATE_COMMENT}", self._place)
-            raise DataError(
-                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}; "
-                "correct the line, or leave it out",
-                self._place,
-            )
-        group = None if layout.group is None else cells[layout.group].decode("utf-8", "backslashreplace").strip()
-        for k in layout.left_out:
-            cells[k] = b"0"
-        if group is not None and layout.group is not None:
-            if is_missing(group):
-                raise DataError(
-                    f"line {self._line}, column {layout.group + 1}: the group is missing (found {group!r}); "
-                    "fill it in, or leave the row out",
-                    self._place,
-                )
-            cells[layout.group] = str(self.groups.setdefault(group, len(self.groups))).encode()
-        if layout.decimal_commas:
-            texts = layout.text & {layout.label}
-            if b"." in line:
-                cells = [cell if k in texts else self._cell_with_point(cell, k) for k, cell in enumerate(cells)]
-            else:  # most lines; replacing is five times as fast
-                cells = [cell if k in texts else cell.replace(b",", b".") for k, cell in enumerate(cells)]
-        if layout.label not in layout.text:
-            return mark.join(cells) + b"\n"
-        assert layout.label is not None
-        try:
-            name = cells[layout.label].decode().strip()
-        except UnicodeDecodeError:  # a line is cut at 16 MiB, perhaps within a letter
-            raise DataError(f"line {self._line} is too long; expected one sample per line", self._place) from None
-        if is_missing(name):
-            raise DataError(
-                f"line {self._line}, column {layout.label + 1}: the class is missing (found {name!r}); fill it in, or "
-                "leave the row out; if this is a class name, choose another name",
-                self._place,
-            )
-        code = self._codes.setdefault(name, len(self._codes))
-        if code >= MOST_CLASSES:
-            raise DataError(
-                f"column {_shown(layout.label, layout.names)} has more than {MOST_CLASSES} different texts, "
-                "too many for classes; leave it out",
-                self._place,
-            )
-        cells[layout.label] = str(code).encode()
-        return mark.join(cells) + b"\n"
-
-    def _cell_with_point(self, cell: bytes, column: int) -> bytes:
+    def _with_point(self, cell: bytes, line: int, column: int) -> bytes:
         """Replace the decimal comma of a number by a decimal point."""
         if b"," not in cell and b"." not in cell:
             return cell
-        text = cell.decode("utf-8", "backslashreplace").strip()
+        text = cell.decode().strip()
         if not _COMMA_NUMBER.fullmatch(text):
             raise DataError(
-                f"line {self._line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas; write "
+                f"line {line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas; write "
                 "all numbers with decimal commas and without thousands separators",
                 self._place,
             )
         return _with_point(text).encode()
 
 
-def _split_labels(
-    table: Table, layout: _Layout, reading: ParseOptions
-) -> tuple[NDArray[np.floating], NDArray[np.generic] | None, int | None, Sequence[Guess], str]:
-    """Choose the label column; return rows, labels, this column, the guesses, and why there are no labels."""
-    rows, last = table.rows, table.column
-    if layout.label is not None:
-        return rows, last, layout.label, (), ""
-    d = rows.shape[1] + 1
-    if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
-        everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
-        return everything, None, None, (), "all columns are features; choose the label column"
+def _guessed_label(table: Table, layout: _Layout) -> tuple[int | None, tuple[Guess, ...], str]:
+    """Choose a label column of numbers; return it, the guess, and why there are no labels."""
+    last, d = table.column, layout.columns
+    if layout.reading.label_column is not None or d - 1 in layout.left_out:
+        return None, (), "all columns are features; choose the label column"
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
-    if not unlabelled_image and (reading.bins or _look_like_labels(last)):
-        guess = Guess(
-            f"labels in column {_shown(d - 1, layout.names)}",
-            "it is the last one and has numbers" if reading.bins else "it is the last one and has integers",
-        )
-        return rows, last, d - 1, (guess,), ""
-    everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
-    if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(everything[:, 0]):
+    if not unlabelled_image and (layout.reading.bins or _look_like_labels(last)):
+        why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
+        return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.names)}", why),), ""
+    if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(table.rows[:, 0]):
         guess = Guess(f"labels in column {_shown(0, layout.names)}", "it has integers, and the others make an image")
-        return np.ascontiguousarray(everything[:, 1:]), everything[:, 0], 0, (guess,), ""
+        return 0, (guess,), ""
     if unlabelled_image:
-        why_not = f"its {d} columns were read as an image without labels"
+        why = f"its {d} columns were read as an image without labels"
     elif last.min() == last.max():
-        why_not = f"its last column has only the value {last[0]:g}, so all rows would be of one class"
+        why = f"its last column has only the value {last[0]:g}, so all rows would be of one class"
     else:
-        why_not = "its last column has other numbers than integers"
-    guess = Guess("no labels", why_not, sure=last.min() < last.max())
-    remedy = f"{why_not}; choose a label column with two classes or more"
-    return everything, None, None, (guess,), remedy
+        why = "its last column has other numbers than integers"
+    guess = Guess("no labels", why, sure=bool(last.min() < last.max()))
+    return None, (guess,), f"{why}; choose a label column with two classes or more"
 
 
 def _look_like_labels(values: NDArray[np.floating]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO, cast
@@ -16,7 +18,9 @@ from slide_gui.data.readers.parts import is_missing
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-LATE_COMMENT = "begins with #, but comments are allowed only before the first row; remove the line"
+Replacement = Callable[[list[bytes], NDArray[np.int64]], list[bytes]]
+
+_LATE_COMMENT = "begins with #, but comments are allowed only before the first row; remove the line"
 
 CELL = 16
 _ZERO = np.frombuffer(b"   0.0000000e+00", np.uint8)
@@ -154,6 +158,12 @@ class Table:
     comments: int = 0
     blanks: int = 0
 
+    @property
+    def joined(self) -> NDArray[np.floating]:
+        """All columns in one array, if the last one was separated."""
+        last = self.column.astype(np.float32) if fits_float32(self.column) else self.column
+        return np.column_stack([self.rows, last])
+
 
 def read_table(
     stream: BinaryIO,
@@ -164,6 +174,7 @@ def read_table(
     apart: int = -1,
     delimiter: bytes = b"",
     first_line: int = 1,
+    replace: Replacement | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Table:
     """Read a table of numbers with one row per line and rows of equal width.
@@ -186,6 +197,9 @@ def read_table(
         The character between numbers; empty for blanks.
     first_line : int
         Number of the first line, for messages.
+    replace : callable, optional
+        Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
+        and the number of each row's line.
     progress : Progress
         Reports the fraction of the text read.
 
@@ -213,7 +227,7 @@ def read_table(
             step = max(1, _BLOCK // buffer.line_bytes) * buffer.line_bytes
         if text and buffer is not None:
             rows = buffer.filled
-            next_line = _append(buffer, text, delimiter, place, line)
+            next_line = _append(buffer, text, delimiter, place, line, replace)
             blanks += next_line - line - (buffer.filled - rows)
             line = next_line
         progress.report(min(1.0, done / size) if size else 1.0)
@@ -301,55 +315,72 @@ def _new_buffer(text: bytes, size: int, place: str, columns: int, apart: int) ->
     return _RowBuffer(columns, apart, expected, len(row), place)
 
 
-def _append(buffer: _RowBuffer, text: bytes, delimiter: bytes, place: str, line: int) -> int:
+def _append(
+    buffer: _RowBuffer, text: bytes, delimiter: bytes, place: str, line: int, replace: Replacement | None
+) -> int:
     """Append the rows of complete lines; return the number of the next line."""
-    width = CELL * buffer.columns + 1
+    columns, width = buffer.columns, CELL * buffer.columns + 1
     if not delimiter and len(text) % width == 0:
-        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), buffer.columns)
+        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             buffer.append(block)
             return line + len(block)
-    numbers, lines = _parse(text, buffer.columns, delimiter, buffer.apart, place, line)
-    buffer.append(numbers)
-    return line + lines
+    counts, tokens = _split_lines(text, delimiter, place, line, may_hold_text=replace is not None)
+    wrong = (counts > 0) & (counts != columns)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        if text.split(b"\n", at + 1)[at].startswith(b"#"):
+            raise DataError(f"line {line + at} {_LATE_COMMENT}", place)
+        n = counted(counts[at], "number")
+        raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
+    lines = np.flatnonzero(counts) + line
+    if replace is not None:
+        tokens = replace(tokens, lines)
+    underscores = b"_" in (text if replace is None else b"".join(tokens))
+    numbers = _floats(tokens, columns, lines, buffer.apart, place, underscores=underscores)
+    buffer.append(numbers.reshape(-1, columns))
+    return line + len(counts)
 
 
-def _parse(
-    text: bytes, columns: int, delimiter: bytes, apart: int, place: str, line: int
-) -> tuple[NDArray[np.float64], int]:
-    """Parse numbers separated by whitespace or a delimiter; return them and the number of lines."""
+def _split_lines(
+    text: bytes, delimiter: bytes, place: str, line: int, *, may_hold_text: bool
+) -> tuple[NDArray[np.int64], list[bytes]]:
+    """Return the number of cells of each line, 0 for a blank line, and all cells."""
+    if may_hold_text and b'"' in text:
+        rows = [
+            split_line(each, delimiter, f"{place}, line {line + k}") if delimiter in each or each.strip() else []
+            for k, each in enumerate(text.split(b"\n")[:-1])
+        ]
+        return np.array([len(row) for row in rows]), [cell.encode() for row in rows for cell in row]
     if delimiter:
         text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
     begins = np.append(0, ends[:-1] + 1)
-    if delimiter:
-        between = codes == delimiter[0]
-        counts = np.add.reduceat(between, begins, dtype=np.int64) + 1
-        filled = (counts > 1) | np.logical_or.reduceat(~_IS_BLANK[codes], begins)
-        tokens = _cells(text, delimiter, every_line_filled=bool(filled.all()))
-    else:
+    if not delimiter:
         starts = ~_IS_BLANK[codes]
         starts[1:] &= _IS_BLANK[codes[:-1]]
-        counts = np.add.reduceat(starts, begins, dtype=np.int64)
-        filled, tokens = counts > 0, text.split()
-    wrong = filled & (counts != columns)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        if text[begins[at] : begins[at] + 1] == b"#":
-            raise DataError(f"line {line + at} {LATE_COMMENT}", place)
-        n = counted(counts[at], "number")
-        raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
-    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, apart, place, underscores=b"_" in text)
-    return numbers.reshape(-1, columns), ends.size
-
-
-def _cells(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
-    """Return the cells of all lines that are not blank, empty cells included."""
-    if not every_line_filled:
+        return np.add.reduceat(starts, begins, dtype=np.int64), text.split()
+    counts = np.add.reduceat(codes == delimiter[0], begins, dtype=np.int64) + 1
+    counts[(counts == 1) & ~np.logical_or.reduceat(~_IS_BLANK[codes], begins)] = 0
+    if not counts.all():
         lines = text.split(b"\n")
-        text = b"".join(line + b"\n" for line in lines if delimiter in line or line.strip())
-    return text.replace(b"\n", delimiter).split(delimiter)[:-1]
+        text = b"".join(lines[k] + b"\n" for k in np.flatnonzero(counts))
+    return counts, text.replace(b"\n", delimiter).split(delimiter)[:-1]
+
+
+def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
+    """Return the cells of a line, without quotes.
+
+    Raises
+    ------
+    DataError
+        If it is not a line of cells.
+    """
+    try:
+        return next(csv.reader([line.decode().rstrip("\r\n")], delimiter=delimiter.decode()))
+    except (csv.Error, StopIteration, UnicodeDecodeError) as error:  # a line is cut at 16 MiB, perhaps within a letter
+        raise DataError("holds a line that is not a row of cells; save it as CSV", place) from error
 
 
 def _floats(
@@ -376,7 +407,7 @@ def _floats(
             row, column = divmod(index, columns)
             shown = token.strip()[:20].decode("utf-8", "backslashreplace")
             if column == 0 and shown.startswith("#"):
-                raise DataError(f"line {lines[row]} {LATE_COMMENT}", place)
+                raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
             if not is_missing(shown):
                 problem = f"found {shown!r}, expected a finite number; correct it, or leave the row out"
             elif column == apart:
