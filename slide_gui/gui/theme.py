@@ -391,6 +391,11 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
+Thumbnails { background: transparent; border: 0; color: $muted; }
+Thumbnails:focus { border: 2px solid $accent; }
+Thumbnails::item { border: 2px solid transparent; border-radius: 3px; padding: 0; }
+Thumbnails::item:hover { background: $hover; color: $text; }
+Thumbnails::item:selected { background: $accent_wash; border-color: $accent; color: $text; }
 QTableView::item:focus { border: 2px solid $accent; }
 QHeaderView { border: 0; border-radius: 0; }
 QTableCornerButton::section { background: $panel; border: 0; border-bottom: 1px solid $line; }

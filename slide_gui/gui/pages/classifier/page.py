@@ -164,7 +164,6 @@ class ClassifierPage(Page):
 
     @Slot(int)
     def _show_layers(self, row: int) -> None:
-        self.gallery.set_chosen(row)
         self.page_requested.emit("weights", row)
 
     # Export -----------------------------------------------------------------------------------------------------
@@ -325,7 +324,6 @@ class ClassifierPage(Page):
         if result is not self._shown:
             self._shown = result
             self.confusion.set_chosen(None)
-            self.gallery.set_chosen(None)
         self.confusion.set_counts(result.confusion, names, stale)
         self._show_gallery(result, self.confusion.chosen, stale)
 
