@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect
 
+from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot, CriterionStep
+from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
@@ -82,7 +83,7 @@ def curves():
 
 def criterion():
     plot = CriterionPlot()
-    plot.set_steps([CriterionStep(i, 9.0 - i, 1.0 + i, 10) for i in range(8)])
+    plot.set_history([WidthsStep(i, 0, 9.0 - i, (), (), 1.0 + i, 10) for i in range(8)])
     return plot
 
 

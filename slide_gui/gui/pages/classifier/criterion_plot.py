@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from array import array
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
+from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
 from slide_gui.text import count, significant
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
@@ -30,82 +30,32 @@ SIDE = 0.015
 """Fraction of the axis beyond the first and last iterations, for the dots there."""
 
 
-@dataclass(frozen=True)
-class CriterionStep:
-    """One iteration of the search for the widths.
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """The steps of one start with their numbers; values that are not finite are nan.
 
-    Parameters
-    ----------
-    iteration : int
-        0, 1, …; increases within a start.
-    C : float
-        Penalty of the SVM.
-    support : int
-        Number of support vectors.
-    start : int
-        Number of the start, 0, 1, …
+    `best` is the step with the smallest criterion, whose widths and C are selected.
     """
 
-    iteration: int
-    criterion: float
-    C: float
-    support: int
-    start: int = 0
+    number: int
+    steps: list[WidthsStep]
+    iteration: NDArray[np.float64]
+    criterion: NDArray[np.float64]
+    C: NDArray[np.float64]
+    support: NDArray[np.float64]
+    best: int
 
+    @classmethod
+    def of(cls, number: int, steps: list[WidthsStep]) -> _Start:
+        rows = np.array([(s.iteration, s.objective, s.C, s.n_support) for s in steps], np.float64)
+        iteration, criterion, C, support = np.where(np.isfinite(rows), rows, np.nan).T
+        best = int(np.argmin(np.nan_to_num(criterion, nan=np.inf)))
+        return cls(number, steps, iteration, criterion, C, support, best)
 
-class Column:
-    """A growing array of numbers with its limits."""
-
-    def __init__(self) -> None:
-        self._values = array("d")
-        self.low, self.high = math.inf, -math.inf
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def append(self, value: float) -> None:
-        """Append a number; one that is not finite leaves a gap in the curve."""
-        self._values.append(value)
-        if math.isfinite(value):
-            self.low, self.high = min(self.low, value), max(self.high, value)
-
-    def __getitem__(self, index: int) -> float:
-        return self._values[index]
-
-    def values(self) -> NDArray[np.float64]:
-        """Return a copy of the numbers."""
-        return np.array(self._values, np.float64)
-
-    def index_near(self, value: float) -> int:
-        """Return the index of the number nearest to `value` in increasing numbers."""
-        after = bisect_left(self._values, value)
-        if after == 0:
-            return 0
-        if after == len(self._values):
-            return after - 1
-        return after if self._values[after] - value < value - self._values[after - 1] else after - 1
-
-
-class Trace:
-    """One start of the search for the widths: iteration, criterion, C and number of support vectors.
-
-    Attributes
-    ----------
-    best : int
-        Index of the smallest criterion, whose widths and C are selected; 0 if all are nan.
-    """
-
-    def __init__(self) -> None:
-        self.iteration, self.criterion, self.C, self.support = Column(), Column(), Column(), Column()
-        self.best = 0
-
-    def append(self, iteration: float, criterion: float, C: float, support: float) -> None:
-        """Append an iteration; iterations increase."""
-        if criterion < self.criterion.low:
-            self.best = len(self.criterion)
-        columns = (self.iteration, self.criterion, self.C, self.support)
-        for column, value in zip(columns, (iteration, criterion, C, support), strict=True):
-            column.append(value)
+    @property
+    def least(self) -> float:
+        """Return the smallest criterion, or infinity if none is finite."""
+        return float(np.nan_to_num(self.criterion[self.best], nan=np.inf))
 
 
 class CriterionPlot(Plot):
@@ -115,9 +65,10 @@ class CriterionPlot(Plot):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._traces: list[Trace] = []
+        self.history: Sequence[WidthsStep] = ()
+        self._starts: list[_Start] = []
         self._log = False
-        self._current: tuple[int, int] | None = None
+        self._current: WidthsStep | None = None
         self._sparks: list[Any] = []
         margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
         super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
@@ -127,13 +78,13 @@ class CriterionPlot(Plot):
             spark = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
             spark.disableAutoRange()
             self._view.addItem(spark)
-            line, dot = _line(), pg.ScatterPlotItem(size=9)
+            line, dot = pg.PlotCurveItem(connect="finite"), pg.ScatterPlotItem(size=9)
             spark.addItem(line, ignoreBounds=True)
             spark.addItem(dot, ignoreBounds=True)
             self._parts.append(spark)
             self._sparks.append((spark, line, dot))
         self.setMinimumSize(320, 240)
-        self._set_spoken_name()
+        self.setAccessibleName(f"{self.name()}: plot")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -141,58 +92,47 @@ class CriterionPlot(Plot):
 
     # Contents
 
-    def extend(self, steps: Iterable[CriterionStep]) -> None:
-        """Append iterations."""
-        for step in steps:
-            while len(self._traces) <= step.start:
-                self._traces.append(Trace())
-            self._traces[step.start].append(step.iteration, step.criterion, step.C, step.support)
+    def set_history(self, history: Sequence[WidthsStep]) -> None:
+        """Show the iterations of all starts; new data begin with an empty history."""
+        if len(history) < len(self.history):
+            self._current = None
+            self.show_whole()
+        self.history = history
+        by_start = sorted(history, key=lambda step: step.start)
+        self._starts = [_Start.of(n, list(steps)) for n, steps in groupby(by_start, key=lambda step: step.start)]
         self._renew()
-
-    def set_steps(self, steps: Iterable[CriterionStep]) -> None:
-        """Replace all iterations."""
-        self._traces, self._current = [], None
-        self.show_whole()
-        self.extend(steps)
 
     def set_name(self, name: str) -> None:
         """Set the name of the criterion, such as "Radius-margin bound"."""
         if name != self._titles[1]:
             self._titles = (self._titles[0], name)
-            self._set_spoken_name()
+            self.setAccessibleName(f"{self.name()}: plot")
             self._changed()
 
     def name(self) -> str:
         """Return the title of the plot."""
         return f"{self._titles[1]}, by iteration"
 
-    def _set_spoken_name(self) -> None:
-        self.setAccessibleName(f"{self._titles[1]}, by iteration: plot")
-
     def set_stale(self, stale: bool) -> None:
         """Grey the plot because the parameters have changed, or restore it."""
         self._set_faint(stale)
 
-    def best_start(self) -> int:
-        """Return the start with the smallest criterion so far; nan counts as the largest."""
-        begun = (i for i, t in enumerate(self._traces) if len(t.criterion))
-        return min(begun, key=lambda start: self._traces[start].criterion.low, default=0)
+    def best(self) -> WidthsStep | None:
+        """Return the step with the smallest criterion so far; nan counts as the largest."""
+        start = self._best_start()
+        return None if start is None else start.steps[start.best]
 
-    def steps(self) -> list[CriterionStep]:
-        """Return all iterations, start by start."""
-        return [self._step(start, i) for start, trace in enumerate(self._traces) for i in range(len(trace.iteration))]
-
-    def current(self) -> CriterionStep | None:
+    def current(self) -> WidthsStep | None:
         """Return the iteration under mouse or cursor."""
-        return None if self._current is None else self._step(*self._current)
+        return self._current
 
     def is_logarithmic(self) -> bool:
         """Return True if the criterion falls by orders of magnitude."""
         return self._log
 
-    def position(self, step: CriterionStep) -> QPointF:
+    def position(self, step: WidthsStep) -> QPointF:
         """Return the position of an iteration in pixels; at the top if its criterion is not finite."""
-        height = self._height(step.criterion)
+        height = self._height(step.objective)
         place = self.at(step.iteration, height if math.isfinite(height) else self.shown()[1][1])
         return QPointF(place.x(), min(max(place.y(), self.box().top()), self.box().bottom()))
 
@@ -202,89 +142,83 @@ class CriterionPlot(Plot):
         support = QRectF(box.left(), bottom - SPARK - 8, box.width(), SPARK)
         return support.translated(0, -SPARK - GAP), support
 
-    def _step(self, start: int, index: int) -> CriterionStep:
-        t = self._traces[start]
-        return CriterionStep(round(t.iteration[index]), t.criterion[index], t.C[index], round(t.support[index]), start)
+    def _best_start(self) -> _Start | None:
+        return min(self._starts, key=lambda start: start.least, default=None)
 
     def _describe(self) -> None:
-        step = self.current()
-        if step is None and self._begun():
-            best = self.best_start()
-            step = self._step(best, self._traces[best].best)
+        step = self._current or self.best()
         self.setAccessibleDescription(self._placeholder if step is None else "; ".join(self._lines(step)))
 
-    def _begun(self) -> bool:
-        return any(len(t.criterion) for t in self._traces)
-
-    def _lines(self, step: CriterionStep) -> list[str]:
+    def _lines(self, step: WidthsStep) -> list[str]:
         iteration = f"iteration {count(step.iteration)}"
-        start = f"start {step.start + 1}" if len(self._traces) > 1 else ""
+        start = f"start {step.start + 1}" if len(self._starts) > 1 else ""
         return [
-            f"{self._titles[1]} {significant(step.criterion)}",
+            f"{self._titles[1]} {significant(step.objective)}",
             " · ".join(filter(None, [iteration, start])),
             f"C = {significant(step.C, 3)}",
-            f"{count(step.support)} support vectors during learning",
+            f"{count(step.n_support)} support vectors during learning",
         ]
 
     # Items
 
     def _renew(self) -> None:
-        low = min((t.criterion.low for t in self._traces), default=0.0)
-        high = max((t.criterion.high for t in self._traces), default=1.0)
-        last = nice_ticks(0.0, max([FEWEST, *(t.iteration.high for t in self._traces)]), 6)[-1]
-        self._log = 0.0 < low < math.inf and high / low >= DECADES
+        values = np.concatenate([[], *(start.criterion for start in self._starts)])
+        values = values[np.isfinite(values)]
+        low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
+        last = nice_ticks(0.0, max([FEWEST, *(step.iteration for step in self.history)]), 6)[-1]
+        self._log = bool(low > 0.0 and high / low >= DECADES)
         self._y_axis.set_ticks(decade_ticks if self._log else linear_ticks)
         self._set_whole((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
         self._draw(theme_of(self))
-        self._set_filled(self._begun())
+        self._set_filled(bool(self._starts))
         self._describe()
 
     def _height(self, criterion: float) -> float:
         """Return the position of a criterion on the axis, or nan."""
-        if not self._log:
-            return criterion
-        return math.log10(criterion) if criterion > 0.0 else math.nan
+        return float(_heights(np.array(criterion), self._log))
 
     def _draw(self, theme: Theme) -> None:
+        best = self._best_start()
         if not self._sparks:
             return
-        best, begun = self.best_start(), [i for i, t in enumerate(self._traces) if len(t.criterion)]
-        colours = {i: theme.accent if i == best else theme.muted for i in begun}
-        for number in begun:
-            trace, pen = self._traces[number], self._pen(colours[number], 2.0 if number == best else 1.25)
-            heights = _logarithms(trace.criterion) if self._log else _finite(trace.criterion)
-            curve = self._curve(number, 1, _line)
-            curve.setZValue(2 if number == best else 1)
-            curve.setData(trace.iteration.values(), heights, pen=pen)
-        self._empty_others(set(begun))
-        ends = [(t.iteration[t.best], self._height(t.criterion[t.best])) for t in map(self._traces.__getitem__, begun)]
-        seen = [(*end, colours[i]) for i, end in zip(begun, ends, strict=True) if math.isfinite(end[1])]
+        for start in self._starts:
+            pen = self._pen(self._colour(start, theme), 2.0 if start is best else 1.25)
+            curve = self._curve(start.number, 1)
+            curve.setZValue(2 if start is best else 1)
+            curve.setData(start.iteration, _heights(start.criterion, self._log), pen=pen)
+        self._empty_others({start.number for start in self._starts})
+        known = [start for start in self._starts if math.isfinite(self._height(start.least))]
         self._ends.setData(
-            x=[x for x, _, _ in seen],
-            y=[y for _, y, _ in seen],
+            x=[start.iteration[start.best] for start in known],
+            y=[self._height(start.least) for start in known],
             pen=self._pen(theme.background, 1.5),
-            brush=[self._brush(colour) for _, _, colour in seen],
+            brush=[self._brush(self._colour(start, theme)) for start in known],
         )
-        if begun:
-            trace = self._traces[best]
-            for (spark, line, dot), column in zip(self._sparks, (trace.C, trace.support), strict=True):
-                self._draw_spark(theme, spark, line, dot, trace, column)
+        if best is not None:
+            for (spark, line, dot), values in zip(self._sparks, (best.C, best.support), strict=True):
+                self._draw_spark(theme, spark, line, dot, best, values)
 
-    def _draw_spark(self, theme: Theme, spark: Any, line: Any, dot: Any, trace: Trace, column: Column) -> None:
+    def _colour(self, start: _Start, theme: Theme) -> str:
+        return theme.accent if start is self._best_start() else theme.muted
+
+    def _draw_spark(
+        self, theme: Theme, spark: Any, line: Any, dot: Any, start: _Start, values: NDArray[np.float64]
+    ) -> None:
         """Draw a column from its smallest to its largest value; constant values lie in the middle."""
-        log = column.low > 0.0 and column.high / column.low >= DECADES
-        heights = _logarithms(column) if log else _finite(column)
-        low, high = (math.log10(column.low), math.log10(column.high)) if log else (column.low, column.high)
+        finite = values[np.isfinite(values)]
+        log = bool(finite.size and finite.min() > 0.0 and finite.max() / finite.min() >= DECADES)
+        heights = _heights(values, log)
+        finite = heights[np.isfinite(heights)]
+        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
         if not low < high:
-            low, high = (low - 1.0, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
+            low, high = low - 1.0, low + 1.0
         room = 5.0 / SPARK * (high - low)  # margin for the dot
         spark.setYRange(low - room, high + room, padding=0)
-        line.setData(trace.iteration.values(), heights, pen=self._pen(theme.text, 1.25))
-        height = heights[trace.best]
-        seen = [height] if math.isfinite(height) else []
+        line.setData(start.iteration, heights, pen=self._pen(theme.text, 1.25))
+        shown = [start.best] if math.isfinite(heights[start.best]) else []
         dot.setData(
-            x=[trace.iteration[trace.best]] * len(seen),
-            y=seen,
+            x=start.iteration[shown],
+            y=heights[shown],
             pen=self._pen(theme.background, 1.5),
             brush=self._brush(theme.text),
         )
@@ -303,30 +237,27 @@ class CriterionPlot(Plot):
     # Texts next to the axes, and moving marks
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        if not self._begun():
+        box, best = self.box(), self._best_start()
+        if best is None:
             return
-        box, best = self.box(), self.best_start()
-        begun = [i for i, t in enumerate(self._traces) if len(t.criterion)]
-        ends = [self.position(self._step(i, self._traces[i].best)) for i in begun]
+        ends = [self.position(start.steps[start.best]) for start in self._starts]
         heights = apart([end.y() for end in ends], 16, box.top(), box.bottom())
-        for number, end, place in zip(begun, ends, heights, strict=True):
-            least = self._traces[number].criterion[self._traces[number].best]
+        for start, end, place in zip(self._starts, ends, heights, strict=True):
             if box.left() <= end.x() <= box.right():
                 painter.setPen(QPen(QColor(theme.line), 1.0))
                 knee = box.right() + 2
                 painter.drawLine(QPointF(end.x() + 5, end.y()), QPointF(knee, end.y()))
                 painter.drawLine(QPointF(knee, end.y()), QPointF(box.right() + 12, place))
-            name = "" if len(begun) == 1 else f"{f'start {number + 1}'}  "
-            texts = [name + significant(least, digits) for digits in (4, 3, 2)]
-            colour = theme.accent_text if number == best else theme.muted
-            self._write(painter, place, texts, colour, number == best)
-        trace = self._traces[best]
-        values = significant(trace.C[trace.best], 3), f"{_counted(trace.support[trace.best])} in learning"
+            name = "" if len(ends) == 1 else f"start {start.number + 1}  "
+            texts = [name + significant(start.least, digits) for digits in (4, 3, 2)]
+            colour = theme.accent_text if start is best else theme.muted
+            self._write(painter, place, texts, colour, start is best)
+        step = best.steps[best.best]
+        values = significant(step.C, 3), f"{count(step.n_support)} in learning"
         for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), values, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
-            right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            painter.drawText(QRectF(0, spark.top(), box.left() - 8, spark.height()), right, title)
+            painter.drawText(QRectF(0, spark.top(), box.left() - 8, spark.height()), RIGHT, title)
             self._write(painter, spark.center().y(), [text], theme.text, True)
 
     def _write(self, painter: QPainter, height: float, texts: Sequence[str], colour: str, strong: bool) -> None:
@@ -357,62 +288,50 @@ class CriterionPlot(Plot):
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor  # clicks do nothing
 
-    def _at(self, place: QPointF) -> tuple[int, int] | None:
+    def _at(self, place: QPointF) -> WidthsStep | None:
+        """Return the nearest iteration of the start whose curve is nearest."""
         box, low = self.box(), self.spark_boxes()[1]
         if not QRectF(box.left() - 4, box.top(), box.width() + 8, low.bottom() - box.top()).contains(place):
             return None
         x = self.values(place)[0]
-        near = [(i, t.iteration.index_near(x)) for i, t in enumerate(self._traces) if len(t.iteration)]
+        near = [start.steps[int(np.argmin(np.abs(start.iteration - x)))] for start in self._starts]
 
-        def away(at: tuple[int, int]) -> float:
-            step = self._step(*at)
-            return abs(self.position(step).y() - place.y()) if math.isfinite(step.criterion) else math.inf
+        def distance(step: WidthsStep) -> float:
+            return abs(self.position(step).y() - place.y()) if math.isfinite(step.objective) else math.inf
 
-        return min(near, key=away, default=None)
+        return min(near, key=distance, default=None)
 
-    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
-        step = self._step(*target)
-        height = self._height(step.criterion)
-        return step.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2
+    def _where(self, target: WidthsStep) -> tuple[float, float]:
+        height = self._height(target.objective)
+        return target.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2
 
-    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
-        if not step[1] or not self._begun():
-            return None
+    def _steps_of_current(self) -> list[WidthsStep]:
+        """Return the steps of the start with the cursor, else of the best start."""
         if self._current is None:
-            return self._end(True)
-        start, index = self._current
-        return start, min(max(index + step[1], 0), len(self._traces[start].iteration) - 1)
+            best = self._best_start()
+            return [] if best is None else best.steps
+        return next(start.steps for start in self._starts if start.number == self._current.start)
 
-    def _end(self, last: bool) -> tuple[int, int] | None:
-        if not self._begun():
-            return None
-        start = self.best_start() if self._current is None else self._current[0]
-        return start, len(self._traces[start].iteration) - 1 if last else 0
+    def _stepped(self, step: tuple[int, int]) -> WidthsStep | None:
+        if self._current is None:
+            return self._end(True) if step[1] else None
+        steps = self._steps_of_current()
+        return steps[min(max(steps.index(self._current) + step[1], 0), len(steps) - 1)] if step[1] else None
 
-
-def _line() -> Any:
-    """Return a curve that draws only the extremes of points at the same pixel, with gaps at missing values."""
-    return pg.PlotDataItem(connect="finite", autoDownsample=True, downsampleMethod="peak", clipToView=True)
-
-
-def _finite(column: Column) -> NDArray[np.float64]:
-    values = column.values()
-    return np.where(np.isfinite(values), values, np.nan)
+    def _end(self, last: bool) -> WidthsStep | None:
+        steps = self._steps_of_current()
+        return steps[-1 if last else 0] if steps else None
 
 
-def _logarithms(column: Column) -> NDArray[np.float64]:
-    values = _finite(column)
-    return np.log10(values, out=np.full(values.size, np.nan), where=values > 0.0)
-
-
-def _counted(value: float) -> str:
-    return count(round(value)) if math.isfinite(value) else significant(value)
+def _heights(values: NDArray[np.float64], log: bool) -> NDArray[np.float64]:
+    """Return values on a linear or logarithmic axis; nan if there is no place for them."""
+    if not log:
+        return np.where(np.isfinite(values), values, np.nan)
+    return np.log10(values, out=np.full(values.shape, np.nan), where=np.isfinite(values) & (values > 0.0))
 
 
 def _range(low: float, high: float, log: bool) -> tuple[float, float]:
     """Return the ends of an axis that shows values from `low` to `high` with a margin."""
-    if low > high:
-        low, high = 0.0, 1.0
     if log:
         low, high = math.log10(low), math.log10(high)
         return low - 0.04 * (high - low), high + 0.04 * (high - low)

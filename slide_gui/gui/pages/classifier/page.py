@@ -24,8 +24,8 @@ from slide_gui.experiments.store.setting import Setting
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export.option import ExportOption
-from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot, CriterionStep
-from slide_gui.gui.pages.classifier.share_bars import LayerShare, ShareBars
+from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
+from slide_gui.gui.pages.classifier.share_bars import ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page
@@ -50,7 +50,6 @@ class ClassifierPage(Page):
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
         super().__init__("Classifier", "an RBF support vector machine with one learned width per layer", parent=parent)
         self._workspace, self._controller = workspace, controller
-        self._steps = 0
         self._shown: RunResult | None = None
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
@@ -59,7 +58,6 @@ class ClassifierPage(Page):
         body = flush(QHBoxLayout(scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
         self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
         self.confusion.set_placeholder("The confusion matrix appears after the test.")
@@ -196,18 +194,18 @@ class ClassifierPage(Page):
             heads = tuple(f"predicted as {name}" for name in names)
             rows = [(name,) for name in names]
             tables.append(NumberTable("Confusion matrix", ("class",), rows, heads, counts))
-        shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
+        shares, steps, images = self._shares.shares, self.criterion.history, self.gallery.images
         if shares:
-            cells = [(100 * each.share, each.sigma) for each in shares]
-            layers = [(str(each.layer),) for each in shares]
+            cells = [(100 * share, width) for share, width in zip(shares, self._shares.widths, strict=True)]
+            layers = [(str(layer),) for layer in range(len(shares))]
             title, heads = "Per cent of the kernel by layer", ("per cent", "σ")
             tables.append(NumberTable(title, ("layer",), layers, heads, cells))
         if steps:
             places = [(str(step.start + 1), str(step.iteration)) for step in steps]
-            course = [(step.criterion, step.C, step.support) for step in steps]
+            values = [(step.objective, step.C, step.n_support) for step in steps]
             heads = ("criterion", "C", "support vectors")
             keys = ("start", "iteration")
-            tables.append(NumberTable(self.criterion.name(), keys, places, heads, course))
+            tables.append(NumberTable(self.criterion.name(), keys, places, heads, values))
         if images:
             rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
             tables.append(NumberTable("Misclassified rows, as shown", ("test row",), rows, ("prediction",), notes))
@@ -239,10 +237,9 @@ class ClassifierPage(Page):
     def _clear(self) -> None:
         """Remove the result from the page."""
         self._shown = None
-        self.criterion.set_steps([])
+        self.criterion.set_history(())
         self.criterion.set_stale(False)
-        self._steps = 0
-        self._shares.set_shares([])
+        self._shares.set_shares((), ())
         self.confusion.set_counts([], ())
         self.gallery.set_images([])
         self._show_filter(0, 0, "")
@@ -251,9 +248,10 @@ class ClassifierPage(Page):
         if self._shown is not None:  # an earlier result
             self._clear()
         self.criterion.set_placeholder("The criterion is drawn while the widths are learned.")
-        if seen.history and not self._steps:
-            self.criterion.set_name(_criterion_title(self._asked()))
-        self._set_history(seen.history)
+        if seen.history:
+            self.criterion.set_name(_criterion_title(self._criterion_in_use()))
+            self._shares.set_shares(seen.history[-1].shares, seen.history[-1].widths)
+        self.criterion.set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
@@ -270,7 +268,7 @@ class ClassifierPage(Page):
         self.details.setText(" · ".join(parts))
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
-    def _asked(self) -> str:
+    def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""
         spec, dataset = self._controller.spec, self._workspace.dataset
         assert spec is not None
@@ -278,32 +276,20 @@ class ClassifierPage(Page):
         assert dataset.train_labels is not None
         return resolved(spec.svm.criterion, len(set(dataset.train_labels.tolist())))
 
-    def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
-        steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
-        if len(steps) < self._steps or not steps:
-            self.criterion.set_steps(steps)
-        else:
-            self.criterion.extend(steps[self._steps :])
-        self._steps = len(steps)
-        if history:
-            last = history[-1]
-            pairs = zip(last.shares, last.widths, strict=True)
-            self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)])
-
     def _show_result(self, result: RunResult) -> None:
-        classifier = result.classifier
-        self._set_history(() if classifier is None else classifier.history)
-        asked = result.spec.stack
-        stale = self._is_stale(result)
-        pairs = () if classifier is None else zip(classifier.shares, classifier.widths, strict=True)
-        self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
+        classifier, stale = result.classifier, self._is_stale(result)
+        self.criterion.set_history(() if classifier is None else classifier.history)
+        if classifier is None:
+            self._shares.set_shares((), ())
+        else:
+            self._shares.set_shares(classifier.shares, classifier.widths, stale)
         self.criterion.set_stale(stale)
         over_folds = self._controller.folds_rate
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
         chosen = None if classifier is None else classifier.chosen
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
-        at = place_name(asked.noise, asked.depth)
+        at = place_name(result.spec.stack.noise, result.spec.stack.depth)
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
