@@ -21,7 +21,7 @@ from shiboken6 import Shiboken
 
 import slide_gui
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.dialogs.export.dialog import ExportDialog
+from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.actions import ShortcutList

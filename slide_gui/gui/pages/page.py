@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush, nested

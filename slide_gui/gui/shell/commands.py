@@ -11,7 +11,7 @@ from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
-from slide_gui.gui.dialogs.export.controller import ExportController
+from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec

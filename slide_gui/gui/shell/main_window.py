@@ -25,7 +25,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.database import store_files
-from slide_gui.gui.dialogs.export.controller import ExportController, shows_folders
+from slide_gui.gui.dialogs.export import ExportController, shows_folders
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.shell.actions import Commands

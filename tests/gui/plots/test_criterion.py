@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
 from slide_gui.gui.theme import LIGHT
-from tests.gui.given import wheel
+from tests.gui.helpers import wheel
 
 Shown = Callable[..., Any]
 

@@ -27,7 +27,7 @@ from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import FigureExport
-from slide_gui.gui.dialogs.export.option import TABLES, ExportOption
+from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
 from slide_gui.gui.pages.number_table import NumberTable

@@ -23,7 +23,7 @@ from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
-from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
 from slide_gui.gui.pages.classifier.share_bars import ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails

@@ -32,7 +32,7 @@ from slide_gui.experiments.sweeps.selection import (
 )
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial
-from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, chosen_of

@@ -21,7 +21,7 @@ from slide_gui.experiments.sweeps.comparison import Comparison, compare_errors
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
-from slide_gui.gui.dialogs.export.option import TABLE, ExportOption
+from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.runs.table import RunTable

@@ -14,7 +14,7 @@ from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesP
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.dialogs.export.option import ExportOption
+from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
 from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.dialogs.export.option import ANIMATION, ExportOption
+from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource

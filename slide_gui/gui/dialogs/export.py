@@ -1,16 +1,19 @@
-"""The export dialog: figure, format, width and colours, with a preview."""
+"""Exports: the figures and tables that pages offer, the dialog that asks for format and path, and the writing."""
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QIcon, QPixmap
+from PySide6.QtCore import QObject, QSettings, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QPixmap
 from PySide6.QtWidgets import (
+    QApplication,
     QCheckBox,
     QComboBox,
     QDialog,
@@ -22,18 +25,209 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.data.files import check_outputs
 from slide_gui.figures.animation import ANIMATION_DPI
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
-from slide_gui.gui.dialogs.export.option import ANIMATION, TABLE, ExportOption
-from slide_gui.gui.dialogs.export.preview import FigurePreview
-from slide_gui.gui.state.jobs import JobQueue, sentence
+from slide_gui.gui.dialogs.export_preview import FigurePreview
+from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.gui.widgets.controls import add_choices, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress
+from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
+
+FIGURE = ("pdf", "svg", "png", "csv", "bundle")
+TABLE = ("csv",)
+TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
+ANIMATION = ("gif",)
+
+
+@dataclass(frozen=True, eq=False)
+class ExportOption:
+    """A figure, table or animation that can be exported.
+
+    Attributes
+    ----------
+    name : str
+        Base name of its files.
+    title : str
+        Title in sentences, as in “Export the weight figure”.
+    export : callable
+        Draws it in the job queue; it must hold all it needs, because it cannot ask the window.
+    style : Style
+        Initial style of the dialog.
+    kinds : tuple of str
+        `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
+    about : str
+        Sentence about it in the dialog, or "".
+    of_weights : bool
+        True if colour limits, colour map and biases can be chosen.
+    """
+
+    name: str
+    title: str
+    export: Callable[[Progress], FigureExport]
+    style: Style = field(default_factory=lambda: Style(width="double"))
+    kinds: tuple[str, ...] = FIGURE
+    of_weights: bool = False
+    about: str = ""
+
+
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # Qt platforms
+
+
+def shows_folders() -> bool:
+    """Return True if a desktop can show folders."""
+    if QGuiApplication.platformName() in _WITHOUT_DESKTOP:
+        return False
+    return not sys.platform.startswith("linux") or shutil.which("xdg-open") is not None
+
+
+class ExportController(QObject):
+    """Opens the dialog, writes exports in the job queue, and reports the outcome.
+
+    Parameters
+    ----------
+    inputs : callable
+        Called when an export is requested. Returns a function, called in the job queue, that lists the files
+        that exports must not replace.
+
+    Signals
+    -------
+    written(object)
+        Path of the export.
+    problem(object)
+        A `UserMessage`: there is nothing to export, or writing failed.
+    waits(str)
+        Condition that a requested export waits for; empty when the wait ends.
+    """
+
+    written = Signal(object)
+    problem = Signal(object)
+    waits = Signal(str)
+
+    def __init__(
+        self,
+        queue: JobQueue,
+        settings: QSettings,
+        parent: QWidget,
+        inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list,
+    ) -> None:
+        super().__init__(parent)
+        self._inputs = inputs
+        self._queue, self._settings, self._parent = queue, settings, parent
+        self._dialog: ExportDialog | None = None
+        self._session = ""
+        self._waiting: tuple[Callable[[], Sequence[ExportOption]], Callable[[], str]] | None = None
+
+    def ask(
+        self,
+        options: Callable[[], Sequence[ExportOption]],
+        why_nothing: str,
+        session: Callable[[], str],
+        waits_for: str = "",
+    ) -> None:
+        """Ask for option and path and write the export; without options, wait or report why.
+
+        Parameters
+        ----------
+        options : callable
+            Returns the options that are available now.
+        why_nothing : str
+            Sentence that explains a lack of options.
+        session : callable
+            Text of the session in a picture, as in `slide_gui.experiments.files.session.picture_text`.
+        waits_for : str
+            Condition that opens the dialog once it holds, such as "the layers are fitted".
+        """
+        offered = options()
+        if offered:
+            self._open(offered, session())
+        elif waits_for:
+            self._waiting = options, session
+            self.waits.emit(waits_for)
+        else:
+            self.problem.emit(UserMessage("Nothing to export yet", why_nothing))
+
+    @Slot()
+    def go_on(self) -> None:
+        """Open the waiting dialog if there is something to export."""
+        if self._waiting is None:
+            return
+        options, session = self._waiting
+        offered = options()
+        if offered:
+            self.give_up()
+            self._open(offered, session())
+
+    @Slot()
+    def give_up(self) -> None:
+        """Cancel the wait after a change of the page or at the user's request."""
+        if self._waiting is not None:
+            self._waiting = None
+            self.waits.emit("")
+
+    def _open(self, options: Sequence[ExportOption], session: str) -> None:
+        if self._dialog is None:
+            self._dialog = ExportDialog(self._queue, self._settings, self._parent)
+            self._dialog.accepted.connect(self._write)
+        self._session = session
+        self._dialog.ask(options)
+
+    def show_in_folder(self, path: Path) -> None:
+        """Show a file's folder, or a folder's contents, in the system's file manager."""
+        folder = path if path.is_dir() else path.parent
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            self.problem.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
+
+    def copy_image(self, shown: QWidget) -> None:
+        """Copy a picture of a widget to the clipboard."""
+        QApplication.clipboard().setPixmap(shown.grab())
+
+    def copy_table(self, text: str, why_nothing: str) -> None:
+        """Copy numbers to the clipboard, or report why there are none."""
+        if text:
+            QApplication.clipboard().setText(spreadsheet_text(text))
+        else:
+            self.problem.emit(UserMessage("Nothing to copy yet", why_nothing))
+
+    @Slot()
+    def _write(self) -> None:
+        dialog, session, inputs = self._dialog, self._session, self._inputs()
+        assert dialog is not None
+        path, kind, style, draw = dialog.path, dialog.kind(), dialog.style_chosen(), dialog.drawing()
+        starts = 0.0 if kind in ANIMATION else 0.5
+
+        def work(progress: Progress) -> Path:
+            from slide_gui.figures.export import save_bundle, save_export
+
+            check_outputs([path], inputs())
+            export = draw(progress.part(0.0, starts))
+            progress.report(starts)
+            if kind == "bundle":
+                save_bundle(path, export, style, session)
+            else:
+                save_export(path, export, style, session, progress.part(starts, 1.0))
+            progress.report(1.0)
+            return path
+
+        self._queue.submit(
+            "Rendering the animation" if kind in ANIMATION else "Writing the export",
+            work,
+            channel="export",
+            on_result=self.written.emit,
+            on_failure=self._not_written,
+        )
+
+    @Slot(object)
+    def _not_written(self, error: Exception) -> None:
+        reason = sentence(error)
+        reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
+        self.problem.emit(UserMessage("The export could not be written", reason))
+
 
 _FORMATS = {
     "pdf": "PDF, for print",
@@ -69,54 +263,21 @@ _FINE = 100  # dots per inch below which a figure is drawn at twice the size and
 _REST_MILLISECONDS = 120  # a preview starts when the choices have not changed for this long
 
 
-@dataclass(frozen=True, eq=False)
-class ExportRequest:
-    """An export with its path.
+class ExportDialog(QDialog):
+    """The dialog of an export, which each window creates once; it is accepted when the user has chosen a path.
 
     Attributes
     ----------
+    options : tuple of ExportOption
+        Empty while the dialog is closed.
     path : Path
-        File, or folder of a bundle.
-    kind : str
-        A format of the `ExportOption`.
-    export : callable
-        Draws it, as in `ExportOption`.
+        Chosen file, or folder of a bundle.
     """
-
-    path: Path
-    kind: str
-    style: Style
-    export: Callable[[Progress], FigureExport]
-
-    def write(self, session: str, progress: Progress) -> Path:
-        """Write the file with its session; runs in the job queue."""
-        from slide_gui.figures.export import save_bundle, save_export
-
-        starts = 0.5 if self.kind not in ANIMATION else 0.0
-        export = self.export(progress.part(0.0, starts))
-        progress.report(starts)
-        if self.kind == "bundle":
-            save_bundle(self.path, export, self.style, session)
-        else:
-            save_export(self.path, export, self.style, session, progress.part(starts, 1.0))
-        progress.report(1.0)
-        return self.path
-
-
-class ExportDialog(QDialog):
-    """The dialog of an export, which each window creates once.
-
-    Signals
-    -------
-    requested(object)
-        An `ExportRequest`, after the user chose a path.
-    """
-
-    requested = Signal(object)
 
     def __init__(self, queue: JobQueue, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.options: tuple[ExportOption, ...] = ()
+        self.path = Path()
         self._export: FigureExport | None = None
         self._queue, self._settings = queue, settings
         self._paper = FigurePreview(self)
@@ -238,16 +399,24 @@ class ExportDialog(QDialog):
     def _changed(self) -> None:
         if not self.options:
             return
-        kind = self.format_box.currentData()
+        kind = self.kind()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        note = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # the notes do not apply to files of plug-ins
-        self._note.setText(" ".join(filter(None, [self._option().about, note])))
+        self._note.setText(" ".join(filter(None, [self._option().about, _NOTES.get(kind, _NOTE)])))
         self._drawn_anew()
 
     @Slot()
     def _drawn_anew(self) -> None:
         if self.options and not self._paper.isHidden():
             self._rest.start()
+
+    def kind(self) -> str:
+        """Return the selected format."""
+        return str(self.format_box.currentData())
+
+    def drawing(self) -> Callable[[Progress], FigureExport]:
+        """Return the function that draws the selected figure; the one of the preview is not drawn again."""
+        ready = self._export
+        return self._option().export if ready is None else lambda _progress: ready
 
     def style_chosen(self) -> Style:
         """Return the selected style."""
@@ -315,7 +484,7 @@ class ExportDialog(QDialog):
     def _choose_place(self) -> None:
         if not self.options:  # the dialog was closed while its button was pressed
             return
-        kind, option = self.format_box.currentData(), self._option()
+        kind, option = self.kind(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
@@ -325,9 +494,7 @@ class ExportDialog(QDialog):
         if len(option.kinds) > 1:
             self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self.width_box.currentData())
-        ready = self._export
-        export = option.export if ready is None else lambda _progress: ready
-        self.requested.emit(ExportRequest(path, kind, self.style_chosen(), export))
+        self.path = path
         self.accept()
 
     def _ask_for_folder(self, folder: Path) -> Path | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QMouseEvent, QPixmap, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QScroller, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import add_button, label
@@ -35,7 +35,7 @@ class FigurePreview(QWidget):
         self.picture = label("", self, "preview", wraps=True)
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture.setAccessibleName("Preview")
-        self._area = _Paper(self)
+        self._area = _ZoomArea(self)
         self._area.setWidget(self.picture)
         self._area.setWidgetResizable(True)
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -45,20 +45,19 @@ class FigurePreview(QWidget):
         row = nested(column, QHBoxLayout(), spacing=8)
         self._scale = label("", self)
         row.addWidget(self._scale, 1)
-        self._whole = add_button(self, row, "Whole figure", "Fit the figure into the window")
-        self._legible = add_button(self, row, "Legible", "Enlarge until the smallest type is legible")
+        whole = add_button(self, row, "Whole figure", "Fit the figure into the window")
+        legible = add_button(self, row, "Legible", "Enlarge until the smallest type is legible")
         self._smaller = add_button(self, row, "−", "Zoom out (Ctrl+wheel)")
         self._larger = add_button(self, row, "+", "Zoom in (Ctrl+wheel)")
         self._smaller.setAccessibleName("Smaller")
         self._larger.setAccessibleName("Larger")
         self._shown_size = (0.0, 0.0)  # size of the figure in mm; the height is known after drawing
         self._type = 1.0
-        self._zoom = 0.0  # dots per inch chosen by the user, or 0
-        self._fits = False
-        self._whole.clicked.connect(self._show_whole)
-        self._legible.clicked.connect(self._show_legible)
+        self._zoom: float | None = None  # dots per inch chosen by the user; 0 fits the figure into the window
+        whole.clicked.connect(self._fit)
+        legible.clicked.connect(self._make_legible)
         self._smaller.clicked.connect(self._shrink)
-        self._larger.clicked.connect(self._grow)
+        self._larger.clicked.connect(self._enlarge)
         self._area.turned.connect(self._turn)
 
     def set_style(self, style: Style) -> None:
@@ -68,7 +67,7 @@ class FigurePreview(QWidget):
 
     def start(self) -> None:
         """Prepare for a new figure."""
-        self._zoom, self._fits, self._shown_size = 0.0, False, (self._shown_size[0], 0.0)
+        self._zoom, self._shown_size = None, (self._shown_size[0], 0.0)
 
     def dots(self) -> float:
         """Return the dots per inch of the screen for drawing the figure."""
@@ -77,13 +76,11 @@ class FigurePreview(QWidget):
         by_width = (room.width() - 2) * _MM_PER_INCH / max(width, 1.0)
         by_height = (room.height() - 2) * _MM_PER_INCH / height if height else by_width
         legible = _LEGIBLE / self._type
-        if self._fits:
-            wanted = min(by_width, by_height)
-        elif self._zoom:
-            wanted = self._zoom
-        else:
+        if self._zoom is None:
             bar = self._area.verticalScrollBar().sizeHint().width()
             wanted = max(min(by_width * (1 - bar / max(room.width(), 1)), 2 * legible), legible)
+        else:
+            wanted = self._zoom or min(by_width, by_height)
         return min(max(wanted, _SMALLEST_DOTS), _LARGEST * legible)
 
     def show_picture(self, pixels: QPixmap, ratio: float) -> None:
@@ -113,17 +110,17 @@ class FigurePreview(QWidget):
             self.zoomed.emit()
 
     @Slot()
-    def _show_whole(self) -> None:
-        self._zoom, self._fits = 0.0, True
+    def _fit(self) -> None:
+        self._zoom = 0.0
         self.zoomed.emit()
 
     @Slot()
-    def _show_legible(self) -> None:
-        self._zoom, self._fits = _LEGIBLE / self._type, False
+    def _make_legible(self) -> None:
+        self._zoom = _LEGIBLE / self._type
         self.zoomed.emit()
 
     @Slot()
-    def _grow(self) -> None:
+    def _enlarge(self) -> None:
         self._turn(1)
 
     @Slot()
@@ -132,12 +129,11 @@ class FigurePreview(QWidget):
 
     @Slot(int)
     def _turn(self, steps: int) -> None:
-        wanted = self.dots() * _STEP**steps
-        self._zoom, self._fits = min(max(wanted, _SMALLEST_DOTS), _LARGEST * _LEGIBLE / self._type), False
+        self._zoom = min(max(self.dots() * _STEP**steps, _SMALLEST_DOTS), _LARGEST * _LEGIBLE / self._type)
         self.zoomed.emit()
 
 
-class _Paper(QScrollArea):
+class _ZoomArea(QScrollArea):
     """A scroll area that a drag scrolls too; the wheel with Ctrl zooms.
 
     Signals
@@ -150,7 +146,8 @@ class _Paper(QScrollArea):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._grip: QPoint | None = None
+        QScroller.grabGesture(self.viewport(), QScroller.ScrollerGestureType.LeftMouseButtonGesture)
+        self.viewport().setCursor(Qt.CursorShape.OpenHandCursor)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
@@ -158,18 +155,3 @@ class _Paper(QScrollArea):
             event.accept()
         else:
             super().wheelEvent(event)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._grip = event.position().toPoint()
-        self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if self._grip is not None:
-            place = event.position().toPoint()
-            moved, self._grip = place - self._grip, place
-            for bar, way in ((self.horizontalScrollBar(), moved.x()), (self.verticalScrollBar(), moved.y())):
-                bar.setValue(bar.value() - way)
-
-    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
-        self._grip = None
-        self.viewport().unsetCursor()

@@ -1,1 +1,0 @@
-"""The export dialog with its preview."""
