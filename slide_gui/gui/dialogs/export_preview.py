@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QPixmap, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QScroller, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QScroller, QScrollerProperties, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import add_button, label
@@ -147,6 +147,10 @@ class _ZoomArea(QScrollArea):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         QScroller.grabGesture(self.viewport(), QScroller.ScrollerGestureType.LeftMouseButtonGesture)
+        scroller = QScroller.scroller(self.viewport())
+        properties = scroller.scrollerProperties()
+        properties.setScrollMetric(QScrollerProperties.ScrollMetric.MaximumVelocity, 0.0)  # no motion after the drag
+        scroller.setScrollerProperties(properties)
         self.viewport().setCursor(Qt.CursorShape.OpenHandCursor)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
