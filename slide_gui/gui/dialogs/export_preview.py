@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QPixmap, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QScroller, QScrollerProperties, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QMouseEvent, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import add_button, label
@@ -146,12 +146,7 @@ class _ZoomArea(QScrollArea):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        QScroller.grabGesture(self.viewport(), QScroller.ScrollerGestureType.LeftMouseButtonGesture)
-        scroller = QScroller.scroller(self.viewport())
-        properties = scroller.scrollerProperties()
-        properties.setScrollMetric(QScrollerProperties.ScrollMetric.MaximumVelocity, 0.0)  # no motion after the drag
-        scroller.setScrollerProperties(properties)
-        self.viewport().setCursor(Qt.CursorShape.OpenHandCursor)
+        self._grip: QPoint | None = None
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
@@ -159,3 +154,17 @@ class _ZoomArea(QScrollArea):
             event.accept()
         else:
             super().wheelEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._grip = event.position().toPoint()
+        self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._grip is not None:
+            moved, self._grip = event.position().toPoint() - self._grip, event.position().toPoint()
+            self.horizontalScrollBar().setValue(self.horizontalScrollBar().value() - moved.x())
+            self.verticalScrollBar().setValue(self.verticalScrollBar().value() - moved.y())
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
+        self._grip = None
+        self.viewport().unsetCursor()
