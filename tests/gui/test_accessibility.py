@@ -142,7 +142,6 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
         "ErrorPlot",
         "CopiesPlot",
         "ConfusionMatrix",
-        "WallView",
     } <= walked.kinds
 
 

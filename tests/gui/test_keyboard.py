@@ -217,12 +217,12 @@ def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(win
     pixels = window.weights_page.pixels
     assert (pixels.target, pixels.source) == (first + 1, first + 1 + 6)
     window.actions_by_name["wall"].trigger()
-    view = window.weights_page.wall.view
-    press(view, Key.Key_Right)
-    press(view, Key.Key_Up, held=SHIFT)
-    row, column = divmod(view.pixel, 6)
-    assert f"row of W of {row}, {column}, from {row - 1}, {column}" in view.accessibleDescription()
-    assert "layer 2" in view.accessibleDescription()
+    wall = window.weights_page.wall
+    mosaic = wall.layers[1].mosaic
+    press(mosaic, Key.Key_Right)
+    press(mosaic, Key.Key_Up, held=SHIFT)
+    row, column = divmod(wall.pixel, 6)
+    assert f"row of W of pixel {row}, {column}, from pixel {row - 1}, {column}" in mosaic.accessibleDescription()
     window.weights_page.wall.hide()
 
 

@@ -53,7 +53,7 @@ def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWind
     window.workspace.set_parameters(noise=0.4)  # an estimate pulses
     wait(lambda: seen.extend(moving(window)) or (runs.estimated is not None and not window.queue.busy), 60)
     window.actions_by_name["wall"].trigger()
-    window.workspace.set_parameters(noise=0.5)  # the wall morphs
+    window.workspace.set_parameters(noise=0.5)
     wait(lambda: seen.extend(moving(window)) or (window.workspace.model() is not None and not window.queue.busy))
     settle()
     assert not seen + moving(window)

@@ -12,8 +12,8 @@ from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
+from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
-from slide_gui.gui.pages.weights.mosaic import Mosaic
 from slide_gui.gui.pages.weights.readout import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar

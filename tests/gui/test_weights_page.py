@@ -3,7 +3,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights import page as weights
-from slide_gui.gui.pages.weights.mosaic import Mosaic
+from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.state.session import Session

@@ -325,6 +325,11 @@ class Plot(Pointed):
             low + (box.bottom() - place.y()) / box.height() * (high - low),
         )
 
+    @property
+    def is_faint(self) -> bool:
+        """True if the plot is outdated and therefore grey."""
+        return self._faint
+
     def is_zoomed(self) -> bool:
         """Return True if less than the full range is visible."""
         pairs = zip(self.shown(), self._whole, strict=True)

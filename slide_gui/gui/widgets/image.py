@@ -8,9 +8,19 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, Picker, focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
+from slide_gui.gui.widgets.painted import CLICKS, STALE, Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import (
+    INK,
+    PixelGrid,
+    colour_table,
+    coloured_image,
+    crosshair,
+    ink_table,
+    integer_scale,
+    ring,
+)
 from slide_gui.text import counted, fixed
 
 MARGIN = 4
@@ -25,6 +35,7 @@ class ImageView(Picker):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._values: NDArray[np.float32] | None = None
+        self._scale, self._stale = INK, False
         self._transposed = False
         self._drawn: tuple[bool, QImage] | None = None
         self.setMinimumSize(64, 64)
@@ -41,7 +52,11 @@ class ImageView(Picker):
         values : ndarray of shape (rows, columns), float32
             Values from 0 to 1; others are clipped.
         """
-        self._values, self._drawn = values, None
+        self.set_field(values, INK)
+
+    def set_field(self, values: NDArray[np.float32], scale: ColorScale, stale: bool = False) -> None:
+        """Show values, shape (rows, columns), in the colours of a scale, grey if they are stale."""
+        self._values, self._scale, self._stale, self._drawn = values, scale, stale, None
         self._set_count(values.size)
 
     def set_transposed(self, transposed: bool) -> None:
@@ -90,7 +105,8 @@ class ImageView(Picker):
         if self._drawn is None or self._drawn[0] != dark:
             assert self._values is not None
             shown = self._values.T if self._transposed else self._values
-            self._drawn = dark, coloured_image(INK.indices(shown), ink_table(dark))
+            table = ink_table(dark) if self._scale is INK else colour_table(self._scale)
+            self._drawn = dark, coloured_image(self._scale.indices(shown), table)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -99,7 +115,9 @@ class ImageView(Picker):
         if grid is None:
             frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
             return
+        painter.setOpacity(STALE if self._stale else 1.0)
         painter.drawImage(grid.frame, self._image())
+        painter.setOpacity(1.0)
         frame(painter, grid.frame, theme.line)
         halo = washed(theme.paper, 0.8)
         for index, colour in self._pins:

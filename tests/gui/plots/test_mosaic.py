@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.weights.mosaic import Mosaic
+from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.theme import LIGHT
 from tests.gui.helpers import calls_in, wheel
 

@@ -35,10 +35,9 @@ from slide_gui.text import layer_name
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
     from slide_gui.figures.export import FigureExport
-    from slide_gui.gui.pages.weights.all_rows import AllRows
+    from slide_gui.gui.pages.weights.all_rows import AllRows, Mosaic
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
-    from slide_gui.gui.pages.weights.mosaic import Mosaic
     from slide_gui.gui.pages.weights.shuffle import ShuffleView
     from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.state.runs import RunController
