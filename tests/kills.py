@@ -30,7 +30,7 @@ import numpy as np
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.download import fetch
+from slide_gui.data.catalogue import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, load_model, save_model

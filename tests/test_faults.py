@@ -23,7 +23,7 @@ import pytest
 from PySide6.QtCore import QSettings
 
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.download import fetch
+from slide_gui.data.catalogue import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD

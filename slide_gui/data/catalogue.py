@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import entry
+from slide_gui.data.entries import RemoteFile, entry
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
 from slide_gui.data.open import open_data
+from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _DEPTH = 2
 _MOST_ENTRIES = 20_000
+_CHUNK = 1 << 16
+_LARGEST = 1 << 28  # bytes; ten times the largest benchmark file
+_TIMEOUT = (10.0, 20.0)  # seconds to connect, and between two chunks
 
 
 def data_folders() -> list[Path]:
@@ -134,6 +142,121 @@ def download(
         )
         for i, file in enumerate(wanted.files)
     ]
+
+
+def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: Progress = NO_PROGRESS) -> Path:
+    """Download a file from the first mirror that sends it completely.
+
+    The download has a temporary name until its hash is verified. On failure an older file of the same name remains,
+    and the temporary file is removed.
+
+    Parameters
+    ----------
+    file : RemoteFile
+        Name and hashes of the file.
+    mirrors : sequence of str
+        Addresses that end in a slash, tried in this order.
+    folder : Path
+        Target folder, created if missing.
+    progress : Progress
+        Reports the fraction of bytes received if the server declares the size; cancels between two chunks.
+
+    Returns
+    -------
+    Path
+        The downloaded file.
+
+    Raises
+    ------
+    DataError
+        If no mirror sent the file with the right hash, or the folder is not writable. The message gives the error of
+        each mirror.
+    """
+    import pooch
+    import requests
+
+    # Content compressed in transit would have another hash.
+    get = pooch.HTTPDownloader(
+        progressbar=_DownloadProgress(progress),
+        chunk_size=_CHUNK,
+        timeout=_TIMEOUT,
+        headers={"Accept-Encoding": "identity"},
+    )
+    target, failures = folder / file.name, []
+    for mirror in mirrors:
+
+        def receive(stream: BinaryIO, url: str = mirror + file.name) -> None:
+            progress.report(0.0)
+            get(url, stream, None)
+            stream.flush()
+            if not matches(Path(stream.name), file):
+                raise _MirrorError("sent another file (its hash is wrong), which was discarded")
+
+        try:
+            write_whole(target, receive)
+            return target
+        except _MirrorError as error:
+            failures.append(f"{mirror}: {error}")
+        except requests.HTTPError as error:
+            failures.append(f"{mirror}: {str(error)[:80]}")
+        except requests.RequestException as error:
+            failures.append(f"{mirror}: the connection failed ({type(error).__name__})")
+        except OSError as error:
+            raise DataError(
+                f"cannot be written ({error.strerror or error}); set SLIDE_GUI_DATA to another folder",
+                str(target),
+            ) from error
+    reasons = "; ".join(failures) or "no mirror is known"
+    raise DataError(f"could not be downloaded ({reasons}); try again later, or download the file yourself", file.name)
+
+
+def matches(path: Path, file: RemoteFile) -> bool:
+    """Return True if a file, or its gunzipped content, has a hash from the catalogue."""
+    with path.open("rb") as stream:
+        for algorithm, value in (known.split(":") for known in file.hashes):
+            stream.seek(0)
+            if hashlib.file_digest(stream, partial(hashlib.new, algorithm, usedforsecurity=False)).hexdigest() == value:
+                return True
+    if not file.unpacked:
+        return False
+    algorithm, value = file.unpacked.split(":")
+    digest, n_bytes = hashlib.new(algorithm, usedforsecurity=False), 0
+    try:
+        with gzip.open(path) as unpacked:
+            while chunk := unpacked.read(1 << 20):
+                digest.update(chunk)
+                n_bytes += len(chunk)
+                if n_bytes > _LARGEST:
+                    return False
+    except BROKEN:
+        return False
+    return digest.hexdigest() == value
+
+
+class _MirrorError(Exception):
+    """A mirror failed to send the file."""
+
+
+class _DownloadProgress:
+    """A progress bar for pooch that reports, cancels, and stops downloads that are too large."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.total = 0
+        self._progress, self._received, self._fraction = progress, 0, 0.0
+
+    def update(self, n_bytes: int) -> None:
+        self._received += n_bytes
+        if max(self._received, self.total) > _LARGEST + _CHUNK:
+            raise _MirrorError(f"sends more than {_LARGEST >> 20} MiB")
+        if self.total:
+            self._fraction = max(self._fraction, min(1.0, self._received / self.total))
+        self._progress.report(self._fraction)
+
+    def reset(self) -> None:
+        self._received = 0
+
+    def close(self) -> None:
+        pass
 
 
 def _files_by_name(folder: Path) -> dict[str, Path]:

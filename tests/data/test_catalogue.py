@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from slide_gui.data import catalogue
-from slide_gui.data.download import fetch, matches
+from slide_gui.data.catalogue import fetch, matches
 from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled

@@ -14,9 +14,9 @@ from scipy import ndimage
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.generators.convexity import intersections, is_convex, pixels
+from slide_gui.data.generators.convex import intersections, is_convex, pixels
 from slide_gui.data.generators.digits import _stratified
-from slide_gui.data.generators.rectangles_images import _draw_pairs, _grey_layers
+from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
 from slide_gui.data.open import open_data
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter
@@ -265,7 +265,7 @@ def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
 
 
 def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = sys.modules["slide_gui.data.generators.rectangles_images"]
+    module = sys.modules["slide_gui.data.generators.rectangles"]
     shades = np.array([1.0, 0.0], np.float32)[:, None, None, None]
     monkeypatch.setattr(module, "_draw_pairs", lambda n, *_: np.broadcast_to(shades, (2, n, 28, 28)))
     data = generators.rectangles_images(4000, 0, seed=0)

@@ -17,12 +17,12 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from slide_gui.data import download, limits
+from slide_gui.data import catalogue, limits
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators import rectangles_images
-from slide_gui.data.generators.rectangles_images import _draw_pairs
+from slide_gui.data.generators.rectangles import _draw_pairs
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import archives, images, tables
 from slide_gui.data.readers.amat import read_amat, read_amat_zip
@@ -240,12 +240,12 @@ def test_that_a_file_whose_content_grows_without_end_is_none_of_the_catalogue(
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(content))
     file = RemoteFile("x.gz", ("md5:0",), f"sha1:{hashlib.sha1(content).hexdigest()}")
-    assert download.matches(path, file)
-    monkeypatch.setattr(download, "_LARGEST", 4999)
-    assert not download.matches(path, file)
+    assert catalogue.matches(path, file)
+    monkeypatch.setattr(catalogue, "_LARGEST", 4999)
+    assert not catalogue.matches(path, file)
     path.write_bytes(b"no gzip")
-    assert not download.matches(path, file)
-    assert download.matches(path, RemoteFile("x.gz", (f"md5:{hashlib.md5(b'no gzip').hexdigest()}",)))
+    assert not catalogue.matches(path, file)
+    assert catalogue.matches(path, RemoteFile("x.gz", (f"md5:{hashlib.md5(b'no gzip').hexdigest()}",)))
 
 
 def test_that_fingerprints_tell_shapes_of_the_same_bytes_apart() -> None:

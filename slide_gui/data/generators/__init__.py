@@ -5,4 +5,4 @@ from __future__ import annotations as annotations
 from slide_gui.data.generators.convex import convex as convex
 from slide_gui.data.generators.digits import digits as digits
 from slide_gui.data.generators.rectangles import rectangles as rectangles
-from slide_gui.data.generators.rectangles_images import rectangles_images as rectangles_images
+from slide_gui.data.generators.rectangles import rectangles_images as rectangles_images

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.generators.convexity import intersections, is_convex, pixels
-from slide_gui.data.generators.frames import SIDE
-from slide_gui.data.generators.parts import generated
+from slide_gui.data.generators.images import SIDE, Drawn, generated
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 Bits = NDArray[np.uint32]
+"""Sets of pixels (n, 28), one bit per pixel: row r, column c is bit c of element r."""
 
 _CONVEX_RATE, _CONVEX_LEAST = 0.195, 20
 _PIECE_RATE, _PIECE_LEAST = 0.07, 11
 _PIECES = (2, 4)
 _BLOCK = 4096  # candidates per draw
+_FULL = np.uint32((1 << SIDE) - 1)
+_EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0.5], [0.0, -1.0, 0.5]])
+"""The image as half-planes: a·x + b·y ≤ c, where x is a column and y a row."""
 
 
 def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: Progress = NO_PROGRESS) -> Dataset:
@@ -71,7 +74,7 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
     )
 
 
-def _draw(n: int, random: np.random.Generator, progress: Progress) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _draw(n: int, random: np.random.Generator, progress: Progress) -> Drawn:
     """Draw n images in random order, half of them (rounded down) convex."""
     labels = random.permutation((np.arange(n) < n // 2).astype(np.int64))
     images = np.empty((n, SIDE * SIDE), np.float32)
@@ -109,3 +112,166 @@ def _other_regions(random: np.random.Generator, progress: Progress) -> Bits:
     regions = np.bitwise_or.reduceat(pieces[: ends[-1]], np.append(0, ends[:-1]), axis=0)
     hollow: Bits = regions[~is_convex(regions)]
     return hollow
+
+
+def intersections(
+    counts: NDArray[np.int64], least: int, random: np.random.Generator, progress: Progress = NO_PROGRESS
+) -> Bits:
+    """Draw random intersections of half-planes by cutting the image with one line after the other.
+
+    A line is perpendicular to a ray of uniform direction and crosses it at a uniform position. The ray starts midway
+    between two random pixels of the set and ends at the border of the set. The side with the start of the ray remains.
+    The first cut that would leave too few pixels is omitted, and so are all later cuts of the set.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n,)
+        Number of half-planes of each set, if no cut is omitted.
+    least : int
+        Smallest number of pixels of a set.
+    random : numpy.random.Generator
+        Source of the random numbers.
+    progress : Progress
+        The cancel point, reported after each cut.
+
+    Returns
+    -------
+    ndarray of shape (n, 28), uint32
+        One bit per pixel: row r, column c is bit c of element r.
+    """
+    n = counts.size
+    low, high = np.zeros((n, SIDE)), np.full((n, SIDE), SIDE - 1.0)
+    planes = np.tile(_EDGES, (n, 1, 1))
+    active = np.flatnonzero(counts > 0)
+    n_cuts = 0
+    while active.size:
+        progress.report(0.0)
+        first = _random_pixels(low[active], high[active], random)
+        begin = (first + _random_pixels(low[active], high[active], random)) / 2
+        angle = random.uniform(0.0, 2 * np.pi, active.size)
+        normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        reach = _ray_lengths(begin, normal, planes[active]) * random.random(active.size)
+        offset = (begin * normal).sum(axis=1) + reach
+        start, last = _clip(low[active], high[active], normal, offset)
+        large = np.maximum(last - start + 1, 0).sum(axis=1) >= least
+        active = active[large]
+        low[active], high[active] = start[large], last[large]
+        n_cuts += 1
+        if n_cuts > planes.shape[1] - len(_EDGES):
+            planes = np.concatenate([planes, np.broadcast_to(_EDGES[:1], (n, planes.shape[1], 3))], axis=1)
+        planes[active, n_cuts + len(_EDGES) - 1] = np.column_stack([normal[large], offset[large]])
+        active = active[counts[active] > n_cuts]
+    return _spans(low, high)
+
+
+def _random_pixels(
+    low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator
+) -> NDArray[np.float64]:
+    """Draw a uniform pixel of each set of spans, and return its column and row (n, 2)."""
+    upto = np.cumsum(np.maximum(high - low + 1, 0), axis=1)
+    place = np.floor(random.random(len(low)) * upto[:, -1])
+    row = (upto <= place[:, None]).sum(axis=1)
+    which = np.arange(len(low))
+    return np.column_stack([high[which, row] - (upto[which, row] - 1 - place), row])
+
+
+def _ray_lengths(
+    begin: NDArray[np.float64], direction: NDArray[np.float64], planes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the lengths of rays (n, 2) until they leave one of their half-planes (n, k, 3)."""
+    along = planes[:, :, 0] * direction[:, :1] + planes[:, :, 1] * direction[:, 1:]
+    distance = planes[:, :, 2] - planes[:, :, 0] * begin[:, :1] - planes[:, :, 1] * begin[:, 1:]
+    ahead = along > 1e-9
+    reach: NDArray[np.float64] = np.where(ahead, distance / np.where(ahead, along, 1.0), np.inf).min(axis=1)
+    return reach
+
+
+def _clip(
+    low: NDArray[np.float64], high: NDArray[np.float64], normal: NDArray[np.float64], offset: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the spans of each row restricted to the half-plane a·x + b·y ≤ c."""
+    cosine, sine = normal.T
+    cosine = np.where(np.abs(cosine) < 1e-9, 1e-9, cosine)
+    x = (offset / cosine)[:, None] - (sine / cosine)[:, None] * np.arange(SIDE)
+    left = (cosine > 0)[:, None]
+    first = np.where(left, low, np.maximum(low, np.ceil(x)))
+    last = np.where(left, np.minimum(high, np.floor(x)), high)
+    return first, last
+
+
+def _spans(low: NDArray[np.float64], high: NDArray[np.float64]) -> Bits:
+    """Set the bits from low to high, both included; no bits if low > high."""
+    first = np.clip(low, 0, SIDE - 1).astype(np.uint32)
+    last = np.clip(high, 0, SIDE - 1).astype(np.uint32)
+    ahead = (np.uint32(2) << last) - np.uint32(1)
+    spans: Bits = np.where(low > high, np.uint32(0), ahead & ~((np.uint32(1) << first) - np.uint32(1)))
+    return spans
+
+
+def pixels(sets: Bits) -> NDArray[np.bool_]:
+    """Unpack sets (n, 28) to pixels (n, 28, 28)."""
+    return ((sets[:, :, None] >> np.arange(SIDE, dtype=np.uint32)) & np.uint32(1)).astype(bool)
+
+
+def is_convex(sets: Bits) -> NDArray[np.bool_]:
+    """Test whether each set contains all pixel centres on the segments between its pixels.
+
+    The centres between two pixels lie on a line in a primitive direction. A set therefore passes exactly if no line in
+    a primitive direction leaves the set and enters it again.
+
+    Parameters
+    ----------
+    sets : ndarray of shape (n, 28), uint32
+        One bit per pixel.
+
+    Returns
+    -------
+    ndarray of shape (n,), bool
+        True for a convex set.
+    """
+    convex = np.ones(sets.shape[0], bool)
+    left = np.arange(sets.shape[0])
+    for down, across in _directions():
+        broken = _has_gap(sets[left], down, across)
+        convex[left[broken]] = False
+        left = left[~broken]
+        if left.size == 0:
+            break
+    return convex
+
+
+def _directions() -> list[tuple[int, int]]:
+    """Return one of each pair of opposite primitive directions, if two steps fit into the image."""
+    reach = (SIDE - 1) // 2
+    steps = [
+        (down, across)
+        for down in range(reach + 1)
+        for across in range(-reach, reach + 1)
+        if gcd(down, across) == 1 and (down > 0 or across > 0)
+    ]
+    return sorted(steps, key=lambda step: (step[0] ** 2 + step[1] ** 2, step))
+
+
+def _has_gap(sets: Bits, down: int, across: int) -> NDArray[np.bool_]:
+    gaps = ~sets & _ahead(sets, down, across) & _ahead(sets, -down, -across) & _FULL
+    return np.asarray(gaps.any(axis=1))
+
+
+def _ahead(sets: Bits, down: int, across: int) -> Bits:
+    """Return the pixels with a pixel of the set any number of steps behind them, by doubling the step."""
+    reached = _moved(sets, down, across)
+    steps = 1
+    while steps * max(abs(down), abs(across)) < SIDE:
+        reached = reached | _moved(reached, steps * down, steps * across)
+        steps *= 2
+    return reached
+
+
+def _moved(sets: Bits, down: int, across: int) -> Bits:
+    moved = np.zeros_like(sets)
+    if abs(down) >= SIDE or abs(across) >= SIDE:
+        return moved
+    source = sets[:, max(0, -down) : SIDE - max(0, down)]
+    shifted = source << np.uint32(across) if across >= 0 else source >> np.uint32(-across)
+    moved[:, max(0, down) : SIDE + min(0, down)] = shifted & _FULL
+    return moved

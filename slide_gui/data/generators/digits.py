@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.generators.frames import SIDE
+from slide_gui.data.generators.images import SIDE
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _SMALL, _LEVELS = 8, 16
