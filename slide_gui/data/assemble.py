@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import DataPart, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.readers.tables import fits_float32
-from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions, ParseReport
+from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count, counted, label_names, plural
 
@@ -58,68 +59,70 @@ def assemble(
         If a role has several parts, or the parts differ in their features or share no class. Also if a number is not
         finite as float32, or an option does not fit the data.
     """
-    if not parts or not all(part.opened.columns for part in parts):
-        _refuse_columns(reading, parts[0].place if parts else "")
-    by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
-    for role, same_role in by_role.items():
-        if len(same_role) > 1:
-            name = "training" if role == "train" else "test"
+    if not all(part.opened.columns for part in parts):
+        _refuse_columns(reading, parts[0].place)
+    sets = [part for role in ("train", "test") for part in parts if part.role == role]
+    for first, second in pairwise(sets):
+        if first.role == second.role:
+            name = "training" if first.role == "train" else "test"
+            raise DataError(f"{first.place} and {second.place} are both {name} sets; open only one of them")
+    if len(sets) > 1:
+        sets[1] = _with_columns_of(*sets)
+    sets = [_with_image_shape(part, reading) for part in sets]
+    train, *tests = sets
+    for test in tests:
+        if (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
             raise DataError(
-                f"{same_role[0].place} and {same_role[1].place} are both {name} sets; open only one of them"
+                f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}; open "
+                "files with the same features",
+                test.place,
             )
-    train = (by_role["train"] or by_role["test"])[0]
-    test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
-    if test is not None:
-        test = _with_image_shape(_with_columns_of(train, test), reading)
-    train = _with_image_shape(train, reading)
-    if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
-        raise DataError(
-            f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}; open files "
-            "with the same features",
-            test.place,
-        )
-    check_memory(sum(4 * part.rows.size for part in parts), train.place)
+    check_memory(sum(4 * part.rows.size for part in sets), train.place)
     scaled = _is_scaled(train, reading)
-    scale = _ranges(train) if scaled else _pixel_divisor([train] if test is None else [train, test])
-    fraction = train.rows.shape[0] / (train.rows.shape[0] + (test.rows.shape[0] if test else 0))
-    merged = _merged_values(train, scale)  # must precede scaling, which changes float32 rows in place
+    scale = _ranges(train) if scaled else _pixel_divisor(sets)
+    warnings = _merged_values(train, scale)  # must precede scaling, which changes float32 rows in place
+    fraction = len(train.rows) / sum(len(part.rows) for part in sets)
     rows = _float32_rows(train, scale, progress.part(0.0, fraction))
-    empty = np.empty((0, rows.shape[1]), np.float32)
-    test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0)) if test else empty
-    if scaled and test is not None and not np.isfinite(test_rows).all():
-        raise DataError(
-            f"holds values beyond the range of float32 after scaling to the training set {train.place}; correct them, "
-            "or open the data without scaling",
-            test.place,
-        )
-    tiny = _without_tiny(rows, train.feature_names)
+    test_rows = np.empty((0, rows.shape[1]), np.float32)
+    for test in tests:
+        test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
+        if scaled and not np.isfinite(test_rows).all():
+            raise DataError(
+                f"holds values beyond the range of float32 after scaling to the training set {train.place}; correct "
+                "them, or open the data without scaling",
+                test.place,
+            )
+    warnings += _without_tiny(rows, train.feature_names)
     _without_tiny(test_rows, ())
-    known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
-    train, test = _with_classes(train, test, reading)
-    names = _label_names(train, test)
-    if test is not None and test.label_names != names:
-        test = _with_label_names(test, names)
-    if train.label_names != names:
-        train = _with_label_names(train, names)
-    opened = _with_scaling(train.opened, scaled, reading)
-    opened = replace(opened, guesses=(*opened.guesses, *merged, *tiny))
-    if test is not None:
-        guesses = (*_guesses_of_test_set(test, opened.guesses), *_unseen_classes(train, test, names))
-        opened = replace(opened, guesses=(*opened.guesses, *guesses, *_shared_groups(train, test)))
+    known = recognise([part.place for part in sets], len(rows), len(test_rows), rows.shape[1])
+    train, *tests = _with_classes(sets, reading)
+    guesses = [*train.opened.guesses]
+    if scaled and reading.scaled is None:
+        guesses.append(
+            Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
+        )
+    guesses += warnings
+    test_labels = None if train.labels is None else np.empty(0, np.int64)
+    for test in tests:
+        name, test_labels = Path(test.place).name, test.labels
+        guesses += [replace(each, what=f"{name}: {each.what}") for each in test.opened.guesses if each not in guesses]
+        guesses += [*_unseen_classes(train, test), *_shared_groups(train, test)]
+    if known:  # catalogue data need no check
+        guesses = [replace(guess, sure=True) for guess in guesses]
     return Dataset(
         name=known.title if known else _dataset_name(paths),
         train=rows,
         test=test_rows,
         train_labels=train.labels,
-        test_labels=_test_labels(train, test),
+        test_labels=test_labels,
         image_shape=train.image_shape,
-        label_names=known.label_names if known else names,
+        label_names=known.label_names if known else train.label_names,
         source="; ".join(str(path) for path in paths),
         licence=known.licence if known else "not stated",
         citation=known.citation if known else "",
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
-        opened=_confirmed(opened) if known else opened,
+        opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
     )
 
@@ -162,12 +165,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
 
 
-def _guesses_of_test_set(test: DataPart, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
-    others = (guess for guess in test.opened.guesses if guess not in known)
-    return tuple(replace(guess, what=f"{Path(test.place).name}: {guess.what}") for guess in others)
-
-
-def _unseen_classes(train: DataPart, test: DataPart, names: tuple[str, ...]) -> tuple[Guess, ...]:
+def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     """Return a warning if test rows belong to classes without training rows.
 
     Raises
@@ -182,11 +180,11 @@ def _unseen_classes(train: DataPart, test: DataPart, names: tuple[str, ...]) -> 
     unseen = ~np.isin(classes, trained_on)
     if not unseen.any():
         return ()
-    lacking = label_names(classes[unseen].tolist(), names)
+    lacking = label_names(classes[unseen].tolist(), train.label_names)
     if unseen.all():
         raise DataError(
             f"none of its classes ({_listed(lacking)}) occurs in the training set {train.place}, which has "
-            f"{_listed(label_names(trained_on.tolist(), names))}; write the same classes in both",
+            f"{_listed(label_names(trained_on.tolist(), train.label_names))}; write the same classes in both",
             test.place,
         )
     n = int(counts[unseen].sum())
@@ -281,20 +279,14 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
     return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 
-def _with_scaling(opened: ParseReport, scaled: bool, reading: ParseOptions) -> ParseReport:
-    """Return the report with the scaling of the features."""
-    guess = Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
-    guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
-    return replace(opened, guesses=guesses, scaled=scaled)
-
-
 def _refuse_columns(reading: ParseOptions, place: str) -> None:
-    if reading.label_column is not None:
-        raise DataError("is not a text table, so it has no label column; open it without this option", place)
-    if reading.group is not None:
-        raise DataError("is not a text table, so it has no group column; open it without this option", place)
-    if reading.header is not None:
-        raise DataError("is not a text table, so it has no line of column names; open it without this option", place)
+    for option, what in (
+        (reading.label_column, "label column"),
+        (reading.group, "group column"),
+        (reading.header, "line of column names"),
+    ):
+        if option is not None:
+            raise DataError(f"is not a text table, so it has no {what}; open it without this option", place)
 
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
@@ -315,36 +307,42 @@ def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
     return replace(part, rows=rows, image_shape=shape, opened=opened)
 
 
-def _confirmed(opened: ParseReport) -> ParseReport:
-    """Return a report without guesses to check, for catalogue data."""
-    return replace(opened, guesses=tuple(replace(guess, sure=True) for guess in opened.guesses))
+def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart]:
+    """Return parts with integer labels and the same class names.
 
-
-def _with_classes(train: DataPart, test: DataPart | None, reading: ParseOptions) -> tuple[DataPart, DataPart | None]:
-    """Return parts with integer labels: cut into ranges if requested, and without labels if they are a quantity."""
-    parts = [train] if test is None else [train, test]
+    Numbers are cut into ranges if requested. Those that look like a quantity are removed.
+    """
+    train = parts[0]
     numbers = None if train.label_names else train.labels
     if reading.bins:
-        if numbers is None or any(part.labels is None or part.label_names for part in parts):
-            raise DataError("has no numeric labels to cut into ranges; choose a label column of numbers", train.place)
-        limits, names = quantile_ranges(numbers, reading.bins, train.place)
-        parts = [replace(part, labels=_range_indices(part, limits), label_names=names) for part in parts]
-    elif reading.bins is None and numbers is not None and looks_like_quantity(numbers):
-        opened, reason = train.opened, _quantity_reason(train, len(np.unique(numbers)))
-        guesses = (Guess("no classes", reason), *opened.guesses)
-        parts = [replace(part, labels=None) for part in parts]
-        parts[0] = replace(parts[0], opened=replace(opened, guesses=guesses, unlabelled=reason, quantity=True))
-    else:
-        parts = [
-            part if part.labels is None or part.label_names
-            else replace(part, labels=integer_labels(part.labels, part.place))
-            for part in parts
-        ]  # fmt: skip
-    return parts[0], parts[1] if len(parts) > 1 else None
+        labels = [_label_numbers(part) for part in parts]
+        limits, names = quantile_ranges(labels[0], reading.bins, train.place)
+        return [
+            replace(part, labels=np.searchsorted(limits, each), label_names=names)
+            for part, each in zip(parts, labels, strict=True)
+        ]
+    if reading.bins is None and numbers is not None and looks_like_quantity(numbers):
+        column, columns = train.opened.label_column, train.opened.columns
+        subject = "The label" if column is None else f"The column '{columns[column]}'"
+        reason = (
+            f"{subject} has {count(len(np.unique(numbers)))} different numbers. It looks like a quantity, and "
+            "slide-gui classifies. Choose another label column, or cut it into three ranges"
+        )
+        guesses = (Guess("no classes", reason), *train.opened.guesses)
+        opened = replace(train.opened, guesses=guesses, unlabelled=reason, quantity=True)
+        return [replace(train, labels=None, opened=opened), *(replace(part, labels=None) for part in parts[1:])]
+    for part in parts:
+        if part.labels is not None and bool(part.label_names) != bool(train.label_names):
+            raise DataError(
+                "must name its classes like the training set; write names in both files, or numbers in both", part.place
+            )
+    names = tuple(dict.fromkeys(name for part in parts for name in part.label_names))
+    return [replace(part, labels=_codes(part, names), label_names=names) for part in parts]
 
 
-def _range_indices(part: DataPart, limits: NDArray[Any]) -> NDArray[np.intp]:
-    assert part.labels is not None
+def _label_numbers(part: DataPart) -> NDArray[Any]:
+    if part.labels is None or part.label_names:
+        raise DataError("has no numeric labels to cut into ranges; choose a label column of numbers", part.place)
     wrong = np.flatnonzero(~np.isfinite(part.labels))
     if len(wrong):
         raise DataError(
@@ -352,41 +350,17 @@ def _range_indices(part: DataPart, limits: NDArray[Any]) -> NDArray[np.intp]:
             "correct it, or leave the row out",
             part.place,
         )
-    return np.searchsorted(limits, part.labels)
+    return part.labels
 
 
-def _quantity_reason(train: DataPart, n_numbers: int) -> str:
-    """Return why the numbers in the label column are not classes, with the remedies."""
-    column, names = train.opened.label_column, train.opened.columns
-    subject = "The label" if column is None else f"The column '{names[column]}'"
-    return (
-        f"{subject} has {count(n_numbers)} different numbers. It looks like a quantity, and slide-gui classifies. "
-        "Choose another label column, or cut it into three ranges"
-    )
-
-
-def _label_names(train: DataPart, test: DataPart | None) -> tuple[str, ...]:
-    """Return the class names of both parts, starting with the training set."""
-    others = () if test is None else test.label_names
-    if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
-        raise DataError(
-            "must name its classes like the training set; write names in both files, or numbers in both", test.place
-        )
-    return (*train.label_names, *(name for name in others if name not in train.label_names))
-
-
-def _with_label_names(part: DataPart, names: tuple[str, ...]) -> DataPart:
-    """Return a part whose labels are indices into these names."""
-    if part.labels is None or not part.label_names:
-        return part
-    codes = np.array([names.index(name) for name in part.label_names], np.int64)
-    return replace(part, labels=codes[part.labels])
-
-
-def _test_labels(train: DataPart, test: DataPart | None) -> NDArray[Any] | None:
-    if test is not None:
-        return test.labels
-    return None if train.labels is None else np.empty(0, np.int64)
+def _codes(part: DataPart, names: tuple[str, ...]) -> NDArray[np.int64] | None:
+    """Return the labels as indices of names, or as integers if there are no names."""
+    if part.labels is None:
+        return None
+    if not names:
+        return integer_labels(part.labels, part.place)
+    codes: NDArray[np.int64] = np.array([names.index(name) for name in part.label_names], np.int64)[part.labels]
+    return codes
 
 
 def _shape_text(part: DataPart) -> str:
