@@ -101,16 +101,16 @@ def _check_n_features(d: int, text: str) -> None:
 
 
 def _refuse_unknown(reading: ParseOptions, text: str) -> None:
-    if reading.header is not None:
-        raise DataError("is read without a line of column names; remove that option", text)
-    if reading.scaled is not None:
-        raise DataError("is read without scaling; remove that option", text)
-    if reading.bins is not None or reading.group is not None:
-        raise DataError("is read without classes or groups; remove those options", text)
-    if reading.transposed:
-        raise DataError("cannot be transposed while it is read; store the images row by row", text)
-    if text.startswith("zarr://") and (reading.label_column not in (None, NO_COLUMN) or reading.left_out):
-        raise DataError("is not a table with named columns; remove the options of columns", text)
+    columns = reading.left_out or reading.label_column not in (None, NO_COLUMN)
+    for applies, problem in (
+        (reading.header is not None, "is read without a line of column names; remove that option"),
+        (reading.scaled is not None, "is read without scaling; remove that option"),
+        (reading.bins is not None or reading.group, "is read without classes or groups; remove those options"),
+        (reading.transposed, "cannot be transposed while it is read; store the images row by row"),
+        (columns and text.startswith("zarr"), "is not a table with named columns; remove the options of columns"),
+    ):
+        if applies:
+            raise DataError(problem, text)
 
 
 @contextmanager

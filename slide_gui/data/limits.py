@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.memory import check_free
+from slide_gui.progress import Progress
 
 GIB = 1 << 30
 _BLOCK = 1 << 20
@@ -79,6 +86,48 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
             place,
         )
     check_memory(claimed, place)
+
+
+def read_values(
+    stream: IO[bytes], shape: Sequence[int], dtype: np.dtype[Any], place: str, progress: Progress
+) -> NDArray[Any]:
+    """Read the numbers of an array, which end the stream.
+
+    Parameters
+    ----------
+    stream : binary file
+        Positioned at the first number.
+    shape, dtype
+        The declared shape and type. Their size is already checked, so that it can be allocated.
+    place : str
+        The file, for the message.
+    progress : Progress
+        Reports the fraction of the bytes read.
+
+    Returns
+    -------
+    ndarray of n numbers, in their stored byte order
+
+    Raises
+    ------
+    DataError
+        If the stream has fewer or more bytes than declared.
+    """
+    n_bytes, filled = math.prod(shape) * dtype.itemsize, 0
+    buffer = np.empty(n_bytes, np.uint8)
+    view = buffer.data
+    while filled < n_bytes:
+        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        if not n_read:
+            break
+        filled += n_read
+        progress.report(filled / n_bytes)
+    declared = f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype})"
+    if filled < n_bytes:
+        raise DataError(f"{declared}, but {filled} follow; it is truncated", place)
+    if stream.read(1):  # reading to the end makes zipfile verify the checksum
+        raise DataError(f"{declared}, but more follow; it is damaged", place)
+    return buffer.view(dtype)
 
 
 def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -104,24 +104,23 @@ def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress
             arrays.append((path, read_idx(path, progress=step)))
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
-            parts += _reader(path, start, reading, like)(path, step)
+            parts += _read_file(path, start, reading, like, step)
     return parts + _join_idx(arrays)
 
 
-def _reader(
-    path: Path, start: bytes, reading: ParseOptions, like: DataPart | None
-) -> Callable[[Path, Progress], list[DataPart]]:
-    """Choose a reader by the first bytes, and for text files also by the name."""
+def _read_file(
+    path: Path, start: bytes, reading: ParseOptions, like: DataPart | None, progress: Progress
+) -> list[DataPart]:
+    """Read a file in the format of its first bytes, and for text files also of its name."""
     if start.startswith(_ZIP):
-        if any(member.filename.endswith(".npy") for member in zip_members(path)):
-            return lambda p, progress: read_npz(p, progress=progress)
-        return lambda p, progress: read_amat_zip(p, progress=progress)
+        has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
+        return (read_npz if has_arrays else read_amat_zip)(path, progress=progress)
     if zipfile.is_zipfile(path):
         raise DataError("is a zip file with other content before the archive; save it again", str(path))
     if start.startswith(NPY_MAGIC):
-        return lambda p, progress: read_npy(p, progress=progress)
+        return read_npy(path, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
-        return lambda p, progress: read_mat(p, progress=progress)
+        return read_mat(path, progress=progress)
     if start.startswith(_PICTURES):
         raise DataError("is a single picture; open a folder with one sub-folder of pictures per class", str(path))
     with path.open("rb") as stream:
@@ -131,17 +130,14 @@ def _reader(
             )
     start = utf8_start(start)
     if not _is_text(start):
-        raise DataError(
-            f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}",
-            str(path),
-        )
+        raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith(b"#")), None)
     if first is None:  # all lines are comments, or rows of a class whose name begins with #
         first = DELIMITERS[0] if suffix in (".csv", ".tsv") else b"".join(lines[-2:])  # the last line may be incomplete
     if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
-        return lambda p, progress: [read_csv(p, reading, like=like, progress=progress)]
-    return lambda p, progress: [read_amat(p, progress=progress)]
+        return [read_csv(path, reading, like=like, progress=progress)]
+    return [read_amat(path, progress=progress)]
 
 
 def _is_text(start: bytes) -> bool:

@@ -105,7 +105,10 @@ def test_that_idx_files_of_the_same_part_or_with_more_axes_are_refused(tmp_path:
 def test_that_a_member_shorter_or_longer_than_its_header_says_is_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(12.0).reshape(3, 4))
     content = (tmp_path / "x.npy").read_bytes()
-    for wrong, said in ((content[:-8], "ends after 88 of 96 bytes"), (content + b"more", "is longer than its header")):
+    for wrong, said in (
+        (content[:-8], "but 88 follow; it is truncated"),
+        (content + b"more", "but more follow; it is damaged"),
+    ):
         (tmp_path / "y.npy").write_bytes(wrong)
         with (tmp_path / "y.npy").open("rb") as stream, pytest.raises(DataError, match=said):
             read_array(stream, len(content), "y")

@@ -15,7 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory
+from slide_gui.data.limits import check_memory, read_values
 from slide_gui.data.readers.archives import member_stream, zip_members
 from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import ParseReport
@@ -149,7 +149,6 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
 
 
 NPY_MAGIC = b"\x93NUMPY"
-_BLOCK = 1 << 20
 _LONGEST_HEADER = 10_000
 _MOST_ROWS = 1 << 63  # along any axis
 
@@ -232,17 +231,7 @@ def read_array(
             "truncated or damaged",
             place,
         )
-    buffer = np.empty(n_bytes, np.uint8)
-    view, filled = buffer.data, 0
-    while filled < n_bytes:
-        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
-        if not n_read:
-            raise DataError(f"ends after {filled} of {n_bytes} bytes; it is truncated", place)
-        filled += n_read
-        progress.report(filled / n_bytes)
-    if stream.read(1):  # reading to the end makes zipfile verify the checksum
-        raise DataError("is longer than its header declares; it is damaged", place)
-    array = buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+    array = read_values(stream, shape, dtype, place, progress).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import DEFLATE_RATIO, check_claim
+from slide_gui.data.limits import DEFLATE_RATIO, check_claim, read_values
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -19,7 +19,6 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _MOST_AXES = 4
-_BLOCK = 1 << 20
 
 
 def is_idx_start(start: bytes) -> bool:
@@ -93,17 +92,4 @@ def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progr
     if n_bytes == 0:
         raise DataError(f"its header declares an empty array ({' × '.join(map(str, shape))}); open another file", place)
     check_claim(n_bytes, packed if ratio > 1 else packed - 4 - 4 * axes, place, ratio=ratio)
-    buffer = np.empty(n_bytes, np.uint8)
-    view, filled = buffer.data, 0
-    while filled < n_bytes:
-        n_read = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
-        if not n_read:
-            raise DataError(
-                f"its header declares {n_bytes} bytes ({' × '.join(map(str, shape))}), found {filled}; it is truncated",
-                place,
-            )
-        filled += n_read
-        progress.report(filled / n_bytes)
-    if stream.read(1):
-        raise DataError(f"has more than the {n_bytes} bytes that its header declares; it is damaged", place)
-    return buffer.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
+    return read_values(stream, shape, dtype, place, progress).reshape(shape).astype(dtype.newbyteorder("="), copy=False)

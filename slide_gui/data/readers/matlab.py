@@ -72,13 +72,10 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
         arrays = {}
         for number, name in enumerate(names, start=1):
             array = by_name[name]
-            count = math.prod(array.shape)
-            if array.dtype == _TEXT:
-                arrays[name] = _texts(stream, array, order, size, place)
-                continue
-            check_claim(count, size, f"{place}, {name}", ratio=DEFLATE_RATIO)  # a number may be stored in one byte
-            check_memory(count * np.dtype(array.dtype).itemsize, f"{place}, {name}")
-            arrays[name] = _values(stream, array, order, place)
+            # A number or letter has at least one byte.
+            check_claim(math.prod(array.shape), size, f"{place}, {name}", ratio=DEFLATE_RATIO)
+            read = _texts if array.dtype == _TEXT else _values
+            arrays[name] = read(stream, array, order, f"{place}, {name}")
             progress.report(number / len(names))
     return parts_from_named(arrays, place, path.name)
 
@@ -116,10 +113,7 @@ def _arrays(stream: BinaryIO, order: str, size: int, place: str) -> Iterator[_Ar
 
 def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple[int, bytes]:
     """Return the size of a compressed array and the start of its body."""
-    try:
-        content = zlib.decompressobj().decompress(start, _PREFIX + 8)
-    except zlib.error as error:
-        raise DataError("has a damaged compressed array; save it again", place) from error
+    content = _decompressed(start, _PREFIX + 8, place)
     if len(content) < 8:
         raise DataError("has a truncated compressed array; save it again", place)
     kind, inner = struct.unpack(f"{order}II", content[:8])
@@ -164,25 +158,29 @@ def _tag(body: bytes, at: int, order: str) -> tuple[int, int, int, int]:
     return first, second, at + 8, at + 8 + second + -second % 8
 
 
-def _texts(stream: BinaryIO, array: _Array, order: str, size: int, place: str) -> NDArray[np.str_]:
-    """Return the texts in the rows of a character matrix, or in cells."""
-    place = f"{place}, {array.name}"
-    count = math.prod(array.shape)
-    check_claim(count, size, place, ratio=DEFLATE_RATIO)
-    most = array.n_bytes * (DEFLATE_RATIO if array.packed else 1)
-    check_memory(min(most, _MOST_TEXT), place)
+def _decompressed(packed: bytes, most: int, place: str) -> bytes:
+    try:
+        return zlib.decompressobj().decompress(packed, most)
+    except zlib.error as error:
+        raise DataError("has a damaged compressed array; save it again", place) from error
+
+
+def _body(stream: BinaryIO, array: _Array, most: int, place: str) -> bytes:
+    """Return at most `most` bytes of a compressed array, or all bytes of another."""
     stream.seek(array.at)
     body = stream.read(array.n_bytes)
-    if array.packed:
-        unpacking = zlib.decompressobj()
-        try:
-            body = unpacking.decompress(body, _MOST_TEXT)[8:]
-        except zlib.error as error:
-            raise DataError("is a damaged compressed array; save the file again", place) from error
-        if unpacking.unconsumed_tail:
-            raise DataError(
-                f"has more than {_MOST_TEXT >> 20} MiB of text, too much for class names; save numbers instead", place
-            )
+    return _decompressed(body, most + 8, place)[8:] if array.packed else body
+
+
+def _texts(stream: BinaryIO, array: _Array, order: str, place: str) -> NDArray[np.str_]:
+    """Return the texts in the rows of a character matrix, or in cells."""
+    count = math.prod(array.shape)
+    check_memory(min(array.n_bytes * (DEFLATE_RATIO if array.packed else 1), _MOST_TEXT), place)
+    body = _body(stream, array, _MOST_TEXT + 1, place)
+    if array.packed and len(body) > _MOST_TEXT:
+        raise DataError(
+            f"has more than {_MOST_TEXT >> 20} MiB of text, too much for class names; save numbers instead", place
+        )
     try:
         if not array.cells:
             return _text_array(_rows_of_letters(body, array.values, array.shape, order), place)
@@ -224,20 +222,13 @@ def _rows_of_letters(body: bytes, at: int, shape: tuple[int, ...], order: str) -
 
 
 def _values(stream: BinaryIO, array: _Array, order: str, place: str) -> NDArray[Any]:
-    stream.seek(array.at)
-    body = stream.read(array.n_bytes)
-    place = f"{place}, {array.name}"
-    if array.packed:
-        most = array.values + 16 + 8 * math.prod(array.shape) + 8  # numbers have at most 8 bytes
-        try:
-            body = zlib.decompressobj().decompress(body, most + 8)[8:]
-        except zlib.error as error:
-            raise DataError("is a damaged compressed array; save the file again", place) from error
+    count = math.prod(array.shape)
+    check_memory(count * np.dtype(array.dtype).itemsize, place)
+    body = _body(stream, array, array.values + 16 + 8 * count + 8, place)  # numbers have at most 8 bytes
     try:
         kind, n_bytes, start, _ = _tag(body, array.values, order)
     except struct.error as error:
         raise DataError("ends before its numbers; the file is truncated", place) from error
-    count = math.prod(array.shape)
     if kind not in _STORED or n_bytes != count * np.dtype(_STORED[kind]).itemsize or start + n_bytes > len(body):
         raise DataError(
             f"does not hold the {count} numbers of its shape {array.shape}; the file is damaged",
