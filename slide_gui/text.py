@@ -142,9 +142,7 @@ def about(seconds: float) -> str:
     >>> about(0.4), about(12.4), about(290.0), about(9000.0)
     ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h')
     """
-    if seconds < _MINUTES:
-        return f"about {max(1, round(seconds))} s"
-    return f"about {round(seconds / 60)} min" if seconds < _HOURS else f"about {seconds / 3600:.1f} h"
+    return f"about {_rough(seconds)}"
 
 
 def time_left(seconds: float | None) -> str:
@@ -155,11 +153,13 @@ def time_left(seconds: float | None) -> str:
     >>> time_left(12.4), time_left(300.0), time_left(9000.0), time_left(None)
     ('12 s left', '5 min left', '2.5 h left', '')
     """
-    if seconds is None:
-        return ""
+    return "" if seconds is None else f"{_rough(seconds)} left"
+
+
+def _rough(seconds: float) -> str:
     if seconds < _MINUTES:
-        return f"{max(1, round(seconds))} s left"
-    return f"{round(seconds / 60)} min left" if seconds < _HOURS else f"{seconds / 3600:.1f} h left"
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < _HOURS else f"{seconds / 3600:.1f} h"
 
 
 def power(base: str, exponent: int) -> str:

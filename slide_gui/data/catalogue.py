@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +20,6 @@ from slide_gui.data.open import open_data
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
-_DEPTH = 2
 _MOST_ENTRIES = 20_000
 _CHUNK = 1 << 16
 _LARGEST = 1 << 28  # bytes; ten times the largest benchmark file
@@ -47,7 +47,7 @@ def find(key: str) -> list[Path] | None:
     """
     wanted = entry(key)
     for folder in data_folders():
-        files = _files_by_name(folder)
+        files = _find_files(folder, {name for names in wanted.sets for name in names})
         for names in wanted.sets:
             if all(name in files for name in names):
                 return [files[name] for name in names]
@@ -259,24 +259,12 @@ class _DownloadProgress:
         pass
 
 
-def _files_by_name(folder: Path) -> dict[str, Path]:
+def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:
     """Return files in a folder and its subfolders by name; the shallowest, then alphabetically first folder wins."""
     files: dict[str, Path] = {}
-    level, seen = [folder], 0
-    for _ in range(_DEPTH + 1):
-        below: list[Path] = []
-        for place in level:
-            try:
-                children = sorted(os.scandir(place), key=lambda child: child.name)
-            except OSError:
-                continue
-            seen += len(children)
-            if seen > _MOST_ENTRIES:
-                return files
-            for child in children:
-                if child.is_file():
-                    files.setdefault(child.name, Path(child.path))
-                elif child.is_dir() and not child.name.startswith("."):
-                    below.append(Path(child.path))
-        level = below
+    for pattern in ("*", "*/*", "*/*/*"):
+        for path in sorted(path for path in islice(folder.glob(pattern), _MOST_ENTRIES) if path.name in names):
+            hidden = any(part.startswith(".") for part in path.relative_to(folder).parts[:-1])
+            if path.is_file() and not hidden:
+                files.setdefault(path.name, path)
     return files

@@ -53,7 +53,7 @@ def test_that_a_truncated_gzip_stream_is_refused(tmp_path: Path) -> None:
 def test_that_bytes_behind_the_data_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(idx_bytes(np.zeros((5, 4), np.uint8)) + b"\0"))
-    with pytest.raises(DataError, match="declares 20 bytes .* but more follow; it is damaged"):
+    with pytest.raises(DataError, match=r"declares 20 bytes .* but more follow; it is damaged"):
         read_idx(path)
 
 

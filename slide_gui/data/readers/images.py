@@ -104,15 +104,11 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
 def _read_part(
     folder: Path, role: str, names: tuple[str, ...], shape: tuple[int, int] | None, progress: Progress
 ) -> DataPart:
-    if names:
-        files = [
-            (file, k) for k, name in enumerate(names) if (folder / name).is_dir() for file in image_files(folder / name)
-        ]
-    else:
-        files = [(file, 0) for file in image_files(folder)]
+    classes = [folder / name for name in names] or [folder]
+    files = [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
     if not files:
         raise DataError("contains no pictures; expected a sub-folder of pictures for each class", str(folder))
-    rows: NDArray[np.float32] | None = None
+    rows = np.empty((0, 0), np.float32)
     for index, (file, _) in enumerate(files):
         pixels = read_image(file)
         shape = shape or (pixels.shape[0], pixels.shape[1])
@@ -122,11 +118,10 @@ def _read_part(
                 "make all pictures the same size",
                 str(file),
             )
-        if rows is None:
+        if not index:
             check_memory(4 * len(files) * pixels.size, str(folder))
             rows = np.empty((len(files), pixels.size), np.float32)
         rows[index] = pixels.ravel()
         progress.report((index + 1) / len(files))
-    assert rows is not None
     labels = np.array([label for _, label in files], np.int64) if names else None
     return DataPart(rows, labels, shape, str(folder), role, names)
