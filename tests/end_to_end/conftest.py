@@ -1,4 +1,4 @@
-"""Real windows: one program that most tests share, and one that a test may end."""
+"""Real windows under Xvfb, with a home of their own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from slide_gui.data.generators.rectangles import rectangles
 from tests.end_to_end.program import Program
-from tests.end_to_end.run_pages import write_rectangles
 
 
 @pytest.fixture(scope="session")
@@ -22,20 +23,25 @@ def display(xvfb_display: str) -> str:
 
 @pytest.fixture(scope="session")
 def outlines(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a file of a few small outlines of rectangles, which is open and fitted at once."""
-    return write_rectangles(tmp_path_factory.mktemp("outlines") / "outlines.npz", 60, 80, side=14)
+    """Return a file of small outlines of rectangles, 60 to train and 80 to test, which is fitted at once."""
+    data = rectangles(500, 1, seed=3)
+    images = data.train.reshape(-1, 14, 2, 14, 2).max(axis=(2, 4)).reshape(len(data.train), -1)
+    rows = np.sort(np.unique(images, axis=0, return_index=True)[1])[:140]
+    X, y = images[rows].reshape(-1, 14, 14), data.train_labels[rows]
+    path = tmp_path_factory.mktemp("outlines") / "outlines.npz"
+    np.savez(path, X_train=X[:60], y_train=y[:60], X_test=X[60:], y_test=y[60:])
+    return path
 
 
 @pytest.fixture(scope="module")
 def start(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Program]]:
-    """Return a function that starts the program on the files given, with a home of its own; none is left running."""
+    """Return a function that starts the program on some files and ends the one before."""
     started: list[Program] = []
 
-    def run(*arguments: Path, home: Path | None = None, ignores_interrupt: bool = False) -> Program:
+    def run(*arguments: Path, home: Path | None = None) -> Program:
         for earlier in started:
             earlier.kill()
-        place = home or tmp_path_factory.mktemp("home")
-        started.append(Program(display, place, *arguments, ignores_interrupt=ignores_interrupt))
+        started.append(Program(display, home or tmp_path_factory.mktemp("home"), *arguments))
         return started[-1]
 
     yield run

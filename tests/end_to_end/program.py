@@ -1,33 +1,40 @@
-"""A running slide-gui in a real window, its mouse and its keys."""
+"""A running slide-gui in a real window: its mouse and keyboard, the pictures of its window, and its store."""
 
 from __future__ import annotations
 
-import ctypes
 import os
-import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import ImageGrab
 
-from slide_gui.gui.theme import LIGHT, Theme
-from tests.end_to_end.screen import Box, Page, Picture, extent, of_colour, read_page, sliders
+from slide_gui.gui.theme import LIGHT
 
 SIZE = (1280, 800)
 _ROOT = Path(__file__).parents[2]
-_RESTING = (640, 12)  # over the bar, where nothing answers the mouse, not even with a tooltip
-_FOREIGN = ("QT_", "XDG_", "DBUS_", "GTK_", "KDE_", "GNOME_", "DESKTOP_", "WAYLAND_", "SLIDE_GUI_")
+_IDLE = (640, 12)  # in the menu bar, where nothing reacts to the mouse
+_PANEL, _CONTENT = slice(76, 312), 312  # columns of the panel, and where the page begins
+_SMALLEST_FRAME = 40
+_DESKTOP = ("QT_", "XDG_", "DBUS_", "GTK_", "KDE_", "GNOME_", "DESKTOP_", "WAYLAND_", "SLIDE_GUI_")
 Answer = TypeVar("Answer")
+Picture = NDArray[np.uint8]
+"""Red, green and blue of every pixel, shape (height, width, 3)."""
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
-    """Return the variables of a person who starts the program for the first time, at no particular desktop."""
-    variables = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    """Return the variables of a first start, on no particular desktop."""
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_DESKTOP)}
     variables.pop("DISPLAY", None)
     if display is not None:
         variables |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
@@ -35,53 +42,129 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
 
 
 def bare_environment(home: Path, display: str | None) -> dict[str, str]:
-    """Return the variables of a person who has no Python, nor any other program."""
+    """Return the variables of a computer without Python and other programs."""
     variables = {"HOME": str(home), "PATH": str(home / "no-programs"), "LANG": "C.UTF-8"}
     data = os.environ.get("SLIDE_GUI_DATA")
     return variables | ({} if display is None else {"DISPLAY": display}) | ({"SLIDE_GUI_DATA": data} if data else {})
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "slide_gui", *map(str, arguments)]
-
-
-def until(ask: Callable[[], Answer | None], what: str, seconds: float = 60.0) -> Answer:
-    """Return the first result that is neither None nor False."""
+def until(ask: Callable[[], Answer | None], what: str, seconds: float = 100.0) -> Answer:
+    """Return the first result that is true."""
     end = time.monotonic() + seconds
     while True:
         result = ask()
-        if result is not None and result is not False:
+        if result:
             return result
         assert time.monotonic() < end, f"{what}: not within {seconds:.0f} s"
-        time.sleep(0.1)
+        time.sleep(0.05)
+
+
+# Pictures ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in a picture."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+    @property
+    def center(self) -> tuple[int, int]:
+        return self.left + self.width // 2, self.top + self.height // 2
+
+    def pixel(self, row: int, column: int, side: int = 28) -> tuple[int, int]:
+        """Return the middle of one pixel of the square image shown here."""
+        return (
+            self.left + (2 * column + 1) * self.width // (2 * side),
+            self.top + (2 * row + 1) * self.height // (2 * side),
+        )
+
+    def of(self, picture: Picture) -> Picture:
+        return picture[self.top : self.top + self.height, self.left : self.left + self.width]
+
+
+@dataclass(frozen=True)
+class WeightsPage:
+    """The image and the rows of tiles of the Weights page in a picture."""
+
+    picture: Picture
+    image: Box
+    rows: tuple[tuple[Box, ...], ...]
+
+    def tile(self, row: int, layer: int) -> Picture:
+        """Return the tile of a row, from 0, and a layer, from 1."""
+        return self.rows[row][layer - 1].of(self.picture)
+
+    def has_pin(self, number: int) -> bool:
+        """Return True if the image has a ring in the colour of a pin, numbered from 0."""
+        return int(of_colour(self.image.of(self.picture), LIGHT.pin(number).name()).sum()) > 10
+
+    def same_tiles(self, other: WeightsPage) -> bool:
+        """Return True if all tiles are equal."""
+        return [len(row) for row in self.rows] == [len(row) for row in other.rows] and all(
+            np.array_equal(mine.of(self.picture), theirs.of(other.picture))
+            for row, others in zip(self.rows, other.rows, strict=True)
+            for mine, theirs in zip(row, others, strict=True)
+        )
+
+
+def of_colour(picture: Picture, colour: str) -> NDArray[np.bool_]:
+    """Return which pixels have exactly this colour, shape (height, width)."""
+    return np.asarray((picture == np.frombuffer(bytes.fromhex(colour[1:]), np.uint8)).all(axis=-1))
+
+
+def extent(mask: NDArray[np.bool_]) -> Box | None:
+    """Return the smallest box around what is true."""
+    rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
+    if not rows.size:
+        return None
+    return Box(int(columns[0]), int(rows[0]), int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1)
+
+
+def frames(picture: Picture) -> list[Box]:
+    """Return the insides of the framed images of the page, from the left."""
+    mask = of_colour(picture, LIGHT.line)
+    mask[:60] = mask[:, : _CONTENT + 4] = False
+    lines: dict[tuple[int, int], list[int]] = {}
+    for y in np.flatnonzero(mask.sum(axis=1) >= _SMALLEST_FRAME):
+        places = np.flatnonzero(mask[y])
+        for line in np.split(places, np.flatnonzero(np.diff(places) > 3) + 1):  # a cross-hair may interrupt it
+            if line[-1] - line[0] > _SMALLEST_FRAME:
+                lines.setdefault((int(line[0]), int(line[-1])), []).append(int(y))
+    boxes = []
+    for (left, right), rows in lines.items():
+        for top, bottom in pairwise(rows):
+            sides = mask[top : bottom + 1, left].mean(), mask[top : bottom + 1, right].mean()
+            if bottom - top > _SMALLEST_FRAME and min(sides) > 0.9:
+                boxes.append(Box(left + 1, top + 1, right - left - 1, bottom - top - 1))
+    return sorted(boxes, key=lambda box: (box.left, box.top))
+
+
+# The program ---------------------------------------------------------------------------------------------------------
 
 
 class Program:
-    """The process and its window, at the top left of the screen, focused; of these sources, or of a bundle of them."""
+    """The process and its window, at the top left of the screen; of these sources, or of a bundle of them."""
 
-    def __init__(
-        self,
-        display: str,
-        home: Path,
-        *arguments: object,
-        ignores_interrupt: bool = False,
-        bundle: Path | None = None,
-    ) -> None:
+    def __init__(self, display: str, home: Path, *arguments: object, bundle: Path | None = None) -> None:
         home.mkdir(parents=True, exist_ok=True)
-        self.display, self.home, self.theme = display, home, LIGHT
-        self._image: Box | None = None  # the image's place
+        self.display, self.home = display, home
+        self._image: Box | None = None
+        command = [sys.executable, "-m", "slide_gui"] if bundle is None else [bundle]
         self.process = subprocess.Popen(
-            command(*arguments) if bundle is None else [bundle, *map(str, arguments)],
+            [*command, *map(str, arguments)],
             env=environment(home, display) if bundle is None else bare_environment(home, display),
             cwd=home,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # As the terminal starts it, or a shell in the background, whichever of the two started the tests.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignores_interrupt else signal.SIG_DFL),
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell in the background ignores it
         )
         try:
-            self.window = until(lambda: self.find("slide-gui"), "the window", 40)
+            self.window = until(lambda: self.find("slide-gui"), "the window")
             self.xdotool("windowmove", self.window, 0, 0)
             self.xdotool("windowsize", self.window, *SIZE)
             self.focus()
@@ -89,7 +172,7 @@ class Program:
             self.kill()
             raise
 
-    # X ---------------------------------------------------------------------------------------------------------
+    # Windows, keyboard and mouse ---------------------------------------------------------------------------------
 
     def xdotool(self, *words: object, check: bool = True) -> str:
         done = subprocess.run(
@@ -109,19 +192,20 @@ class Program:
         windows = self.xdotool("search", "--onlyvisible", "--name", name, check=False).split()
         return windows[0] if windows else None
 
-    def wait_for(self, name: str) -> str:
-        """Wait for a window with this in its title, focus it and return it."""
-        window = until(lambda: self.find(name), f"a window called {name!r}")
-        self.xdotool("windowfocus", "--sync", window)
-        return window
+    def wait_for(self, name: str) -> None:
+        """Wait for a window with this in its title, and focus it."""
+        self.xdotool("windowfocus", "--sync", until(lambda: self.find(name), f"a window called {name!r}"))
 
     def wait_gone(self, name: str) -> None:
-        until(lambda: self.find(name) is None, f"the window called {name!r} gone")
+        until(lambda: self.find(name) is None, f"the end of the window called {name!r}")
         self.focus()
 
     @property
     def title(self) -> str:
         return self.xdotool("getwindowname", self.window)
+
+    def wait_title(self, begins: str) -> None:
+        until(lambda: self.title.startswith(begins), f"the title {begins!r}")
 
     def focus(self) -> None:
         self.xdotool("windowfocus", "--sync", self.window)
@@ -136,166 +220,138 @@ class Program:
         self.xdotool("mousemove", *place)
 
     def click(self, place: tuple[int, int]) -> None:
-        self.xdotool("mousemove", *place, "sleep", 0.05, "click", 1)
+        self.xdotool("mousemove", *place, "click", 1)
 
-    def rest(self) -> None:
-        """Take the mouse away."""
-        self.move(_RESTING)
+    def drag(self, start: tuple[int, int], end: tuple[int, int], steps: int = 10) -> None:
+        """Press the mouse button at one place and move to another, where `release` ends it."""
+        self.xdotool("mousemove", *start, "mousedown", 1)
+        for step in range(1, steps + 1):
+            self.move(tuple(round(a + (b - a) * step / steps) for a, b in zip(start, end, strict=True)))
 
-    # Looking ---------------------------------------------------------------------------------------------------
+    def release(self) -> None:
+        self.xdotool("mouseup", 1)
+
+    # What is shown -----------------------------------------------------------------------------------------------
 
     def picture(self) -> Picture:
-        from PIL import ImageGrab
-
         return np.asarray(ImageGrab.grab(xdisplay=self.display).convert("RGB"))
 
-    def page(self) -> Page | None:
-        return self.read(self.picture())
+    def page(self) -> WeightsPage | None:
+        """Return the Weights page, None while there is none or tiles are empty.
 
-    def read(self, picture: Picture) -> Page | None:
-        page = read_page(picture, self.theme, self._image)
-        if page is not None:
-            self._image = page.image
-        return page
+        The ring of the keyboard focus covers the frame of the image, which stays where it was.
+        """
+        picture = self.picture()
+        boxes = frames(picture)
+        if boxes and boxes[0].left < _CONTENT + 40:
+            self._image = boxes[0]
+        if self._image is None:
+            return None
+        tiles = [box for box in boxes if box.left > self._image.left + self._image.width]
+        if not all(int(np.ptp(box.of(picture).reshape(-1, 3), axis=0).max()) > 30 for box in tiles):
+            return None
+        rows = tuple(tuple(box for box in tiles if box.top == top) for top in sorted({box.top for box in tiles}))
+        return WeightsPage(picture, self._image, rows)
 
-    def sliders(self) -> list[Box]:
-        return sliders(self.picture(), self.theme)
+    def wait_page(self, rows: int, layers: int) -> WeightsPage:
+        """Wait for so many rows and layers of painted tiles that do not change any more."""
+        self.move(_IDLE)
+        before: list[WeightsPage | None] = [None]
 
-    def notice(self, wash: str) -> Box | None:
-        """Return where the notice is, if it is shown in this colour."""
-        mask = of_colour(self.picture(), wash)
-        mask[:, :320] = False
+        def unchanged() -> WeightsPage | None:
+            time.sleep(0.2)
+            page = self.page()
+            if page is not None and [len(row) for row in page.rows] != [layers] * rows:
+                page = None
+            previous, before[0] = before[0], page
+            return page if page and previous and page.same_tiles(previous) and not self.busy() else None
+
+        return until(unchanged, f"{rows} rows of {layers} tiles")
+
+    def busy(self) -> bool:
+        """Return True if the status bar shows a job."""
+        return int(np.ptp(self.picture()[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
+
+    def noise_slider(self) -> Box | None:
+        """Return the filled part of the first slider with its handle."""
+        mask = of_colour(self.picture()[:, _PANEL], LIGHT.accent)
+        lines = np.flatnonzero(mask.any(axis=1))
+        for group in np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1):
+            if len(group) >= 8:
+                box = extent(mask[group[0] : group[-1] + 1])
+                assert box is not None
+                return Box(box.left + _PANEL.start, int(group[0]), box.width, len(group))
+        return None
+
+    def notice(self, colour: str) -> Box | None:
+        """Return where a notice of this colour is."""
+        mask = of_colour(self.picture(), colour)
+        mask[:, :_CONTENT] = False
         return extent(mask) if mask.sum() > 5000 else None
 
-    def busy(self, picture: Picture) -> bool:
-        """Whether the status bar shows a job."""
-        return int(np.ptp(picture[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
+    def main_button(self) -> Box | None:
+        """Return the first button of a page, the one in the accent colour."""
+        mask = of_colour(self.picture(), LIGHT.accent)
+        mask[:80] = mask[120:] = mask[:, :76] = mask[:, 600:] = False
+        return extent(mask)
 
-    def still(self, seconds: float = 60.0) -> Picture:
-        """Wait until nothing runs and nothing changes, and return the picture."""
-        return self._at_rest(lambda picture: picture, "a window at rest", seconds)
+    def click_main_button(self, page: str) -> None:
+        """Turn to a page by its keys, and click its first button."""
+        self.move(_IDLE)  # under the mouse the button has another colour
+        self.key(page)
+        self.click(until(self.main_button, "the button of the page").center)
 
-    def settled(self, rows: int | None = None, seconds: float = 60.0) -> Page:
-        """Wait until nothing runs and nothing changes, and return the page."""
+    # Files -------------------------------------------------------------------------------------------------------
 
-        def whole(picture: Picture) -> Page | None:
-            page = self.read(picture)
-            return page if page is not None and rows in (None, len(page.rows)) and _painted(page) else None
+    def open_by_dialog(self, path: Path) -> None:
+        """Type the path of a file into the dialog."""
+        self.focus()
+        self.key("ctrl+o")
+        self.wait_for("Open data")
+        self.type(path)
+        self.key("Return")
+        self.wait_gone("Open data")
 
-        return self._at_rest(whole, f"a page at rest with {rows or 'its'} rows", seconds)
-
-    def _at_rest(self, read: Callable[[Picture], Answer | None], what: str, seconds: float) -> Answer:
-        self.rest()
-        before: list[Picture] = [self.picture()]
-
-        def same() -> Answer | None:
-            time.sleep(0.35)
-            now = self.picture()
-            still, before[0] = bool((now == before[0]).all()), now
-            return read(now) if still and not self.busy(now) else None
-
-        return until(same, what, seconds)
-
-    def use_theme(self, theme: Theme) -> None:
-        self.theme = theme
-
-    def export(self, title: str, target: Path, *keys: str) -> bytes:
-        """Export what is shown by its dialog, in which `keys` are pressed first, and return what was written."""
+    def export(self, title: str, target: Path) -> bytes:
+        """Export what is shown by its dialog, and return what was written."""
         target.parent.mkdir(exist_ok=True)
         self.key("ctrl+e")
         self.wait_for(title)
-        if keys:
-            self.key(*keys)
         self.key("Return")
         self.wait_for("Export as")
         self.key("ctrl+a")
         self.type(target)
         self.key("Return")
         self.wait_gone("Export as")
-        until(target.is_file, "the export")
         until(lambda: self.notice(LIGHT.accent_wash), "the notice that it was written")
         return target.read_bytes()
 
-    # Ending ----------------------------------------------------------------------------------------------------
+    def stored(self, columns: str = "hash, created, file") -> list[tuple[Any, ...]]:
+        """Return some columns of each stored run, oldest first; another process may be writing."""
+        path = self.home / ".local/share/slide-gui/runs.sqlite"
+        try:
+            with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
+                return connection.execute(f"SELECT {columns} FROM runs ORDER BY created").fetchall()
+        except sqlite3.OperationalError:  # it is not there yet
+            return []
 
-    def press_close(self) -> None:
-        """Ask the window to close, as the button in its frame does; there is no window manager to have one."""
-        ask_to_close(self.display, int(self.window))
+    def wait_runs(self, count: int) -> None:
+        until(lambda: len(self.stored()) >= count, f"{count} stored runs")
 
-    def wait_end(self, seconds: float = 10.0) -> tuple[int, str, str]:
+    # Ending ------------------------------------------------------------------------------------------------------
+
+    def wait_end(self) -> tuple[int, str, str]:
         """Return exit code, output and error output."""
-        out, err = self.process.communicate(timeout=seconds)
+        out, err = self.process.communicate(timeout=60)
         return self.process.returncode, out, err
 
-    def spent(self) -> float:
-        """Return the seconds of processors that it has used, all its threads together."""
-        times = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-
-    def end_by(self, number: int) -> tuple[int, str, str]:
-        """Send a signal, and return what `wait_end` does; what it does until its end must take less than two seconds.
-
-        Of a processor: how long that is on the clock depends on what else runs.
-        """
-        before, others = self.spent(), _spent_by_ended()
-        self.process.send_signal(number)
-        ended = self.wait_end()
-        assert _spent_by_ended() - others - before < 2.0
-        return ended
-
-    def quit(self, seconds: float = 10.0) -> None:
-        """End it by its keys; it must go without an error and without a word."""
+    def quit(self) -> None:
+        """Quit by keys; neither an error nor a message may appear."""
         self.focus()
         self.key("ctrl+q")
-        assert self.wait_end(seconds) == (0, "", "")
+        assert self.wait_end() == (0, "", "")
 
     def kill(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
-
-
-def _spent_by_ended() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-class _ClientMessage(ctypes.Structure):
-    _fields_ = (
-        ("type", ctypes.c_int),
-        ("serial", ctypes.c_ulong),
-        ("send_event", ctypes.c_int),
-        ("display", ctypes.c_void_p),
-        ("window", ctypes.c_ulong),
-        ("message_type", ctypes.c_ulong),
-        ("format", ctypes.c_int),
-        ("data", ctypes.c_long * 5),
-        ("rest", ctypes.c_long * 16),  # an XEvent is longer
-    )
-
-
-def ask_to_close(display: str, window: int) -> None:
-    """Send WM_DELETE_WINDOW, as a window manager does."""
-    x11 = ctypes.CDLL("libX11.so.6")
-    x11.XOpenDisplay.restype = ctypes.c_void_p
-    x11.XInternAtom.restype = ctypes.c_ulong
-    connection = ctypes.c_void_p(x11.XOpenDisplay(display.encode()))
-    protocols, delete = (x11.XInternAtom(connection, name, 0) for name in (b"WM_PROTOCOLS", b"WM_DELETE_WINDOW"))
-    message = _ClientMessage(type=33, window=window, message_type=protocols, format=32, data=(delete, 0, 0, 0, 0))
-    x11.XSendEvent(connection, ctypes.c_ulong(window), 0, ctypes.c_long(0), ctypes.byref(message))
-    x11.XCloseDisplay(connection)
-
-
-def _painted(page: Page) -> bool:
-    """Whether every tile shows weights of either sign, not a plain ground."""
-    return all(int(np.ptp(box.of(page.picture).reshape(-1, 3), axis=0).max()) > 30 for row in page.rows for box in row)
-
-
-def open_by_dialog(program: Program, path: Path) -> None:
-    """Open a file by typing its path into the dialog."""
-    program.focus()
-    program.key("ctrl+o")
-    program.wait_for("Open data")
-    program.type(path)
-    program.key("Return")
-    program.wait_gone("Open data")

@@ -1,19 +1,45 @@
-"""One program on generated Rectangles, used as a person would."""
+"""One window on generated Rectangles, used with a real mouse and keyboard."""
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
+from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.shell.commands import COMMANDS
 from slide_gui.gui.theme import DARK, LIGHT
-from tests.end_to_end.program import until
-from tests.end_to_end.screen import of_colour, rgb
+from tests.end_to_end.program import environment, of_colour, until
 
 pytestmark = pytest.mark.display
+
+FOLDER = """
+import sys
+from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QDrag
+from PySide6.QtWidgets import QApplication, QLabel
+
+class Folder(QLabel):
+    def mouseMoveEvent(self, _event):
+        drag, content = QDrag(self), QMimeData()
+        content.setUrls([QUrl.fromLocalFile(sys.argv[1])])
+        drag.setMimeData(content)
+        drag.exec(Qt.DropAction.CopyAction)
+
+app = QApplication(sys.argv[:1])
+folder = Folder("folder")
+folder.setWindowTitle("a folder to drag")
+folder.setGeometry(1150, 680, 100, 100)
+folder.show()
+app.exec()
+"""
+"""A program with a file in it that can be dragged, as in a file manager."""
 
 
 @pytest.fixture(scope="module")
 def program(start):
     running = start()
+    running.wait_page(rows=5, layers=4)
     yield running
     running.quit()
 
@@ -21,84 +47,64 @@ def program(start):
 @pytest.fixture
 def page(program):
     program.focus()
-    return program.settled()
+    return program.wait_page(rows=5, layers=4)
 
 
-def test_that_it_opens_on_generated_rectangles_with_five_rows_of_four_painted_tiles(program):
-    page = program.settled(rows=5)
+def test_that_it_opens_on_generated_rectangles_with_four_pins(program, page):
     assert program.title == "Rectangles (generated) – slide-gui"
-    assert [len(row) for row in page.rows] == [4] * 5
     assert page.image.width == page.image.height == 280
-    assert all(page.ring(number) > 10 for number in range(4))
-    assert page.ring(4) == 0
+    assert [page.has_pin(number) for number in range(5)] == [True] * 4 + [False]
 
 
 def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
     program.move(page.image.pixel(6, 22))
-    now = until(
-        lambda: (now := program.page()) and not np.array_equal(now.tile(0, 1), page.tile(0, 1)) and now, "hover", 3
-    )
-    for layer in (1, 2, 3, 4):
-        assert not np.array_equal(now.tile(0, layer), page.tile(0, layer))
-        assert all(np.array_equal(now.tile(row, layer), page.tile(row, layer)) for row in range(1, 5))
-    # The largest weights of a row lie beside its own pixel.
-    values = now.rows[0][0].values(now.picture)
-    near = values[3:10, 19:26].sum()
-    assert near > values[16:23, 3:10].sum() + 100
+
+    def followed():
+        now = program.page()
+        return now and not any(np.array_equal(now.tile(0, k), page.tile(0, k)) for k in (1, 2, 3, 4)) and now
+
+    now = until(followed, "other weights in the first row")
+    assert all(np.array_equal(now.tile(row, k), page.tile(row, k)) for row in (1, 2, 3, 4) for k in (1, 2, 3, 4))
+
+
+def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):
+    program.click(page.image.pixel(4, 12))
+    assert program.wait_page(rows=6, layers=4).has_pin(4)
+    program.key("ctrl+z")
+    assert not program.wait_page(rows=5, layers=4).has_pin(4)
+
+
+def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_after(program, page):
+    slider = program.noise_slider()
+    x, y = slider.left + slider.width - slider.height // 2, slider.center[1]
+
+    def changed(layers):
+        now = program.page()
+        return now and all(not np.array_equal(now.tile(i, k), page.tile(i, k)) for i in range(5) for k in layers)
+
+    program.drag((x, y), (x + 80, y))
+    until(lambda: program.noise_slider().width > slider.width + 60, "the slider at the pointer")
+    until(lambda: changed([1]), "other weights of layer 1 while the button is held")
+    program.release()
+    until(lambda: changed([1, 2, 3, 4]), "other weights of all layers")
+    program.key("ctrl+z")
+    until(lambda: program.noise_slider() == slider and program.page().same_tiles(page), "the tiles as before")
 
 
 def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
     names = [spec.name for spec in COMMANDS if spec.menu == "View"]
     program.key("alt+v", *["Down"] * names.index("theme_dark"), "Return")
-    until(lambda: of_colour(program.picture(), DARK.background).any(), "the dark theme")
-    columns = np.flatnonzero(~of_colour(program.still()[10:30, 8:200], DARK.panel).all(axis=0)) + 8
-    words = np.split(columns, np.flatnonzero(np.diff(columns) > 8) + 1)
-    assert len(words) == 4
-    program.click((int(words[2].mean()), 20))  # File, Edit, View, Help
+    until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
+
+    def words():
+        columns = np.flatnonzero(~of_colour(program.picture()[10:30, 8:200], DARK.panel).all(axis=0)) + 8
+        split = np.split(columns, np.flatnonzero(np.diff(columns) > 8) + 1)
+        return len(split) == 4 and split
+
+    _, _, view, _ = until(words, "File, Edit, View and Help in the menu bar")
+    program.click((int(view.mean()), 20))
     program.key(*["Down"] * (names.index("theme_light") + 1), "Return")
-    until(lambda: of_colour(program.picture(), LIGHT.background).any(), "the light theme")
-    assert program.settled(rows=5).ring(0) > 10
-
-
-def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):
-    program.click(page.image.pixel(4, 12))
-    pinned = program.settled(rows=6)
-    assert pinned.ring(4) > 10
-    assert all(pinned.ring(number) > 10 for number in range(4))
-    program.key("ctrl+z")
-    released = program.settled(rows=5)
-    assert released.ring(4) == 0
-
-
-def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_after(program, page):
-    handle = program.sliders()[0]
-    x, y = handle.left + handle.width - handle.height // 2, handle.center[1]
-    program.xdotool("mousemove", x, y, "mousedown", 1)
-    try:
-        for step in range(1, 11):
-            program.move((x + 8 * step, y))
-        until(lambda: program.sliders()[0].width > handle.width + 60, "the slider at the pointer", 5)
-        until(
-            lambda: (
-                (now := program.page())
-                and all(not np.array_equal(new, old) for new, old in zip(now.tiles(1), page.tiles(1), strict=True))
-            ),
-            "layer one anew while the button is held",
-            5,
-        )
-    finally:
-        program.xdotool("mouseup", 1)
-    rested = program.settled(rows=5)
-    ground = np.array(rgb(LIGHT.background))
-    for layer in (2, 3, 4):
-        for new, old in zip(rested.tiles(layer), page.tiles(layer), strict=True):
-            greyed = 0.65 * old + 0.35 * ground
-            assert np.abs(new - greyed).max() > 30  # neither the old weights nor the old ones greyed
-            assert np.abs(new.astype(int) - old).max() > 30
-    program.key("ctrl+z")
-    back = until(lambda: (now := program.settled(rows=5)) and program.sliders()[0] == handle and now, "undo")
-    for layer in (1, 2, 3, 4):
-        assert all(np.array_equal(new, old) for new, old in zip(back.tiles(layer), page.tiles(layer), strict=True))
+    until(lambda: (now := program.page()) and now.same_tiles(page), "the tiles in the light theme")
 
 
 def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
@@ -107,28 +113,41 @@ def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
     program.type("remove a layer")
     program.key("Return")
     program.wait_gone("Commands")
-    until(lambda: [len(row) for row in program.settled(rows=5).rows] == [3] * 5, "three layers")
+    program.wait_page(rows=5, layers=3)
     program.key("ctrl+z")
-    until(lambda: [len(row) for row in program.settled(rows=5).rows] == [4] * 5, "four layers")
+    program.wait_page(rows=5, layers=4)
 
 
-def test_that_a_shortcut_changes_the_theme(program, page):
-    program.key("ctrl+alt+2")
+def test_that_a_damaged_file_leaves_the_tiles_and_another_is_opened(program, page, outlines, tmp_path):
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(outlines.read_bytes()[:5000])
+    program.open_by_dialog(damaged)
+    notice = until(lambda: program.notice(LIGHT.danger_wash), "the notice")
+    program.click((notice.left + notice.width - 20, notice.top + 20))
+    until(lambda: not program.notice(LIGHT.danger_wash), "the notice dismissed")
+    assert program.title.startswith("Rectangles")
+    assert program.wait_page(rows=5, layers=4).same_tiles(page)
+    program.open_by_dialog(outlines)
+    program.wait_title("outlines")
+    program.wait_page(rows=5, layers=4)
+
+
+def test_that_an_exported_figure_dragged_onto_the_window_restores_what_it_shows(program, tmp_path):
+    usual = program.noise_slider()
+    program.key("ctrl+Up", "ctrl+Up")
+    moved = until(lambda: (now := program.noise_slider()).width > usual.width + 15 and now, "two steps more noise")
+    figure = tmp_path / "figure.pdf"
+    assert program.export("Export the weight figure", figure).startswith(b"%PDF")
+    assert read_session(figure).parameters.noise == pytest.approx(0.4)
+    program.key("ctrl+z", "ctrl+z")
+    until(lambda: program.noise_slider() == usual, "the usual noise")
+    variables = environment(program.home, program.display)
+    folder = subprocess.Popen([sys.executable, "-c", FOLDER, str(figure)], env=variables)
     try:
-        until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "a dark page")
-        program.use_theme(DARK)
-        dark = program.settled(rows=5)
-        assert not of_colour(dark.picture, LIGHT.background).mean() > 0.01
-        assert dark.rows[0][0].of(dark.picture).mean() < 90
+        until(lambda: program.find("a folder to drag"), "the file manager")
+        program.drag((1200, 730), (800, 400))
+        program.release()
+        until(lambda: program.noise_slider() == moved, "the noise of the figure")
     finally:
-        program.key("ctrl+alt+1")
-        program.use_theme(LIGHT)
-    light = program.settled(rows=5)
-    assert of_colour(light.picture, LIGHT.background).mean() > 0.2
-    assert all(np.array_equal(new, old) for new, old in zip(light.tiles(1), page.tiles(1), strict=True))
-
-
-def test_that_export_writes_a_pdf_at_the_path_typed(program, page):
-    written = program.export("Export the weight figure", program.home / "figure.pdf")
-    assert written.startswith(b"%PDF")
-    assert b"%%EOF" in written[-32:]
+        folder.kill()
+        folder.wait()

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM in the event loop; tests/end_to_end/test_closing.py sends them to whole programs."""
+"""SIGINT and SIGTERM in the event loop; tests/end_to_end/test_runs.py sends them to whole programs."""
 
 import os
 import signal
