@@ -40,7 +40,8 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run as run_spec
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.sweep import run_sweep, stored_or_run
+from slide_gui.experiments.sweeps.executor import get_or_run
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, same_numbers, spec
@@ -175,7 +176,7 @@ class Training(InStore):
 
     def fill(self, store: RunStore) -> None:
         for each in self.specs():
-            stored_or_run(self.data, each, store, reuse=Reuse(deepest=each.stack.depth))
+            get_or_run(self.data, each, store, reuse=Reuse(deepest=each.stack.depth))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------

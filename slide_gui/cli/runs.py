@@ -141,20 +141,13 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result from the store, or compute and store it."""
     from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-    from slide_gui.experiments.runs.run import run
-
-    seconds = typical_seconds(spec, RunShape.of(dataset))
-    if output is None:
-        announce(seconds)
-        with progress_bar("training") as progress:
-            return run(dataset, spec, progress=progress)
     from slide_gui.experiments.store.store import RunStore
-    from slide_gui.experiments.sweeps.sweep import stored_or_run
+    from slide_gui.experiments.sweeps.executor import get_or_run
 
-    with RunStore(output) as store, progress_bar("training") as progress:
-        if not store.hashes(spec.hash):
-            announce(seconds)
-        return stored_or_run(dataset, spec, store, progress=progress)
+    with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
+        if store is None or not store.hashes(spec.hash):
+            announce(typical_seconds(spec, RunShape.of(dataset)))
+        return get_or_run(dataset, spec, store, progress=progress)
 
 
 def _result_lines(result: RunResult) -> Iterator[str]:

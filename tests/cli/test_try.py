@@ -133,8 +133,7 @@ def test_that_the_time_that_many_classes_take_is_shown_before_training(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("slide_gui.experiments.runs.run.run", stop)
-    monkeypatch.setattr("slide_gui.experiments.sweeps.trial.answers_of", stop)
+    monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", stop)
     assert main([command, "many.npz"]) == 1
     announced, cancelled = capsys.readouterr().err.splitlines()
     assert announced.startswith("estimated time: about ")

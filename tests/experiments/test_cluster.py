@@ -29,7 +29,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Course, EvaluationState
+from slide_gui.experiments.evaluation.table import EvaluationState, SplitProgress
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
@@ -38,8 +38,9 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
 from slide_gui.experiments.sweeps import cluster_runs, trial
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
-from slide_gui.experiments.sweeps.cluster_runs import Order, networks_here, run_orders
-from slide_gui.experiments.sweeps.sweep import Pause, run_points, run_sweep
+from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
+from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
+from slide_gui.experiments.sweeps.sweep import run_points, run_sweep
 from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, same_numbers, spec
@@ -161,7 +162,7 @@ def test_that_how_far_a_run_is_travels_as_a_plain_number(two: Cluster) -> None:
 
 def reported() -> None:
     progress = cluster_runs._RunProgress("abc")
-    progress._said = 0.0
+    progress._reported = 0.0
     progress.report(np.float64(0.25))
 
 
@@ -212,9 +213,9 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
         [(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in alone.cells
     ]
     assert (spread.done, spread.total, spread.faults) == (alone.done, alone.total, ()) == (10, 10, ())
-    courses = {replace(course, answered=0) for state in seen for course in state.courses}
-    chosen, judged = (Course("rectangles", "slide-svm", 0, 0, n) for n in (2, 1))
-    assert {chosen, judged, replace(chosen, split=1), Course("rectangles", "raw-svm", 0, 0, 1)} <= courses
+    active = {replace(split, answered=0) for state in seen for split in state.active}
+    selecting, testing = (SplitProgress("rectangles", "slide-svm", 0, 0, n) for n in (2, 1))
+    assert {selecting, testing, replace(selecting, split=1), SplitProgress("rectangles", "raw-svm", 0, 0, 1)} <= active
     assert [state.done for state in seen] == sorted(state.done for state in seen)
     assert {state.done for state in seen} >= set(range(1, 11))
     filled = [sum(len(cell.answers) for cell in state.cells) for state in seen]
@@ -375,23 +376,30 @@ class LostTask:
 def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
     client = Idle(1)
     monkeypatch.setattr(cluster_module, "_connected", lambda *_: (client, client))
-    monkeypatch.setattr(cluster_runs, "LOOK", 0.001)
+    monkeypatch.setattr(cluster_runs, "POLL_SECONDS", 0.001)
     return client
+
+
+def loop_of(
+    requests: list[RunRequest], store: RunStore | None = None, *, cluster: Cluster | None = None, **options: Any
+) -> RunLoop:
+    """Return a loop on a cluster, by default the idle one."""
+    loop = RunLoop(ClusterExecutor(cluster or Cluster(ClusterChoice(workers=1))), store, **options)
+    loop.request(requests)
+    return loop
 
 
 def begun(client: Idle, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
     """Return the hashes of the runs that workers are given before anything comes back."""
-    reports = iter(range(3))
+    reports = iter(range(len(specs) + 3))
 
     def wait(_fraction: float, _payload: object) -> None:
         if next(reports, None) is None:
             raise Cancelled
 
-    answers = run_orders(
-        Cluster(ClusterChoice(workers=1)), [Order(each, DATA, rank(each)) for each in specs], progress=Listener(wait)
-    )
+    loop = loop_of([RunRequest(each, DATA, rank(each)) for each in specs], progress=Listener(wait))
     with pytest.raises(Cancelled):
-        next(answers)
+        next(iter(loop))
     return [key.removeprefix("slide-run-") for key in client.asked if key.startswith("slide-run-")]
 
 
@@ -431,39 +439,39 @@ def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_i
 ) -> None:
     several = [rectangles(40, 20, seed) for seed in range(4)]
     specs = [replace(spec(each, 0.4, 1), svm=GIVEN) for each in several]
-    leads = {specs[k].hash: [Order(specs[k + 1], several[k + 1])] for k in range(3)}
+    follow_ups = {specs[k].hash: RunRequest(specs[k + 1], several[k + 1]) for k in range(3)}
 
-    def chain(store: RunStore | None, further: dict[str, list[Order]]) -> list[RunResult]:
-        return list(
-            run_orders(two, [Order(specs[0], several[0])], store, further=lambda result: further.get(result.hash, []))
-        )
+    def chain(store: RunStore | None) -> list[RunResult]:
+        results = []
+        with loop_of([RunRequest(specs[0], several[0])], store, cluster=two) as loop:
+            for result in loop:
+                results.append(result)
+                loop.request([follow_ups[result.hash]] if result.hash in follow_ups else [])
+        return results
 
     with RunStore(tmp_path / "runs.sqlite") as store, threadpool_limits(1, user_api="blas"):
-        assert [result.hash for result in chain(store, leads)] == [each.hash for each in specs]
-        asked_twice = {**leads, specs[3].hash: leads[specs[0].hash]}
-        again = chain(store, asked_twice)
+        assert [result.hash for result in chain(store)] == [each.hash for each in specs]
+        again = chain(store)
         alone = [run(data, each) for data, each in zip(several, specs, strict=True)]
         assert equal(again, alone)
-        assert equal(chain(None, leads), alone)
+        assert equal(chain(None), alone)
 
 
 def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        next(run_orders(Cluster(ClusterChoice(workers=1)), [Order(spec(DATA), DATA)]))
+        next(iter(loop_of([RunRequest(spec(DATA), DATA)])))
     assert [key for key in idle.asked if "again" in key] == []
 
 
 def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) -> None:
     def lose(_fraction: float, _payload: object) -> None:
-        if idle.status == "closed":
-            raise Cancelled
         idle.status = "closed"
 
     data = replace(DATA, generated=False)
-    cluster = Cluster(ClusterChoice(workers=1))
+    requests = [RunRequest(replace(spec(data), source="rows.csv"), data)]
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        next(run_orders(cluster, [Order(replace(spec(data), source="rows.csv"), data)], progress=Listener(lose)))
+        next(iter(loop_of(requests, progress=Listener(lose))))
 
 
 def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from slide_gui.experiments.runs import representation
 from slide_gui.experiments.runs.representation import Reuse, feature_seconds
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.sweep import Pause
+from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec

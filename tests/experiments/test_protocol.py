@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation import protocol as protocol_module
-from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, stored_evaluation
@@ -24,6 +22,7 @@ from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import crossed_mean, error_matrix, holm, mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
@@ -342,9 +341,9 @@ def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState,
     assert state.complete
     assert (state.done, state.total) == (3 + 3 + 1 + 1 + 3 + 3 + 3, 17)
     assert state.seconds_left == 0.0
-    assert all(len(s.courses) <= 1 for s in listener.states)
-    courses = dict.fromkeys((c.data, c.method, c.split) for s in listener.states for c in s.courses)
-    assert list(courses) == [
+    assert all(len(s.active) <= 1 for s in listener.states)
+    splits = dict.fromkeys((c.data, c.method, c.split) for s in listener.states for c in s.active)
+    assert list(splits) == [
         ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
     ]
     assert any(s.seconds_left for s in listener.states)
@@ -358,16 +357,19 @@ def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[Evalua
 
 
 class SecondEach(CostModel):
-    """Every run takes a second."""
+    """A model in which every run takes a second."""
 
-    def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
-        return len(runs) - (fraction if runs else 0.0)
+    def seconds(self, kind: RunKind) -> float:
+        return 1.0
+
+    def measured(self, kind: RunKind) -> bool:
+        return True
 
 
 def test_that_the_seconds_left_count_every_run_that_is_left_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(benchmark_module, "CostModel", SecondEach)
+    monkeypatch.setattr(executor, "CostModel", SecondEach)
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0)
     listener = Listener()
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -391,7 +393,7 @@ def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
         def no_run(*arguments: object, **options: object) -> None:
             raise AssertionError("a run was made again")
 
-        monkeypatch.setattr(benchmark_module, "run_points", no_run)
+        monkeypatch.setattr(executor, "run", no_run)
         again = run_evaluation(CELLS, load, store)
         assert same(again, whole[0])
         assert again.done == again.total

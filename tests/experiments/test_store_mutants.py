@@ -16,7 +16,7 @@ from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps import sweep as sweep_module
+from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.sweep import run_points
 from tests.experiments.damaged_stores import (
     BY_HASH,
@@ -49,7 +49,7 @@ def whole(memory: Path) -> Path:
 @pytest.fixture(autouse=True)
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that a sweep makes again is there at once."""
-    monkeypatch.setattr(sweep_module, "run", lambda dataset, asked, **_: BY_HASH[asked.hash])
+    monkeypatch.setattr(executor, "run", lambda dataset, asked, **_: BY_HASH[asked.hash])
 
 
 def files(path: Path) -> dict[str, bytes]:

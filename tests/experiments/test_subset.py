@@ -102,18 +102,19 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too() ->
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
     assert model.seconds(kind) == 2.0
-    assert model.left([kind, kind, replace(kind, layers=3, typical=2.0)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
+    total = model.total([kind, kind, replace(kind, layers=3, typical=2.0)])
+    assert model.left(total, kind, 0.25, 0.0) == pytest.approx(2 + 2 + 4 - 0.5)
     model.add(kind, 1.0)
     assert model.seconds(kind) == 1.5
 
 
 def test_that_before_any_run_is_measured_the_pace_of_the_first_counts_the_more_of_it_is_done() -> None:
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
-    assert model.left([kind] * 4, 0.0) == 40.0
-    assert model.left([kind] * 4, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
-    assert model.left([kind] * 4, 1.0, 40.0) == pytest.approx(4.0 * 30.0)
+    assert model.total([kind] * 4) == 40.0
+    assert model.left(40.0, kind, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
+    assert model.left(40.0, kind, 1.0, 40.0) == pytest.approx(4.0 * 30.0)
     model.add(kind, 40.0)
-    assert model.left([kind] * 3, 0.5, 100.0) == pytest.approx(40.0 * 2.5)
+    assert model.left(model.total([kind] * 3), kind, 0.5, 100.0) == pytest.approx(40.0 * 2.5)
 
 
 def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:

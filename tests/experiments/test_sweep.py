@@ -28,9 +28,10 @@ from slide_gui.experiments.runs.spec import (
     noise_axis,
 )
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps import sweep as sweep_module
+from slide_gui.experiments.sweeps import executor
+from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
-from slide_gui.experiments.sweeps.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
+from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles, same_numbers
@@ -101,7 +102,7 @@ def test_that_a_finished_sweep_is_only_read(tmp_path: Path, monkeypatch: pytest.
     with RunStore(tmp_path / "runs.sqlite") as store:
         first = run_sweep(DATA, FAST, store)
         store.delete([line.hash for line in store.runs()])
-        monkeypatch.setattr(sweep_module, "run", None)
+        monkeypatch.setattr(executor, "run", None)
         again = run_sweep(DATA, FAST, store)
         assert [answer.rate.error for answer in again.done] == [answer.rate.error for answer in first.done]
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
@@ -257,18 +258,17 @@ def test_that_an_empty_sweep_is_refused() -> None:
         replace(FAST, noises=()).points()
 
 
-def test_that_time_left_follows_what_was_measured() -> None:
+def test_that_the_seconds_of_runs_are_the_median_of_the_measured_kind_or_in_proportion_to_it() -> None:
     model = CostModel()
     cold, warm = RunKind("a", "slide-svm", 0, 100), RunKind("a", "slide-svm", 1, 100, warm=True)
-    assert model.left([warm], 0.0) == 1.0
+    assert model.total([warm]) == 1.0
     model.add(warm, 4.0)
     model.add(warm, 6.0)
     model.add(cold, 1.0)
     assert model.seconds(warm) == 5.0
     assert model.seconds(replace(warm, layers=3, typical=2.0)) == 10.0
     assert model.seconds(RunKind("a", "raw-svm", 0, 100)) == 1.0
-    assert model.left([warm, cold], 0.5) == pytest.approx(3.5)
-    assert model.left([], 0.0) == 0.0
+    assert model.left(model.total([warm, cold]), warm, 0.5, 0.0) == pytest.approx(3.5)
 
 
 def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits() -> None:

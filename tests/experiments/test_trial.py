@@ -65,7 +65,7 @@ def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
         return replace(trial.result, misclassified=rows, predicted=np.zeros(m, np.int64), decisions=np.zeros((m, 1)))
 
     def p_values(*finals: RunResult) -> list[float]:
-        made = trial_module._judged(DATA, trial.sweep, trial.answers, list(finals))
+        made = trial_module._trial(DATA, trial.sweep, trial.answers, list(finals))
         assert [rival.result for rival in made.rivals] == list(finals[1:])
         return [rival.p_value for rival in made.rivals]
 

@@ -9,7 +9,7 @@ import pytest
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, Course, DataInfo, EvaluationState
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitProgress
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.figures.export import save_export
@@ -180,7 +180,7 @@ def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
     wait(
         lambda: (
             (latest := window.session.evaluation.runs.latest) is not None
-            and any(course.candidates for course in latest.courses)
+            and any(split.candidates for split in latest.active)
         ),
         60,
     )
@@ -291,7 +291,7 @@ def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
 def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
     choice = EvaluationChoice("full", ("rectangles",), ("slide-svm",), 3)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
-    state = EvaluationState((), (), cells, (Course("rectangles", "slide-svm", 1, 7, 28),))
+    state = EvaluationState((), (), cells, (SplitProgress("rectangles", "slide-svm", 1, 7, 28),))
     rows = {row.key: row for row in error_rows(state, choice, True)}
     first = rows["slide-svm"].cells[0]
     assert first.running
@@ -315,7 +315,7 @@ def test_that_a_cell_of_autoencoders_counts_their_epochs():
     choice = EvaluationChoice("full", ("rectangles",), ("sda",), 1)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     seen = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
-    state = EvaluationState((), (), cells, (Course("rectangles", "sda", 0, 0, 1),), live=seen)
+    state = EvaluationState((), (), cells, (SplitProgress("rectangles", "sda", 0, 0, 1),), live=seen)
     rows = {row.key: row for row in error_rows(state, choice, True)}
     assert rows["sda"].cells[0].note == "pre-training layer 2, epoch 7"
     assert error_rows(state, choice, True, paused=True)[1].cells[0].note == "paused"

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
-    Course,
     EvaluationState,
     Reader,
     SplitAnswer,
+    SplitProgress,
     Task,
     empty_state,
     info_of,
@@ -21,17 +20,16 @@ from slide_gui.experiments.evaluation.table import (
     tasks,
     with_answer,
 )
-from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
-from slide_gui.experiments.runs.networks import Networks
-from slide_gui.experiments.runs.representation import Reuse, feature_seconds
+from slide_gui.experiments.runs.cost import RunKind, RunShape
+from slide_gui.experiments.runs.representation import feature_seconds
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import subset
-from slide_gui.experiments.store.store import DamagedRun, RunStore
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
-from slide_gui.experiments.sweeps.cluster_runs import Order, run_orders
+from slide_gui.experiments.sweeps.cluster_runs import executor_of
+from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult
-from slide_gui.experiments.sweeps.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 Load = Callable[[str, Progress], Dataset]
@@ -65,7 +63,7 @@ def run_evaluation(
     pause : Pause, optional
         Pauses the evaluation within about 0.1 s. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
-        Computes the runs in place of this process, those of a split on the same data together.
+        Computes the runs in place of this process.
 
     Raises
     ------
@@ -74,46 +72,30 @@ def run_evaluation(
     Cancelled
         By the progress.
     """
-    return _Evaluation(tuple(cells), load, store, progress, Pause() if pause is None else pause, cluster).run()
+    return _Evaluation(tuple(cells), load, store, progress, pause, cluster).run()
 
 
-class _Awaited:
-    """One split of one cell in progress on a cluster.
-
-    Parameters
-    ----------
-    rank : int
-        Rank of its runs, as in `Order`.
-    points : sequence of SweepPoint
-        Its candidates.
-    stored : container of str
-        Hashes of runs that the store already has.
-    """
+class _SplitRuns:
+    """The runs of one split of one cell: its candidates, then the selected one on the test set."""
 
     def __init__(
-        self, task: Task, dataset: Dataset, rank: int, points: Sequence[SweepPoint], stored: Container[str]
+        self, task: Task, dataset: Dataset, points: Sequence[SweepPoint], rank: int, kind_of_final: RunKind
     ) -> None:
-        self.task, self.dataset, self.rank = task, dataset, rank
-        self.answer: SplitAnswer | None = None
-        self._points, self._stored = points, stored
+        self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
+        self.complete = False
+        self._dataset, self._points = dataset, points
         self._answers: dict[str, PointResult] = {}
-        self._chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
-        self._final = task.plan.final(points[-1]).spec  # placeholder of equal size until the selection
+        self.chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
 
     @property
-    def next(self) -> list[RunSpec]:
-        """Runs to compute next: all candidates, or once they are evaluated, the run of the selected one."""
-        return [point.spec for point in self._points] if self._chosen is None else [self._final]
-
-    @property
-    def left(self) -> list[RunSpec]:
-        """Runs still to compute, including that of the candidate to be selected."""
-        if self.answer is not None:
-            return []
-        if self._chosen is not None:
-            return [self._final]
-        to_come = [spec for spec in self.next if spec.hash not in self._answers and spec.hash not in self._stored]
-        return [*to_come, self._final]
+    def requests(self) -> list[RunRequest]:
+        """The runs to compute next: all candidates, or the selected one."""
+        if self.chosen is None:
+            deepest = max(point.depth for point in self._points)
+            return [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in self._points]
+        chosen = self.chosen.point if isinstance(self.chosen, PointResult) else self.chosen
+        # No fit of a stack is shared, so that the time of feature generation covers the whole computation.
+        return [RunRequest(self.task.plan.final(chosen).spec, self._dataset, self.rank, None)]
 
     @property
     def is_begun(self) -> bool:
@@ -121,27 +103,21 @@ class _Awaited:
         return bool(self._answers)
 
     @property
-    def course(self) -> Course:
+    def progress(self) -> SplitProgress:
         """Progress of this split."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
-        return Course(*place, *((len(self._answers), len(self._points)) if self._chosen is None else (0, 1)))
+        return SplitProgress(*place, *((len(self._answers), len(self._points)) if self.chosen is None else (0, 1)))
 
-    def waits_for(self, spec_hash: str) -> bool:
-        """Return True if a run is among the next ones and its result is missing."""
-        return any(spec.hash == spec_hash for spec in self.next) and spec_hash not in self._answers
-
-    def take(self, result: RunResult) -> list[RunSpec]:
-        """Add an awaited result, and return the runs that it makes possible."""
-        if self._chosen is not None:
-            self.answer = split_answer(self.task.split, self._chosen, result)
-            return []
-        (point,) = (point for point in self._points if point.spec.hash == result.hash)
-        self._answers[result.hash] = PointResult.of(point, result)
-        if len(self._answers) < len(self._points):
-            return []
-        chosen = self.task.plan.best([self._answers[point.spec.hash] for point in self._points])
-        self._chosen, self._final = chosen, self.task.plan.final(chosen.point).spec
-        return [self._final]
+    def add(self, result: RunResult) -> SplitAnswer | None:
+        """Add a result. Return the result of the split if it is complete, otherwise None."""
+        if self.chosen is not None:
+            self.complete = True
+            return split_answer(self.task.split, self.chosen, result)
+        (point,) = (point for point in self._points if point.spec.hash == result.spec.hash)
+        self._answers[result.spec.hash] = PointResult.of(point, result)
+        if len(self._answers) == len(self._points):
+            self.chosen = self.task.plan.best([self._answers[point.spec.hash] for point in self._points])
+        return None
 
 
 class _Evaluation:
@@ -151,19 +127,18 @@ class _Evaluation:
         load: Load,
         store: RunStore,
         progress: Progress,
-        pause: Pause,
+        pause: Pause | None,
         cluster: Cluster | None,
     ) -> None:
-        self._cells, self._load, self._store, self._cluster = cells, load, store, cluster
-        self._progress, self._pause = MonotonicProgress(progress), pause
-        self._cost = CostModel()
-        self._networks = Networks()
+        self._cells, self._load, self._store = cells, load, store
+        self._progress = MonotonicProgress(progress)
+        self._parallel = cluster is not None
+        self._loop = RunLoop(executor_of(cluster), store, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
         self._shapes: dict[str, RunShape] = {}
         self._state = empty_state(cells, ())
-        self._todo: list[tuple[Task, list[RunKind]]] = []
-        self._awaited: list[_Awaited] = []  # on a cluster
-        self._left_on_one: float | None = None  # seconds that the remaining runs would take on one worker
+        self._splits: list[_SplitRuns] = []
+        self._waiting: dict[str, list[_SplitRuns]] = {}  # run → the splits that wait for it
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -174,20 +149,63 @@ class _Evaluation:
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._reader = Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))
-        self._take_stored()
-        if self._cluster is not None:
-            self._spread(self._cluster)
-        else:
-            for task, _ in list(self._todo):
-                course = Course(task.plan.data, task.plan.method, task.split)
-                self._state = replace(self._state, courses=(course,), live=None)
-                self._do(task)
-                self._todo.pop(0)
+        with self._loop as loop:
+            self._take_stored()
+            for split in self._splits:
+                self._request(split)
+            self._update()
+            for result in loop:
+                for split in self._waiting.pop(result.spec.hash, ()):
+                    answer = split.add(result)
+                    self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)
+                    if split.chosen is not None and answer is None:
+                        self._request(split)
+                self._update()
         self._measure_features()
         seconds = self._run_seconds()
-        self._state = replace(self._state, courses=(), live=None, seconds_left=0.0, run_seconds=seconds)
-        self._report()
+        self._state = replace(self._state, active=(), live=None, seconds_left=0.0, run_seconds=seconds)
+        self._progress.report(1.0, self._state)
         return self._state
+
+    def _request(self, split: _SplitRuns) -> None:
+        """Request the next runs of a split."""
+        requests = split.requests
+        self._loop.request(requests)
+        for request in requests:
+            self._waiting.setdefault(request.spec.hash, []).append(split)
+
+    def _update(self) -> None:
+        """Update the active splits and the expected runs, and report the state."""
+        self._splits = [split for split in self._splits if not split.complete]
+        first = min((split.rank for split in self._splits), default=0)
+        active = (each for each in self._splits if each.rank == first or (self._parallel and each.is_begun))
+        self._state = replace(self._state, active=tuple(split.progress for split in active))
+        self._loop.expected = [each.kind_of_final for each in self._splits if each.chosen is None]
+        self._report()
+
+    def _take_stored(self) -> None:
+        """Take the results of complete splits from the store, and list the other splits.
+
+        On a cluster the runs of one split on the same data have the same rank. Idle workers start on the next ones.
+        """
+        ranks: dict[object, int] = {}
+        for task in tasks(self._cells):
+            self._progress.report(0.0)
+            points, shape = self._reader.candidates(task), self._shapes[task.plan.data]
+            n_runs = len(points) + 1 if len(points) > 1 else 1
+            self._state = replace(self._state, total=self._state.total + n_runs)
+            kind_of_final = RunKind.of(task.plan.final(points[-1]).spec, shape)
+            answer = self._reader.look(task)
+            if answer is None:
+                place = (task.plan.data, task.split) if self._parallel else task
+                rank = ranks.setdefault(place, len(ranks))
+                self._splits.append(_SplitRuns(task, self._datasets[task.plan.data], points, rank, kind_of_final))
+                continue
+            self._state = replace(with_answer(self._state, task, answer), done=self._state.done + n_runs)
+            for point in points if len(points) > 1 else ():
+                seconds = self._reader.rows[point.spec.hash].seconds
+                self._loop.cost.add(RunKind.of(point.spec, shape), seconds)
+            self._loop.cost.add(kind_of_final, answer.seconds)
 
     def _run_seconds(self) -> float:
         """Return the total duration of all runs of the evaluation when they were computed."""
@@ -208,154 +226,14 @@ class _Evaluation:
                 task = Task(CellPlan(cell.data, cell.method, cell.asked), last.split)
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
-    def _take_stored(self) -> None:
-        """Take the stored results, and count the missing runs."""
-        for task in tasks(self._cells):
+    def _note_progress(self, fraction: float, payload: object) -> None:
+        """Report the progress of the active runs, in this process with the state only if there is news."""
+        if payload is None and not self._parallel:
             self._progress.report(0.0)
-            shape = self._shapes[task.plan.data]
-            points = self._reader.candidates(task)
-            runs = len(points) + 1 if len(points) > 1 else 1
-            self._state = replace(self._state, total=self._state.total + runs)
-            for point in points:
-                if point.spec.hash in self._reader.rows:
-                    seconds = self._reader.rows[point.spec.hash].seconds
-                    self._cost.add(RunKind.of(point.spec, shape), seconds)
-            answer = self._reader.look(task)
-            if answer is not None:
-                self._state = replace(with_answer(self._state, task, answer), done=self._state.done + runs)
-                self._cost.add(RunKind.of(task.plan.final(points[0]).spec, shape), answer.seconds)
-                continue
-            missing = self._reader.missing(task)
-            self._state = replace(self._state, done=self._state.done + runs - 1 - len(missing))
-            left = [*(point.spec for point in missing), task.plan.final(points[-1]).spec]
-            self._todo.append((task, [RunKind.of(spec, shape) for spec in left]))
-        self._report()
-
-    def _spread(self, cluster: Cluster) -> None:
-        """Compute all runs on a cluster. The selected candidate of a split starts once all its candidates are
-        evaluated.
-
-        Splits and data sets follow the order of the protocol. Idle workers start on the next ones.
-        """
-        ranks: dict[tuple[str, int], int] = {}
-        for task, _ in self._todo:
-            rank = ranks.setdefault((task.plan.data, task.split), len(ranks))
-            dataset, points = self._datasets[task.plan.data], self._reader.candidates(task)
-            self._awaited.append(_Awaited(task, dataset, rank, points, self._reader.rows))
-        self._look()
-
-        def heard(fraction: float, _payload: object) -> None:
-            n_left = self._state.total - self._state.done
-            if self._left_on_one is not None and n_left:
-                seconds = self._left_on_one * max(1.0 - fraction / n_left, 0.0)
-                self._state = replace(self._state, seconds_left=seconds / max(min(cluster.n_slots, n_left), 1))
+        else:
             self._report(fraction)
 
-        results = run_orders(
-            cluster,
-            [self._order(one, spec) for one in self._awaited for spec in one.next],
-            self._store,
-            progress=Listener(heard),
-            may_begin=lambda: not self._pause.paused,
-            further=self._came,
-        )
-        with closing(results):
-            for _ in results:
-                self._report()
-
-    def _came(self, result: RunResult) -> list[Order]:
-        """Record a result from the cluster, and return the runs that it makes possible."""
-        orders = []
-        for one in self._awaited:
-            if one.waits_for(result.hash):
-                self._cost.add(RunKind.of(result.spec, self._shapes[one.task.plan.data]), result.timings.total)
-                orders += [self._order(one, spec) for spec in one.take(result)]
-                self._state = with_answer(self._state, one.task, one.answer)
-        self._look()
-        return orders
-
-    def _look(self) -> None:
-        """Update the active splits and the remaining runs."""
-        still = [one for one in self._awaited if one.answer is None]
-        first = min((one.rank for one in still), default=0)
-        courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
-        left = [RunKind.of(spec, self._shapes[one.task.plan.data]) for one in still for spec in one.left]
-        self._left_on_one = self._cost.left(left, 0.0)
-        self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
-
-    def _order(self, one: _Awaited, spec: RunSpec) -> Order:
-        """Return the request for a run, and record a fault if its stored result is damaged."""
-        if spec.hash in self._reader.rows:
-            try:
-                self._store.take(spec)
-            except KeyError:
-                pass
-            except DamagedRun as error:
-                self._state = replace(self._state, faults=(*self._state.faults, str(error)))
-        return Order(spec, one.dataset, one.rank)
-
-    def _do(self, task: Task) -> None:
-        """Compute the missing candidates of a split, select one, and evaluate it on the test set."""
-        dataset = self._datasets[task.plan.data]
-        points = self._reader.candidates(task)
-        chosen: PointResult | SweepPoint = points[0]
-        if len(points) > 1:
-            deepest = max(point.depth for point in points)
-            reuse = Reuse(deepest=deepest, networks=self._networks)
-            done = self._run(dataset, self._deepest_first(points), reuse).done
-            by_hash = {answer.point.spec.hash: answer for answer in done}
-            chosen = task.plan.best([by_hash[point.spec.hash] for point in points])  # in the order of the protocol
-        final = task.plan.final(chosen.point if isinstance(chosen, PointResult) else chosen)
-        # Only networks are reused here, so that the time of feature generation covers the whole computation.
-        self._run(dataset, (final,), Reuse(networks=self._networks))
-        answer = split_answer(task.split, chosen, self._store.load(final.spec.hash))
-        self._state = with_answer(self._state, task, answer)
-        self._report()
-
-    @staticmethod
-    def _deepest_first(points: Sequence[SweepPoint]) -> tuple[SweepPoint, ...]:
-        """Put the deepest autoencoders first, because their first layers are the shallower ones."""
-        if points[0].spec.sda is None:
-            return tuple(points)
-        return tuple(sorted(points, key=lambda point: -point.spec.layers))
-
-    def _run(self, dataset: Dataset, points: tuple[SweepPoint, ...], reuse: Reuse) -> SweepState:
-        before = len([point for point in points if point.spec.hash in self._reader.rows])
-        state = run_points(
-            dataset,
-            points,
-            self._store,
-            progress=Listener(lambda _, payload: self._seen(payload, before)),
-            pause=self._pause,
-            reuse=reuse,
-            cost=self._cost,
-        )
-        self._state = replace(
-            self._state,
-            done=self._state.done + len(points) - before,
-            faults=(*self._state.faults, *state.faults),
-            live=None,
-        )
-        task, kinds = self._todo[0]
-        self._todo[0] = task, kinds[-1:]
-        return state
-
-    def _seen(self, inner: object, before: int) -> None:
-        """Update the state with the progress of the current runs."""
-        if not isinstance(inner, SweepState):
-            self._progress.report(0.0)
-            return
-        (course,) = self._state.courses
-        course = replace(course, answered=len(inner.done), candidates=len(inner.points))
-        self._state = replace(self._state, live=inner.live, courses=(course,))
-        here = inner.seconds_left
-        after = [kind for _, kinds in self._todo[1:] for kind in kinds]
-        if len(self._todo[0][1]) > 1:
-            after = [self._todo[0][1][-1], *after]
-        left = None if here is None else here + self._cost.left(after, 0.0)
-        self._state = replace(self._state, seconds_left=left)
-        self._report(max(len(inner.done) - before, 0))
-
     def _report(self, running: float = 0.0) -> None:
-        total = max(self._state.total, 1)
-        self._progress.report(min((self._state.done + running) / total, 1.0), replace(self._state))
+        loop, total = self._loop, max(self._state.total, 1)
+        self._state = replace(self._state, live=loop.live, seconds_left=loop.seconds_left, faults=tuple(loop.faults))
+        self._progress.report(min((self._state.done + running) / total, 1.0), self._state)

@@ -182,11 +182,6 @@ class Reader:
         info = self.infos[task.plan.data]
         return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
 
-    def missing(self, task: Task) -> list[SweepPoint]:
-        """Return the candidates to compute before the selection, none if there is only one candidate."""
-        points = self.candidates(task)
-        return [] if len(points) == 1 else [point for point in points if point.spec.hash not in self.rows]
-
     def choose(self, task: Task) -> PointResult | SweepPoint | None:
         """Return the selected candidate, or None while results are missing."""
         points = self.candidates(task)
@@ -317,7 +312,7 @@ class SplitAnswer:
 
 
 @dataclass(frozen=True)
-class Course:
+class SplitProgress:
     """Progress of an active split.
 
     Attributes
@@ -454,7 +449,7 @@ class EvaluationState:
         Keys of the methods in the order of the protocol.
     cells : tuple of Cell
         Cells by data, then method.
-    courses : tuple of Course
+    active : tuple of SplitProgress
         Active splits: one, or several on a cluster.
     live : RunProgress or None
         Progress of the current run, if a single one is active.
@@ -471,7 +466,7 @@ class EvaluationState:
     data: tuple[DataInfo, ...]
     methods: tuple[str, ...]
     cells: tuple[Cell, ...]
-    courses: tuple[Course, ...] = ()
+    active: tuple[SplitProgress, ...] = ()
     live: RunProgress | None = None
     done: int = 0
     total: int = 0

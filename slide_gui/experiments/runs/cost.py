@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -168,16 +168,18 @@ class CostModel:
         near = min(self._seconds, key=distance)
         return float(np.median(self._seconds[near])) * kind.typical / near.typical
 
-    def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
-        """Return the seconds left for runs, if `fraction` of the first is done after `spent` seconds.
+    def total(self, runs: Iterable[RunKind]) -> float:
+        """Return the estimated duration of several runs, one after the other."""
+        return sum(map(self.seconds, runs))
+
+    def left(self, total: float, first: RunKind, fraction: float, spent: float) -> float:
+        """Return the seconds left of a `total` if `fraction` of the first run is done after `spent` seconds.
 
         Until a similar run is measured, the pace of the first run itself is used, with a weight that grows with
         `fraction`.
         """
-        if not runs:
-            return 0.0
-        first = self.seconds(runs[0])
+        expected = self.seconds(first)
         pace = 1.0
-        if fraction > 0.0 and spent > 0.0 and not self.measured(runs[0]):
-            pace = (spent / (fraction * first)) ** fraction
-        return pace * (sum(map(self.seconds, runs)) - fraction * first)
+        if fraction > 0.0 and spent > 0.0 and not self.measured(first):
+            pace = (spent / (fraction * expected)) ** fraction
+        return pace * (total - fraction * expected)

@@ -37,7 +37,7 @@ MOST_WORKERS = 64
 CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
 _KNOCKING = 0.5  # seconds, the longest duration of one attempt
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
-LOOK = 0.05  # seconds between two checks for results and cancellation
+_POLL_SECONDS = 0.05  # between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
 _LOCAL = {
     "distributed.scheduler.allowed-failures": ATTEMPTS,
@@ -236,7 +236,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                     f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
                 )
             progress.report(0.0)
-            time.sleep(LOOK)
+            time.sleep(_POLL_SECONDS)
         for worker in self.workers():
             if worker.threads != 1:
                 raise ClusterError(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,20 +12,18 @@ from slide_gui.data.errors import DataError
 from slide_gui.error_rate import LEVEL, ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-from slide_gui.experiments.runs.representation import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.cluster import Cluster
+from slide_gui.experiments.sweeps.cluster_runs import executor_of
 from slide_gui.experiments.sweeps.comparison import compare_errors
+from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
-from slide_gui.experiments.sweeps.sweep import answers_of
-from slide_gui.progress import NO_PROGRESS, Listener, Progress, Stage
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.text import count, counted, fixed, label_names, significant
-
-if TYPE_CHECKING:
-    from slide_gui.experiments.sweeps.cluster import Cluster
 
 _SECONDS = 60.0
 _GRIDS = (
@@ -229,50 +224,41 @@ def try_data(
     DataError
         As `plan_trial`, or if a class has too few rows.
     """
-    sweep, reuse = plan_trial(dataset, source.argument), Reuse()
+    sweep = plan_trial(dataset, source.argument)
     points = sweep.points()
     specs = {point.spec.hash: point.spec for point in points}
-    shape = RunShape.of(dataset)
-    weights = {spec_hash: typical_seconds(spec, shape) for spec_hash, spec in specs.items()}
+    shape, results = RunShape.of(dataset), dict[str, RunResult]()
+    seconds = {spec_hash: typical_seconds(spec, shape) for spec_hash, spec in specs.items()}
     last = max(typical_seconds(_final(spec, dataset), shape) for spec in specs.values())
-    total = sum(weights.values()) + 2.0 * last  # one to three runs end a trial
+    finals: list[RunSpec] = []
+    steady = MonotonicProgress(progress)
 
-    def answered(
-        wanted: Mapping[str, RunSpec], start: float, stop: float, stage: Callable[[int], Stage]
-    ) -> dict[str, RunResult]:
-        results: dict[str, RunResult] = {}
-        seconds = [weights.get(spec_hash, last) for spec_hash in wanted]
-        ends = [0.0, *np.cumsum(seconds) / sum(seconds), 1.0]
+    def report(fraction: float, _payload: object, stage: Stage | None = None) -> None:
+        done = sum(seconds.get(each, last) for each in results)
+        total = sum(seconds.values()) + last * (len(finals) or 2)  # one to three runs end a trial
+        mean = last if finals else sum(seconds.values()) / len(seconds)
+        steady.report(min((done + fraction * mean) / total, 1.0), stage)
 
-        def reached(fraction: float) -> float:
-            done = len(results)
-            inner = ends[done] + min(fraction, 1.0) * (ends[done + 1] - ends[done])
-            return start + (stop - start) * float(inner)
+    with RunLoop(executor_of(cluster), store, progress=Listener(report)) as loop:
+        report(0.0, None, Stage("comparing noise levels and depths", 0, len(specs)))
+        loop.request([RunRequest(spec, dataset) for spec in specs.values()])
+        for result in loop:
+            results[result.spec.hash] = result
+            if len(results) < len(specs):
+                report(0.0, None, Stage("comparing noise levels and depths", len(results), len(specs)))
+            elif not finals:
+                answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
+                finals = [_final(answer.point.spec, dataset) for answer in _selected(answers)]
+                report(0.0, None, Stage("evaluating on the held-out rows"))
+                loop.request([RunRequest(spec, dataset) for spec in finals])
+    return _trial(dataset, sweep, answers, [results[spec.hash] for spec in finals])
 
-        def heard(fraction: float, _payload: object) -> None:
-            progress.report(reached(fraction))
 
-        progress.report(start, stage(0))
-        listener = Listener(heard)
-        runs = answers_of(dataset, list(wanted.values()), store, progress=listener, reuse=reuse, cluster=cluster)
-        with closing(runs):
-            for result in runs:
-                results[result.spec.hash] = result
-                if len(results) < len(wanted):
-                    progress.report(reached(0.0), stage(len(results)))
-        return results
-
-    split = sum(weights.values()) / total
-    results = answered(specs, 0.0, split, lambda done: Stage("comparing noise levels and depths", done, len(specs)))
-    answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
+def _selected(answers: tuple[PointResult, ...]) -> list[PointResult]:
+    """Return the selected point, and the best ones with one layer and without layers if it has more."""
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
-    rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
-    final = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
-    finals = answered(
-        {spec.hash: spec for spec in final}, split, 1.0, lambda done: Stage("evaluating on the held-out rows")
-    )
-    return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in final])
+    return [chosen, *(choose(pooled([a for a in answers if a.point.depth == depth]))[0] for depth in depths)]
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
@@ -281,7 +267,7 @@ def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_JUDGED if many else None).checked()
 
 
-def _judged(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...], finals: list[RunResult]) -> Trial:
+def _trial(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...], finals: list[RunResult]) -> Trial:
     result, others = finals[0], finals[1:]
     p_values = []
     for other in others:

@@ -207,7 +207,7 @@ class EvaluationController(QObject):
     @Slot()
     def _ran(self) -> None:
         if self.runs.latest is not None:
-            self.runs.latest = replace(self.runs.latest, courses=(), live=None)
+            self.runs.latest = replace(self.runs.latest, active=(), live=None)
         self._library.refresh()
         self.read()
 

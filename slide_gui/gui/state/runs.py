@@ -22,7 +22,8 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
+from slide_gui.experiments.sweeps.executor import get_or_run
+from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import UserMessage
@@ -191,7 +192,7 @@ class RunController(QObject):
             with RunStore(path) as store:
                 for number, each in enumerate(ordered):
                     part = progress.part(number / len(ordered), (number + 1) / len(ordered))
-                    results.append(stored_or_run(dataset, each, store, progress=part, reuse=reuse))
+                    results.append(get_or_run(dataset, each, store, progress=part, reuse=reuse))
             rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
             return _Trained(results[-1], rate)
 

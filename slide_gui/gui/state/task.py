@@ -7,7 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from slide_gui.experiments.sweeps.sweep import Pause
+from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
 

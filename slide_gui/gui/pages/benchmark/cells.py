@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
-from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, Course, DataInfo, EvaluationState
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState, SplitProgress
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
@@ -94,12 +94,12 @@ def _said(
     if cell is None:
         return EvaluationCell(note="not in the protocol")
     asked = cell.data in choice.data and cell.method in choice.methods
-    courses = [course for course in state.courses if (course.data, course.method) == (cell.data, cell.method)]
-    here = running and bool(courses)
+    active = [split for split in state.active if (split.data, split.method) == (cell.data, cell.method)]
+    here = running and bool(active)
     aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
     fraction = None
     if here:
-        note, fraction = _course(state, courses, cell.asked, paused)
+        note, fraction = _active_text(state, active, cell.asked, paused)
         fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
     elif cell.complete:
         note = counted(cell.asked, "split")
@@ -118,15 +118,17 @@ def _said(
     return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
 
 
-def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
+def _active_text(
+    state: EvaluationState, active: Sequence[SplitProgress], asked: int, paused: bool
+) -> tuple[str, float]:
     """Return the step of the first running split and the fraction of it that is done."""
-    (text, _), *_ = each = [_doing(state, course, paused) for course in courses]
-    where = f"split {courses[0].split + 1} of {asked}" if asked > 1 else ""
+    (text, _), *_ = each = [_doing(state, split, paused) for split in active]
+    where = f"split {active[0].split + 1} of {asked}" if asked > 1 else ""
     return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in each)
 
 
-def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
-    done, of = course.answered, course.candidates
+def _doing(state: EvaluationState, split: SplitProgress, paused: bool) -> tuple[str, float]:
+    done, of = split.answered, split.candidates
     if paused:
         return "paused", 0.0
     if of > 1:
