@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from slide_gui.experiments.files.session import read_session
-from slide_gui.gui.shell.commands import COMMANDS
+from slide_gui.gui.shell.commands import MENUS
 from slide_gui.gui.theme import DARK, LIGHT
 from tests.end_to_end.program import environment, of_colour, until
 
@@ -92,7 +92,7 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
 
 
 def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
-    names = [spec.name for spec in COMMANDS if spec.menu == "View"]
+    names = [command.name for command in MENUS["View"]]
     program.key("alt+v", *["Down"] * names.index("theme_dark"), "Return")
     until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
 

@@ -178,14 +178,17 @@ def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_
     cell = int(np.flatnonzero(part.flow().clean == 0)[0])
     draw(part, cell)
     window.workspace.toggle_pin(3)
+    window.follow()
     assert undo.text() == "Undo change of pins"
     assert arrow.toolTip() == "Undo change of pins (Ctrl+Z)"
     arrow.click()
+    window.follow()
     assert undo.text() == "Undo stroke"
     window.activateWindow()
     part.view.canvas.setFocus()
     QTest.keyClick(part.view.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert not part.view.canvas.is_drawn_on
+    window.follow()
     assert window.actions_by_name["redo"].text() == "Redo stroke"
 
 

@@ -7,9 +7,8 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, Q
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.readout import Readout
-from slide_gui.gui.shell.actions import ShortcutList
-from slide_gui.gui.shell.commands import COMMANDS
-from slide_gui.gui.shell.palette import CommandPalette
+from slide_gui.gui.shell.commands import COMMANDS, MENUS
+from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
 from tests.gui.helpers import StubSource, labelled, settle, wait
 
 
@@ -33,7 +32,7 @@ def test_that_the_list_of_shortcuts_has_every_command_with_its_keys_under_its_me
     for menu in map(listed.list.topLevelItem, range(listed.list.topLevelItemCount())):
         for line in map(menu.child, range(menu.childCount())):
             lines[line.text(0)] = menu.text(0), line.text(1)
-    assert lines == {c.text.rstrip(" …"): (c.menu, c.shortcut) for c in COMMANDS}
+    assert lines == {c.text.rstrip(" …"): (menu, c.shortcut) for menu, commands in MENUS.items() for c in commands}
     listed.reject()
 
 
@@ -47,10 +46,8 @@ def test_that_a_view_is_shown_from_any_page_by_its_command(window):
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
     menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
-    assert list(menus) == list(dict.fromkeys(spec.menu for spec in COMMANDS))
-    for group, menu in menus.items():
-        names = [action.objectName() for action in menu.actions()]
-        assert names == [spec.name for spec in COMMANDS if spec.menu == group]
+    listed = {title: [action.objectName() for action in menu.actions()] for title, menu in menus.items()}
+    assert listed == {title: [command.name for command in commands] for title, commands in MENUS.items()}
 
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):
@@ -250,6 +247,7 @@ def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(w
 
 
 def test_that_train_and_sweep_say_why_they_cannot_be_run_without_classes(window):
+    window.follow()
     for name in ("train", "sweep"):
         action = window.actions_by_name[name]
         assert not action.isEnabled()

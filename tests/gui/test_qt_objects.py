@@ -24,9 +24,8 @@ from slide_gui.gui.app import tear_down
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.pages.weights.page import VIEWS
-from slide_gui.gui.shell.actions import ShortcutList
 from slide_gui.gui.shell.page_stack import PAGES
-from slide_gui.gui.shell.palette import CommandPalette
+from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
 from slide_gui.gui.widgets.layouts import nested
 from tests.gui.helpers import labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems

@@ -269,6 +269,7 @@ def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
         settle(0.05)
         assert pages.height() > tall
     wait(lambda: not window.queue.busy)
+    window.follow()
     assert not window.actions_by_name["cancel"].isEnabled()
 
 
@@ -328,6 +329,7 @@ def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
     actions = window.actions_by_name
 
     def reason(name):
+        window.follow()
         return "" if actions[name].isEnabled() else actions[name].toolTip().split(" (")[0]
 
     assert reason("redo") == "There is nothing to redo"

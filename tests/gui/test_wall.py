@@ -109,6 +109,7 @@ def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_non
     assert window.weights_page.wall.isFullScreen()
     window.weights_page.wall.hide()
     window.workspace.set_parameters(depth=0)
+    window.follow()
     assert not window.actions_by_name["wall"].isEnabled()
 
 

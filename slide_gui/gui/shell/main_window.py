@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, QPoint, QRect, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
 from PySide6.QtWidgets import (
     QApplication,
@@ -28,16 +28,17 @@ from slide_gui.experiments.store.database import store_files
 from slide_gui.gui.dialogs.export import ExportController, shows_folders
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
-from slide_gui.gui.shell.actions import Commands
-from slide_gui.gui.shell.commands import COMMANDS, MENUS
+from slide_gui.gui.shell.commands import MENUS
 from slide_gui.gui.shell.faults import FaultReporter
 from slide_gui.gui.shell.page_stack import PAGES, PageStack
+from slide_gui.gui.shell.palette import Commands
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.job_bar import JobBar
@@ -72,13 +73,11 @@ class TitleBar(QFrame):
 
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)
-        menus: dict[str, QMenu] = {}
-        for command in COMMANDS:
-            if command.menu not in menus:
-                menus[command.menu] = QMenu(f"&{MENUS[command.menu]}", bar)
-                menus[command.menu].setToolTipsVisible(True)
-                bar.addMenu(menus[command.menu])
-            menus[command.menu].addAction(self._actions[command.name])
+        for title, commands in MENUS.items():
+            menu = QMenu(f"&{title}", bar)
+            menu.setToolTipsVisible(True)
+            menu.addActions([self._actions[command.name] for command in commands])
+            bar.addMenu(menu)
         return bar
 
     def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
@@ -87,6 +86,7 @@ class TitleBar(QFrame):
         button.setToolTip(action.toolTip())
         button.setAccessibleName(action.text().rstrip(" …"))
         button.clicked.connect(action.trigger)
+        action.changed.connect(self._follow_actions)
         if name == "export":
             button.setProperty("kind", "primary")
         row.addWidget(button)
@@ -98,8 +98,8 @@ class TitleBar(QFrame):
         origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
         self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
-    def follow_actions(self) -> None:
-        """Update the buttons' states and tooltips to those of their commands."""
+    @Slot()
+    def _follow_actions(self) -> None:
         for name, button in self._buttons.items():
             button.setEnabled(self._actions[name].isEnabled())
             button.setToolTip(self._actions[name].toolTip())
@@ -121,29 +121,17 @@ class Navigation(QFrame):
         super().__init__(parent)
         self.setProperty("role", "panel")
         column = flush(QVBoxLayout(self), 0, (0, 8, 0, 8))
-        self._buttons, self._icons = {}, {spec.name: spec.icon for spec in PAGES}
+        self._buttons = {spec.name: self._build_button(actions[f"page_{spec.name}"], 56) for spec in PAGES}
         for spec in PAGES:
-            action = actions[f"page_{spec.name}"]
-            button = QToolButton(self)
-            button.setProperty("kind", "nav")
+            button = self._buttons[spec.name]
             button.setText(spec.text)
             button.setCheckable(True)
             button.setAutoExclusive(True)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-            button.setIconSize(QSize(20, 20))
-            button.setFixedHeight(56)
-            button.setToolTip(action.toolTip())
-            button.clicked.connect(action.trigger)
-            self._buttons[spec.name] = button
             column.addWidget(button)
         column.addStretch(1)
-        self._panel = QToolButton(self)
-        self._panel.setProperty("kind", "nav")
-        self._panel.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
-        self._panel.setIconSize(QSize(20, 20))
-        self._panel.setFixedHeight(48)
-        self._panel.clicked.connect(actions["panel"].trigger)
         self._panel_action = actions["panel"]
+        self._panel_action.changed.connect(self._follow_panel)
+        self._panel = self._build_button(self._panel_action, 48)
         column.addWidget(self._panel)
         self._panel.ensurePolished()
         words = [*(spec.text for spec in PAGES), "Hide", "Show"]
@@ -151,8 +139,18 @@ class Navigation(QFrame):
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
 
-    def follow_actions(self) -> None:
-        """Update the button of the panel to the state of its command."""
+    def _build_button(self, action: QAction, height: int) -> QToolButton:
+        button = QToolButton(self)
+        button.setProperty("kind", "nav")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        button.setIconSize(QSize(20, 20))
+        button.setFixedHeight(height)
+        button.setToolTip(action.toolTip())
+        button.clicked.connect(action.trigger)
+        return button
+
+    @Slot()
+    def _follow_panel(self) -> None:
         action = self._panel_action
         self._panel.setText("Hide" if action.isChecked() else "Show")
         self._panel.setAccessibleName("Hide panel" if action.isChecked() else "Show panel")
@@ -167,8 +165,8 @@ class Navigation(QFrame):
     def tint(self) -> None:
         """Draw the icons in the colours of the theme."""
         theme = theme_of(self)
-        for name, button in self._buttons.items():
-            button.setIcon(icon(self._icons[name], theme))
+        for spec in PAGES:
+            self._buttons[spec.name].setIcon(icon(spec.icon, theme))
         self._panel.setIcon(icon(_ICONS["panel"], theme))
 
 
@@ -216,18 +214,19 @@ class MainWindow(QMainWindow):
         self._panel_folded = settings.value("panel_folded", False, bool)
         self._beside_little = False  # True if the panel is shown in a narrow window
         self.session = Session(store, self, settings=settings)
-        self.queue, self.workspace = self.session.queue, self.session.workspace
+        self.queue = self.session.queue
+        self.workspace: Workspace = self.session.workspace
         self.workspace.choices = FileChoices(settings)
         self.recent = RecentFiles(settings, self)
-        self.opening = Opening(self.workspace, settings, self)
-        self.exports = ExportController(self.queue, settings, self, self._inputs)
+        self.opening: Opening = Opening(self.workspace, settings, self)
+        self.exports: ExportController = ExportController(self.queue, settings, self, self._inputs)
         self.faults = FaultReporter(self)
-        self.commands = Commands(self, self)
+        self.commands: Commands = Commands(self)
         self.actions_by_name = self.commands.actions
         self._run_remedy: Callable[[], object] = lambda: None
         self._build(sessions)
         self._connect()
-        self._follow_history()
+        self.follow()
 
     # Building --------------------------------------------------------------------------------------------------
 
@@ -235,7 +234,7 @@ class MainWindow(QMainWindow):
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
-        self.pages = PageStack(self.session, self)
+        self.pages: PageStack = PageStack(self.session, self)
         # Connected before the sessions, whose messages about the data must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
@@ -282,14 +281,11 @@ class MainWindow(QMainWindow):
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
         self.exports.waits.connect(self._show_waiting)
-        self.workspace.fitting.changed.connect(self.exports.go_on)
         self.pages.turned.connect(self.exports.give_up)
-        self.workspace.history.indexChanged.connect(self._follow_history)
-        self.workspace.state_changed.connect(self._follow_state)
-        self.workspace.fitting.changed.connect(self._follow_history)
-        self.session.busy_changed.connect(self._follow_history)
+        self.workspace.rested.connect(self.follow)
+        self.session.busy_changed.connect(self.workspace.rest)
+        self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_place)
-        self.notice.shown_changed.connect(self._follow_history)
         self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self._remedy)
         self.opening.files_chosen.connect(self.open_files)
@@ -544,7 +540,7 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel)
-        self._follow_history()
+        self.follow()
 
     @property
     def shows_notice(self) -> bool:
@@ -558,15 +554,17 @@ class MainWindow(QMainWindow):
         self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else _PRIVATE)
         self._right_status.setToolTip(_FAR if scheduler else "The network is used only for downloads that you request")
 
-    @Slot(object, object)
-    def _follow_state(self, _state: object, _old: object) -> None:
-        self._follow_history()
+    def event(self, event: QEvent) -> bool:
+        """Let commands follow before a shortcut of one is pressed."""
+        if event.type() == QEvent.Type.ShortcutOverride and not self.workspace.is_at_rest:
+            self.follow()
+        return super().event(event)
 
     @Slot()
-    def _follow_history(self) -> None:
+    def follow(self) -> None:
+        """Let the commands and a waiting export follow the state."""
         self.commands.follow()
-        self._title_bar.follow_actions()
-        self._navigation.follow_actions()
+        self.exports.go_on()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""

@@ -1,24 +1,39 @@
-"""The command palette: commands, data sets, files and runs, filtered by typed words."""
+"""The windows and dialogs that commands open, among them the command palette and the list of shortcuts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
-from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
     QLineEdit,
+    QMessageBox,
     QTreeWidget,
     QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
+from slide_gui import __version__
+from slide_gui.data.entries import entries
+from slide_gui.gui.help.guide import Guide
+from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
+from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import flush
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.gui.dialogs.workers import ClusterDialog
+    from slide_gui.gui.shell.main_window import MainWindow
+    from slide_gui.gui.shell.table_window import TableWindow
 
 _MOST_LINES = 200
 _HINT_LETTERS = 34
@@ -53,7 +68,7 @@ class PaletteEntry:
 class CommandPalette(QDialog):
     """The list of enabled actions and further entries; Return runs the selected one. Each window creates it once."""
 
-    def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Iterable[Action], parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Commands")
         self.resize(*_SIZE)
@@ -65,14 +80,11 @@ class CommandPalette(QDialog):
         self._filter.setPlaceholderText("Type a command, a data set, a file or a run")
         self._filter.setAccessibleName("Command")
         self._list = QTreeWidget(self)
-        self._list.setColumnCount(2)
+        _set_columns(self._list)
         self._list.setHeaderHidden(True)
         self._list.setRootIsDecorated(False)
         self._list.setUniformRowHeights(True)
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self._list.header().setStretchLastSection(False)
-        self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._list.setAccessibleName("Commands")
         self._nothing = PlainLabel("", self)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -102,7 +114,7 @@ class CommandPalette(QDialog):
 
     def _read(self) -> None:
         actions = [
-            PaletteEntry(action.text().rstrip(" …"), _keys(action), action.trigger, tip=action.toolTip())
+            PaletteEntry(action.text().rstrip(" …"), action.keys, action.trigger, tip=action.toolTip())
             for action in self._actions
             if action.isEnabled()
         ]
@@ -170,5 +182,163 @@ def _says(text: str, words: Iterable[str]) -> bool:
     return all(word in lowered for word in words)
 
 
-def _keys(action: QAction) -> str:
-    return action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+def _set_columns(lines: QTreeWidget) -> None:
+    """Let the first of two columns take the space that the second leaves."""
+    lines.setColumnCount(2)
+    lines.header().setStretchLastSection(False)
+    lines.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    lines.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+
+
+class ShortcutList(QDialog):
+    """A list of all commands and their shortcuts by menu."""
+
+    def __init__(self, actions: dict[str, Action], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keyboard shortcuts")
+        self.resize(520, 560)
+        self.list = QTreeWidget(self)
+        self.list.setAccessibleName("Commands and their shortcuts")
+        self.list.setHeaderLabels(["Command", "Shortcut"])
+        for title, commands in MENUS.items():
+            menu = QTreeWidgetItem(self.list, [title])
+            for command in commands:
+                line = QTreeWidgetItem(menu, [command.text.rstrip(" …"), actions[command.name].keys])
+                line.setToolTip(0, command.tip)
+        self.list.expandAll()
+        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+        _set_columns(self.list)
+        flush(QVBoxLayout(self), 8, (12, 12, 12, 12)).addWidget(self.list)
+
+
+class Commands(QObject):
+    """The actions of a window by name, and the windows that they open, each made when it is first needed."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self.actions = {command.name: Action(command, window) for command in COMMANDS}
+        self._lists_runs = False
+
+    def follow(self) -> None:
+        """Update every action."""
+        for action in self.actions.values():
+            action.follow()
+
+    @cached_property
+    def _palette(self) -> CommandPalette:
+        return CommandPalette(self.actions.values(), self._window)
+
+    def show_palette(self) -> None:
+        """Search commands, data sets, recent files and runs by name."""
+        self.follow()
+        if not self._lists_runs:
+            # The runs are imported in the job queue, because that is slow and must not delay typing.
+            queue = self._window.queue
+            queue.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
+        self._palette.ask(self._further)
+
+    @Slot(object)
+    def _list_runs(self, _imported: object) -> None:
+        if not self._lists_runs:
+            self._lists_runs = True
+            self._window.session.library.changed.connect(self._palette.refresh)
+            self._palette.refresh()
+
+    def _further(self) -> Iterator[PaletteEntry]:
+        """Return entries for data sets, recent files and runs."""
+        window = self._window
+        for page in PAGES:
+            for number, view in enumerate(page.views):
+                show = partial(window.pages.show_view, page.name, number)
+                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
+        for each in entries():
+            yield PaletteEntry(f"Open {each.title}", "data set", partial(window.open_entry, each.key))
+        for opening in window.recent.openings:
+            open_again = partial(window.open_files, list(opening.paths))
+            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
+        if window.session.lists_runs:
+            for run in reversed(window.session.library.runs):
+                tags = f", {', '.join(run.tags)}" if run.tags else ""
+                text = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
+                yield PaletteEntry(text, f"error {100 * run.error:.2f} %", partial(self._open_run, run.hash))
+
+    def _open_run(self, key: str) -> None:
+        self._window.pages.turn_to("classifier")
+        self._window.session.runs.open_run(key)
+
+    @cached_property
+    def _cluster(self) -> ClusterDialog:
+        from slide_gui.gui.dialogs.workers import ClusterDialog
+
+        return ClusterDialog(self._window.session.cluster, self._window)
+
+    def show_cluster(self) -> None:
+        """Choose where runs are computed, and list the workers."""
+        self._cluster.ask()
+
+    @cached_property
+    def _table(self) -> TableWindow:
+        from slide_gui.gui.shell.table_window import TableWindow
+
+        return TableWindow(self._window.pages, self._window)
+
+    def show_table(self) -> None:
+        """Show the numbers of the view as a table in a window that may stay open."""
+        self._table.show()
+        self._table.activateWindow()
+
+    @cached_property
+    def _guide(self) -> Guide:
+        guide = Guide(self._window)
+        guide.command_requested.connect(self._run)
+        guide.data_requested.connect(self._window.open_entry)
+        return guide
+
+    def show_guide(self, page: str = "") -> None:
+        """Show the guide, at a page or where it was, in a window that may stay open."""
+        guide = self._guide
+        if page:
+            guide.turn_to(page)
+        guide.show()
+        guide.activateWindow()
+
+    @Slot(str)
+    def _run(self, name: str) -> None:
+        action = self.actions[name]
+        action.trigger()
+        if not action.isEnabled() and action.command.why_not is not None:
+            reason = action.command.why_not(self._window)
+            self._window.show_problem(UserMessage(action.command.text, f"{reason}."))
+
+    @cached_property
+    def _shortcuts(self) -> ShortcutList:
+        return ShortcutList(self.actions, self._window)
+
+    def show_shortcuts(self) -> None:
+        """List all commands with their shortcuts."""
+        self._shortcuts.open()
+
+    @cached_property
+    def _about(self) -> QMessageBox:
+        about = QMessageBox(self._window)
+        about.setTextFormat(Qt.TextFormat.PlainText)
+        about.setWindowTitle("About slide-gui")
+        about.setText(f"slide-gui {__version__}")
+        about.setInformativeText(
+            "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
+            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. Help, Licences lists the licences of "
+            "components (Qt: LGPL 3). The network is used only for downloads and schedulers that you "
+            "request."
+        )
+        return about
+
+    def show_about(self) -> None:
+        """Show the program's name, version and licence."""
+        self._about.open()
+
+
+def _import_library(_progress: Progress) -> object:
+    from slide_gui.gui.state import library
+
+    return library

@@ -79,7 +79,7 @@ class SessionKeeper(QObject):
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._keep)
         workspace.dataset_changed.connect(self._opened)
-        workspace.state_changed.connect(self._changed)
+        workspace.rested.connect(self._changed)
         pages.changed.connect(self._changed)
 
     # Current state -------------------------------------------------------------------------------------------------
@@ -223,8 +223,7 @@ class SessionKeeper(QObject):
         return self._folder / f"last{SUFFIX}"
 
     @Slot()
-    @Slot(object, object)
-    def _changed(self, _state: object = None, _old: object = None) -> None:
+    def _changed(self) -> None:
         if self._lock is not None:
             self._rest.start()
 

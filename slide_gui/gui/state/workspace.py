@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
@@ -30,6 +30,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name
 
 MAX_PINS = 16
+_REST_MILLISECONDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,8 @@ class Workspace(QObject):
         The new `Dataset`.
     state_changed(object, object)
         The new and the old `State`.
+    rested()
+        Nothing has changed for 100 ms since the last change of state, fit or history; for what can wait.
     problem(object)
         A `UserMessage` to show.
     confirmed_changed()
@@ -103,6 +106,7 @@ class Workspace(QObject):
 
     dataset_changed = Signal(object)
     state_changed = Signal(object, object)
+    rested = Signal()
     problem = Signal(object)
     confirmed_changed = Signal()
 
@@ -122,7 +126,23 @@ class Workspace(QObject):
         self.dataset: Dataset | None = None
         self._blas_checked = False
         self._opening = 0
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest.timeout.connect(self.rested)
+        for changed in (self.dataset_changed, self.state_changed, self.fitting.changed, self.history.indexChanged):
+            changed.connect(self.rest)
         queue.problem.connect(self.problem)
+
+    @Slot()
+    def rest(self) -> None:
+        """Emit `rested` once nothing has changed for a moment."""
+        self._rest.start()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """True if `rested` has been emitted since the last change."""
+        return not self._rest.isActive()
 
     # Opening ---------------------------------------------------------------------------------------------------
 
