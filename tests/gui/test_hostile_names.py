@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QAbstractListModel, QPoint, Qt
 from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QToolTip, QWidget
 
@@ -101,7 +101,8 @@ def look_at(widget: QWidget) -> str:
 def items(view: QAbstractItemView) -> list[str]:
     """Return the texts and tooltips of the first rows of a list or table, and of its heads."""
     model = view.model()
-    rows, columns = min(model.rowCount(), 200), min(model.columnCount(), 20)
+    columns = 1 if isinstance(model, QAbstractListModel) else min(model.columnCount(), 20)
+    rows = min(model.rowCount(), 200)
     found = [model.index(i, j).data(role) for i in range(rows) for j in range(columns) for role in ROLES]
     found += [model.headerData(j, LEFT, role) for j in range(columns) for role in ROLES]
     return [text for text in found if isinstance(text, str)]

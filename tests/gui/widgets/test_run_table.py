@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
-from slide_gui.gui.theme import LIGHT, figure_font
+from slide_gui.gui.theme import figure_font
 from slide_gui.results_version import RESULTS_VERSION
 from tests.gui.helpers import calls_in, settle, wait
 
@@ -113,6 +113,9 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
     assert set(table.selected()) == {"a", "c"}
     table.set_rows([*ROWS, MORE])
     assert set(table.selected()) == {"a", "c"}
+    table.select("abcd")
+    table.set_rows([*ROWS[:3], MORE])
+    assert set(table.selected()) == set("abc")
     table.set_filter("mnist")
     assert table.selected() == ("c",)
 
@@ -151,20 +154,6 @@ def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, heard: 
     assert column(table, "Tag") == ["Figure 3", "seen", "", ""]
     table.set_filter("seen")
     assert order(table) == "c"
-
-
-def test_that_f2_edits_the_tag_and_enter_in_it_opens_nothing(table: RunTable, heard: dict[str, list[Any]]) -> None:
-    view = table.view()
-    table.select(["d"])
-    view.setFocus()
-    QTest.keyClick(view, Qt.Key.Key_F2)
-    editor = view.viewport().findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
-    assert editor.text() == "Figure 3"
-    QTest.keyClick(editor, Qt.Key.Key_Return)
-    settle()
-    assert heard["tag"] == []
-    assert heard["open"] == []
 
 
 def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
@@ -218,14 +207,6 @@ def test_that_keys_go_between_filter_and_table(table: RunTable) -> None:
     assert order(table) == "dcba"
 
 
-def test_that_a_chosen_row_lies_on_the_accents_wash(table: RunTable) -> None:
-    table.select(["c"])
-    view = table.view()
-    shot = view.viewport().grab().toImage()
-    box = view.visualRect(view.model().index(1, 3))
-    assert shot.pixelColor(box.left() + 2, box.top() + 2) == QColor(LIGHT.accent_wash)
-
-
 def many_rows(n: int) -> list[StoredRun]:
     return [
         run(f"k{i}", 1 + i % 28, "Rectangles", noise=i % 10 / 10, depth=i % 5, seed=i, error=0.01 + i / 20_000)
@@ -249,40 +230,13 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
     assert table.view().model().rowCount() == 2000
 
 
-def test_that_every_column_stands_whole_in_a_window_of_1280(shown: Shown) -> None:
-    table: RunTable = shown(RunTable(SHOWN), 920, 400)
-    long = run(
-        "k", 21, "Rectangles-Images", "randproj-svm", generated=True, noise=0.5, depth=2, split=29, seed=9876,
-        training="split", evaluate="validation", error=0.2214, n_test=50_000, C=1000.0, n_support=50_000,
-        seconds=1234.5,
-    )  # fmt: skip
-    table.set_rows([long])
-    view = table.view()
-    assert view.horizontalScrollBar().maximum() == 0
-    assert cut(table, long) == []
-
-
-def test_that_the_arrow_of_the_order_covers_no_title(table: RunTable) -> None:
-    head = table.view().horizontalHeader()
-    font = QFontMetricsF(figure_font(table, TEXT))
-
-    def title(number: int, sorted_by: int) -> QImage:
-        table.view().sortByColumn(sorted_by, Qt.SortOrder.AscendingOrder)
-        top = round((head.height() - font.capHeight()) / 2)
-        across = QRect(head.sectionPosition(number), top, head.sectionSize(number), round(font.capHeight()))
-        return head.grab(across).toImage()
-
-    for number in range(len(SHOWN)):
-        assert title(number, number) == title(number, TAG if number != TAG else 0), TITLES[number]
-
-
 def cut(table: RunTable, row: StoredRun) -> list[str]:
     font, head = QFontMetricsF(figure_font(table, TEXT)), table.view().horizontalHeader()
     room = [head.sectionSize(number) - 2 * PADDING for number in range(len(SHOWN))]
     return [c.title for c, wide in zip(SHOWN, room, strict=True) if font.horizontalAdvance(c.text(row)) > wide]
 
 
-@pytest.mark.parametrize("width", [606, 926, 1566])
+@pytest.mark.parametrize("width", [606, 918, 1566])
 def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_error(shown: Shown, width: int) -> None:
     table: RunTable = shown(RunTable(SHOWN), 1200, 400)
     own = run(
@@ -316,13 +270,6 @@ def test_that_a_column_keeps_the_width_that_it_was_dragged_to(table: RunTable) -
     table.set_rows([*ROWS, MORE])
     table.resize(1000, 400)
     assert head.sectionSize(method) == before + 40
-
-
-def test_that_a_tooltip_says_what_its_cell_says(table: RunTable) -> None:
-    index = table.view().model().index(0, TITLES.index("Data"))
-    assert index.data(Qt.ItemDataRole.ToolTipRole).startswith("Data: Convex\nSLIDE-SVM on Convex")
-    tag = table.view().model().index(0, TAG)
-    assert tag.data(Qt.ItemDataRole.ToolTipRole) == f"Figure 3\n{SHOWN[TAG].tip}"
 
 
 def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, list[Any]]) -> None:
