@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import resource
 import signal
 import sys
@@ -88,7 +89,7 @@ def sheet(version: int) -> FigureExport:
         None,
         lambda path: save_table(path, ["version"], [[version]]),
         lambda _: f"{version}",
-        lambda _: f"# {version}",
+        ("", f"version = {version}"),
         {"x.json": json.dumps(version)},
     )
 
@@ -98,8 +99,8 @@ def draw(version: int) -> FigureExport:
 
 
 def texts(folder: Path, *names: str) -> set[int]:
-    """Return the versions that whole texts hold, whichever they are."""
-    return {int("".join(sign for sign in (folder / name).read_text() if sign.isdigit())) for name in names}
+    """Return the versions in texts, the last number of each."""
+    return {int(re.findall(r"\d+", (folder / name).read_text())[-1]) for name in names}
 
 
 def read_bundle(folder: Path) -> set[int]:

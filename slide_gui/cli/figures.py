@@ -185,8 +185,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.figures.style import SHOWN
-    from slide_gui.figures.weight_animations import layers_animation, noise_animation
-    from slide_gui.figures.weights import as_shown, weights_export
+    from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -225,8 +224,8 @@ def _weights(arguments: argparse.Namespace) -> int:
 def _animation(arguments: argparse.Namespace) -> str:
     """Return the requested animation, empty if none. Refuse invalid combinations."""
     from slide_gui.core.choices import check_choice
-    from slide_gui.figures.animation import ANIMATION_DPI
-    from slide_gui.figures.weight_animations import ANIMATIONS
+    from slide_gui.figures.style import ANIMATION_DPI
+    from slide_gui.figures.weights import ANIMATIONS
 
     if arguments.animate is None:
         return ""

@@ -1,4 +1,4 @@
-"""Common parts of line plots: size, axes without a frame, light grid, labels at line ends, and fitted text."""
+"""Common parts of figures: size, axes without a frame, tiles, labels at line ends, and fitted text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,35 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from slide_gui.error_rate import ErrorRate
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-_MM_PER_POINT = 25.4 / 72
+INK, MUTED, PALE = "#1D1F24", "#555B66", "#B4B8C0"
+LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
+"""Colours that are distinguishable with every kind of colour vision. Each depth or layer has one colour everywhere."""
+
+TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 7.0, 6.0, 5.0
+SMALLEST = 4.0
+"""Size in points to which type is reduced before its text is shortened."""
+
+Box = tuple[float, float, float, float]
+"""Left, top, width and height in mm from the top left corner of the figure."""
+
+_GRID, _FRAME, _CORRUPTED = "#E2E3E7", "#8A8F99", (220, 231, 250)
+_MM_PER_INCH = 25.4
+_MM_PER_POINT = _MM_PER_INCH / 72
+_LINE = 2.4  # mm between two labels
 _ELLIPSIS = "…"
+_DOT = "●"
+_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 
 
 @cache
@@ -30,7 +49,9 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
     return float(width) * _MM_PER_POINT
 
 
-def fitted(text: str, size: float, room: float, weight: str = "normal", smallest: float = 4.5) -> tuple[str, float]:
+def fitted(
+    text: str, size: float, room: float, weight: str = "normal", smallest: float = SMALLEST
+) -> tuple[str, float]:
     """Return text and type size that fit into `room` mm. The type is reduced first, then the text is shortened."""
     needed = width_mm(text, size, weight)
     if needed <= room:
@@ -56,18 +77,6 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
     return lines
 
 
-INK, MUTED, _GRID, _FRAME = "#1D1F24", "#555B66", "#E2E3E7", "#8A8F99"
-LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
-"""Colours that are distinguishable with every kind of colour vision. Each depth or layer has one colour everywhere."""
-
-TEXT_SIZE, SMALL_SIZE = 6.0, 5.0
-_TITLE_SIZE = 7.0
-_MM_PER_INCH = 25.4
-_LINE = 2.4  # mm between two labels
-_DOT = "●"
-_TILE_FRAME = "#B4B8C0"
-
-
 def line_color(index: int) -> str:
     """Return the colour of a depth or layer."""
     return LINES[index % len(LINES)]
@@ -91,6 +100,41 @@ def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float
     axes.plot(x, y, color=color, linewidth=1.0 * scale, marker="o", markersize=2.2 * scale, markeredgewidth=0)
 
 
+def draw_image(
+    axes: Axes, image: NDArray[Any], scale: ColorScale, style: Style, *, ink: bool = False, stretch: bool = False
+) -> None:
+    """Draw an image in the colours of a scale.
+
+    Parameters
+    ----------
+    ink : bool
+        Draw high values dark on light paper and NaN, which means corrupted, tinted.
+    stretch : bool
+        Fill the axes, whose ratio is not that of the image.
+    """
+    shown = image.T if style.transposed else image
+    lut = scale.lut()
+    if ink:
+        lut = np.concatenate([np.array([_CORRUPTED], np.uint8), lut[:0:-1]])
+    colors = lut[scale.indices(shown)].repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1)
+    extent = (-0.5, shown.shape[1] - 0.5, shown.shape[0] - 0.5, -0.5)
+    axes.imshow(colors, interpolation="none", extent=extent, aspect="auto" if stretch else "equal")
+    axes.set_anchor("NW")
+
+
+def draw_bars(axes: Axes, values: NDArray[Any], limit: float, size: float, colors: Any = INK) -> None:
+    """Draw features that are not pixels as bars, on an axis from `-limit` to `limit` with a margin."""
+    from matplotlib.collections import PolyCollection
+
+    # One collection, because 784 bars as single patches take a second.
+    x = np.arange(values.size)[:, None] + np.array([-0.4, -0.4, 0.4, 0.4])
+    y = values.astype(np.float64)[:, None] * np.array([0.0, 1.0, 1.0, 0.0])
+    axes.add_collection(PolyCollection(list(np.stack([x, y], axis=2)), facecolors=colors, linewidths=0))
+    axes.axhline(0.0, color=PALE, linewidth=0.35 * size)
+    axes.set_xlim(-1.0, values.size)
+    axes.set_ylim(-1.1 * limit, 1.1 * limit)
+
+
 class Plot:
     """A figure with coordinates in mm from its top left corner.
 
@@ -107,23 +151,24 @@ class Plot:
         self.width, self.height = style.width_mm, style.height_mm or height
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
-    def _add_axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
+    def bare_axes(self, box: Box, label: str) -> Axes:
+        """Return axes that fill the box, in matplotlib's look."""
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
         return self.figure.add_axes(place, label=label)
 
-    def tile(self, box: tuple[float, float, float, float], label: str) -> Axes:
-        """Return framed axes without ticks for an image. The box gives left, top, width and height."""
-        axes = self._add_axes(box, label)
+    def tile(self, box: Box, label: str) -> Axes:
+        """Return framed axes without ticks for an image."""
+        axes = self.bare_axes(box, label)
         axes.set_xticks([])
         axes.set_yticks([])
         for spine in axes.spines.values():
-            spine.set(linewidth=0.35 * self.scale, color=_TILE_FRAME)
+            spine.set(linewidth=0.35 * self.scale, color=PALE)
         return axes
 
-    def axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
-        """Return axes that fill the box of left, top, width and height."""
-        axes = self._add_axes(box, label)
+    def axes(self, box: Box, label: str) -> Axes:
+        """Return axes with a light grid and without a frame at the top and right."""
+        axes = self.bare_axes(box, label)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         for side in ("left", "bottom"):
@@ -136,26 +181,43 @@ class Plot:
         axes.set_axisbelow(True)
         return axes
 
-    def text(self, x: float, y: float, text: str, size: float, **look: Any) -> None:
-        """Write text with its baseline at y. The size is in points before scaling."""
+    def text(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        size: float,
+        room: float | None = None,
+        smallest: float = SMALLEST,
+        **look: Any,
+    ) -> None:
+        """Write text with its baseline at y, fitted into `room` mm. Sizes are in points before scaling."""
+        if room is not None:
+            weight = look.get("weight", "normal")
+            text, fitting = fitted(text, size * self.scale, room, weight, smallest * self.scale)
+            size = fitting / self.scale
         style: dict[str, Any] = {"va": "baseline", "color": INK, **look}
+        # A $ in the name of a data set does not start a formula.
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
 
-    def key(self, x: float, y: float, text: str, color: str, size: float = SMALL_SIZE) -> None:
+    def key(self, x: float, y: float, text: str, color: str, room: float | None = None) -> None:
         """Write a legend entry, a coloured dot and a text, centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
-        self.text(x + 2.4 * self.scale, y, text, size, va="center")
+        self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, room, va="center")
 
     def title(self, text: str, second: str) -> None:
         """Write a bold title and a muted second line, both fitted to the width."""
-        s, margin = self.scale, 2.0
-        room = self.width - 2 * margin * s
-        text, size = fitted(text, _TITLE_SIZE * s, room, "bold", 5.0 * s)
-        self.text(margin * s, 4.0 * s, text, size / s, weight="bold")
-        second, size = fitted(second, SMALL_SIZE * s, room, smallest=4.0 * s)
-        self.text(margin * s, 7.0 * s, second, size / s, color=MUTED)
+        margin = 2.0 * self.scale
+        room = self.width - 2 * margin
+        self.text(margin, 4.0 * self.scale, text, TITLE_SIZE, room, 5.0, weight="bold")
+        self.text(margin, 7.0 * self.scale, second, SMALL_SIZE, room, color=MUTED)
+
+    def note(self, text: str) -> None:
+        """Write a muted line at the bottom, fitted to the width."""
+        margin = 2.0 * self.scale
+        self.text(margin, self.height - 1.6 * self.scale, text, SMALL_SIZE, self.width - 2 * margin, color=MUTED)
 
     def axis_titles(self, axes: Axes, x: str, y: str) -> None:
         """Write the titles of both axes."""
@@ -163,9 +225,7 @@ class Plot:
         axes.set_xlabel(x, fontsize=TEXT_SIZE * s, color=INK, labelpad=2.0 * s)
         axes.set_ylabel(y, fontsize=TEXT_SIZE * s, color=INK, labelpad=2.5 * s)
 
-    def end_labels(
-        self, axes: Axes, box: tuple[float, float, float, float], ends: Sequence[tuple[float, str, str]]
-    ) -> None:
+    def end_labels(self, axes: Axes, box: Box, ends: Sequence[tuple[float, str, str]]) -> None:
         """Write labels to the right of the axes at the heights of line ends, separated where they would overlap.
 
         Parameters
@@ -174,24 +234,28 @@ class Plot:
             Axes with their final limits.
         box : tuple
             Position of the axes in mm.
+        ends : sequence of (value, text, color)
+            Each text has one or more lines.
         """
         x, y, w, h = box
-        low, high = axes.get_ylim()
         gap = _LINE * self.scale
-        places = [y + h * (1 - (value - low) / (high - low)) for value, _, _ in ends]
+        to_axes = axes.transScale + axes.transLimits
+        places = [y + h * (1 - to_axes.transform((axes.get_xlim()[1], value))[1]) for value, _, _ in ends]
+        heights = [gap * (1 + text.count("\n")) for _, text, _ in ends]
         order = sorted(range(len(ends)), key=lambda i: (places[i], i))
-        bottom = y + h
-        placed: list[float] = []
+        free = y
         for i in order:
-            placed.append(max(places[i], placed[-1] + gap if placed else y))
-        for k in range(len(placed) - 1, -1, -1):  # move labels up that exceed the bottom edge
-            placed[k] = min(placed[k], bottom)
-            bottom = placed[k] - gap
-        for i, at in zip(order, placed, strict=True):
-            _, text, color = ends[i]
+            places[i] = max(places[i], free)
+            free = places[i] + heights[i]
+        free = y + h + gap
+        for i in reversed(order):  # move labels up that exceed the bottom edge
+            places[i] = min(places[i], free - heights[i])
+            free = places[i]
+        for at, (_, text, color) in zip(places, ends, strict=True):
             # Only the dot is coloured: text in pale colours would be hard to read.
             self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
-            self.text(x + w + 3.0 * self.scale, at, text, SMALL_SIZE, va="center")
+            for number, line in enumerate(text.split("\n")):
+                self.text(x + w + 3.0 * self.scale, at + number * gap, line, SMALL_SIZE, va="center")
 
 
 def label_room(texts: Sequence[str], scale: float) -> float:

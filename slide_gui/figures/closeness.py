@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slide_gui.experiments.inspection.closeness import Closeness
-from slide_gui.figures.canvas import INK, MUTED, TEXT_SIZE, Plot, line_color, marked_line
+from slide_gui.figures.canvas import MUTED, TEXT_SIZE, Plot, draw_bars, draw_image, line_color, marked_line
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _PLOT = 42.0  # mm
 
 
@@ -40,30 +38,35 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
         side = min(side, 14.0 * s)
     top = 13.0 * s
     plot = Plot(figure, style, top + 2 * (side + 1.5 * s) + (_PLOT + 14.0) * s)
-    p = model.stack.parameters
-    second = f"two test images “{result.label}” with {result.common} lit pixels in common; noise 1 − p = {p.noise:g}, "
-    plot.title(
-        f"{dataset_title(model.dataset, model.generated)}: closer in kernel space",
-        second + f"{columns - 1} layers",
-    )
-    for t in range(columns):
+    second = f"two test images “{result.label}” with {result.common} lit pixels in common; noise 1 − p = "
+    second += f"{model.stack.parameters.noise:g}, {columns - 1} layers"
+    plot.title(f"{dataset_title(model.dataset, model.generated)}: closer in kernel space", second)
+    names = ["x", *map(layer_name, range(1, columns))]
+    for t, name in enumerate(names):
         x = left + (t + 0.5) * step - 0.5 * side
-        plot.text(x, top - 0.9 * s, "x" if t == 0 else layer_name(t), TEXT_SIZE)
+        plot.text(x, top - 0.9 * s, name, TEXT_SIZE)
         for i in range(2):
-            y = top + i * (side + 1.5 * s)
-            _tile(plot, (x, y, side), result.layers[i, t], t, result, style)
+            axes = plot.tile((x, top + i * (side + 1.5 * s), side, side), f"{name} of image {i}")
+            values = result.layers[i, t]
+            if model.image_shape is None:
+                draw_bars(axes, values, max(1.0, float(np.abs(values).max())), s)
+            elif t == 0:
+                draw_image(axes, values.reshape(model.image_shape), ColorScale("grey", 0.0, 1.0), style, ink=True)
+            else:
+                scale = ColorScale.symmetric(style.colors, 1.0)
+                draw_image(axes, values.reshape(model.image_shape), scale, style)
     below = top + 2 * (side + 1.5 * s) + 3.0 * s
     axes = plot.axes((left, below, plot.width - left - right, plot.height - below - 13.0 * s), "distance")
     _draw_lines(axes, result, s)
     axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_xticks(range(columns), ["x" if t == 0 else layer_name(t) for t in range(columns)])
+    axes.set_xticks(range(columns), names)
     plot.axis_titles(axes, "layer", "distance within the class ⁄\nto other classes")
-    names = (
+    keys = (
         "the pair above",
         f"{count(result.n_few)} pairs of one class with equally few pixels in common",
         f"all {count(result.n_all)} pairs of one class (median, 10 to 90 %)",
     )
-    for number, name in enumerate(names):
+    for number, name in enumerate(keys):
         at = 2.0 * s + number * (plot.width - 4.0 * s) / 3 if plot.width > 150 * s else 2.0 * s
         down = 2.4 * s if plot.width > 150 * s else (6.6 - 2.4 * number) * s
         plot.key(at, plot.height - down, name, line_color(number))
@@ -82,26 +85,6 @@ def _draw_lines(axes: Axes, result: Closeness, s: float) -> None:
         fontsize=4.5 * s, color=MUTED,
     )  # fmt: skip
     axes.set_ylim(bottom=0.0)
-
-
-def _tile(
-    plot: Plot, box: tuple[float, float, float], values: NDArray[Any], layer: int, result: Closeness, style: Style
-) -> None:
-    x, y, side = box
-    axes = plot.tile((x, y, side, side), f"tile {x:.1f} {y:.1f}")
-    shape = result.model.image_shape
-    if shape is None:
-        axes.bar(np.arange(values.size), values, width=0.8, color=INK, linewidth=0)
-        return
-    if layer == 0:
-        scale = ColorScale("grey", 0.0, 1.0)
-        lut = np.concatenate([scale.lut()[:1], scale.lut()[:0:-1]])  # ink on paper; the first entry is for NaN
-    else:
-        scale = ColorScale.symmetric(style.colors, 1.0)
-        lut = scale.lut()
-    picture = values.reshape(shape)
-    pixels = lut[scale.indices(picture.T if style.transposed else picture)]
-    axes.imshow(pixels.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1), interpolation="none", aspect="equal")
 
 
 def closeness_csv(path: str | os.PathLike[str], result: Closeness) -> None:

@@ -44,22 +44,18 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
     title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
-    spec = result.spec
-    n, total = len(result.misclassified), count(result.n_test)
-    if spec.evaluate == "validation":
-        second = f"{n} of {total} validation rows misclassified"
-    else:
-        second = f"{n} of {total} test rows misclassified"
-    second += f"; trained on {counted(result.n_train, 'row')}; {describe_spec(spec)}"
+    wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
+    second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
-    beside = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
-    room = min(max(width_mm(name, SMALL_SIZE * s) for name in beside), 0.25 * plot.width) + 8.0 * s
+    rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
+    room = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
     side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
     axes = plot.axes((room, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
-    labels = [fitted(name, SMALL_SIZE * s, room - 7.0 * s)[0] for name in beside]
-    below = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
-    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below], parse_math=False)
+    labels = [fitted(name, SMALL_SIZE * s, room - 5.5 * s, smallest=SMALL_SIZE * s)[0] for name in rows]
+    columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
+    below = [fitted(name, SMALL_SIZE * s, side / k, smallest=SMALL_SIZE * s)[0] for name in columns]
+    axes.set_xticks(range(k), below, parse_math=False)
     axes.set_yticks(range(k), labels, parse_math=False)
     axes.tick_params(length=0)
     plot.axis_titles(axes, "predicted as", "class")

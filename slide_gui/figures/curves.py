@@ -15,7 +15,6 @@ from slide_gui.figures.canvas import (
     SMALL_SIZE,
     Plot,
     band,
-    fitted,
     in_per_cent,
     label_room,
     line_color,
@@ -57,28 +56,26 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = [_label(depth) for depth in curves.depths]
-    title = dataset_title(curves.dataset, curves.generated)
-    validated = curves.evaluate == "validation"
-    title = f"{title}: validation error" if validated else f"{title}: test error"
-    plot.title(title, _second(curves))
+    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
-    chosen = [point for point in curves.points if point.chosen]
     for depth in curves.depths:
-        _draw_line(axes, curves, depth, s)
+        line, color = curves.line(depth), line_color(depth)
+        noises = [q.noise for q in line]
+        low, error, high = in_per_cent([q.rate for q in line])
+        band(axes, noises, low, high, color, s)
+        marked_line(axes, noises, error, color, s)
+    chosen = [point for point in curves.points if point.chosen]
     if chosen:
-        _ring(axes, chosen, s)
+        _draw_rings(axes, chosen, s)
     _set_limits(axes, curves, marks)
-    error = "validation error (%)" if validated else "test error (%)"
-    plot.axis_titles(axes, "noise 1 − p", error)
+    plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
-        note = f"○ published error, at an unpublished noise level: {marks[0].place}"
-        room = plot.width - 4.0 * s
-        _note(plot, note, room)
+        plot.note(f"○ published error, at an unpublished noise level: {marks[0].place}")
 
 
 def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
@@ -108,24 +105,13 @@ def _second(curves: ErrorCurves) -> str:
     most = max((q.rate for q in curves.points), key=lambda rate: rate.n_splits)
     n_test = max(q.rate.n for q in curves.points)
     method = next((each.text for each in METHODS.values() if each.name == curves.method), curves.method)
-    if curves.evaluate == "validation":
-        what = f"{method}, {count(n_test)} validation rows"
-    else:
-        what = f"{method}, {count(n_test)} test rows"
+    what = f"{method}, {count(n_test)} {curves.evaluate} rows"
     what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
     what += f"; 95 % intervals over {most.covers}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 
-def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
-    line, color = curves.line(depth), line_color(depth)
-    x = [q.noise for q in line]
-    low, y, high = in_per_cent([q.rate for q in line])
-    band(axes, x, low, high, color, s)
-    marked_line(axes, x, y, color, s)
-
-
-def _ring(axes: Axes, chosen: Sequence[CurvePoint], s: float) -> None:
+def _draw_rings(axes: Axes, chosen: Sequence[CurvePoint], s: float) -> None:
     """Draw rings around the points that are best on the validation rows."""
     axes.plot(
         [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
@@ -153,12 +139,6 @@ def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
             textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False, zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4 * s},
         )  # fmt: skip
-
-
-def _note(plot: Plot, text: str, room: float) -> None:
-    s = plot.scale
-    text, size = fitted(text, SMALL_SIZE * s, room, smallest=4.0 * s)
-    plot.text(2.0 * s, plot.height - 1.6 * s, text, size / s, color=MUTED)
 
 
 def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from slide_gui.data.entries import entry
 from slide_gui.data.files import write_whole
@@ -15,7 +15,7 @@ from slide_gui.experiments.evaluation.protocol import plan, published
 from slide_gui.experiments.evaluation.table import REFERENCE, Cell, DataInfo, EvaluationState
 from slide_gui.experiments.evaluation.timing import INCLUDED, TimeRow
 from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, in_per_cent, wrapped
+from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, in_per_cent, wrapped
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -290,86 +290,68 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     ValueError
         If no cell has a result.
     """
-    panels = [(info, _ordered(state, info)) for info in state.data]
-    panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
+    panels = [(info, cells) for info in state.data if (cells := _ordered(state, info))]
     if not panels:
         raise ValueError("there is nothing to draw: no results are available yet")
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
     lines = -(-len(panels) // abreast)
-    s = style.scale
+    s, room = style.scale, style.width_mm - 4.0 * style.scale
     tallest = max(len(cells) for _, cells in panels)
-    height = _HEAD + _FOOT + _ROW * tallest
-    notes = [
-        line
-        for note in (*_NOTES, *unlearned(state.data))
-        for line in wrapped(note, _NOTE_SIZE * s, style.width_mm - 4.0 * s)
-    ]
+    notes = [line for note in (*_NOTES, *unlearned(state.data)) for line in wrapped(note, _NOTE_SIZE * s, room)]
     foot = _LEGEND + _NOTE_LINE * len(notes)
-    plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
+    plot = Plot(figure, style, 9.0 + lines * (_HEAD + _FOOT + _ROW * tallest + _GAP) + foot)
     plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
-    width = plot.width / abreast
-    room = (plot.height - 9.0 * s - foot * s) / lines  # slides have a fixed height
+    width, high = plot.width / abreast, (plot.height - (9.0 + foot) * s) / lines  # slides have a fixed height
     for number, (info, cells) in enumerate(panels):
         row, column = divmod(number, abreast)
-        _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * room, width, room - _GAP * s))
-    _draw_legend(plot, plot.height - _NOTE_LINE * len(notes) * s)
+        _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * high, width, high - _GAP * s))
+    for number, (key, words) in enumerate(_WORDS.items()):
+        row, column = divmod(number, 2)
+        y = plot.height - (_NOTE_LINE * len(notes) + 5.2 - 2.8 * row) * s
+        plot.key(2.0 * s + column * room / 2, y, words, COLORS[key], room / 2 - 4.0 * s)
     for number, line in enumerate(reversed(notes)):
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
 
 def _ordered(state: EvaluationState, info: DataInfo) -> list[Cell]:
-    known = [cell for cell in state.of(info.key) if cell.rate is not None]
-    return sorted(known, key=lambda cell: cell.rate.error if cell.rate else 0.0)
+    known = [(cell.rate.error, number, cell) for number, cell in enumerate(state.of(info.key)) if cell.rate is not None]
+    return [cell for _, _, cell in sorted(known)]
 
 
-def _draw_panel(
-    plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]
-) -> None:
+def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: Box) -> None:
     s, (x, y, w, h) = plot.scale, box
-    asked = max(cell.asked for cell in cells)
-    least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
+    asked, least = max(cell.asked for cell in cells), min(len(cell.answers) for cell in cells)
     splits = counted(asked, "split") if least == asked else f"{least} to {asked} splits"
-    title, size = fitted(dataset_title(info.title, info.generated), TEXT_SIZE * s, w - 6.0 * s, "bold")
-    plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
-    counts = " / ".join(count(n) for n in (info.n_train, n_test))
-    plot.text(
-        x + w - 3.0 * s,
-        y + 3.0 * s,
-        f"{splits}, {counts} rows",
-        4.5,
-        color=MUTED,
-        ha="right",
-    )
+    title = dataset_title(info.title, info.generated)
+    plot.text(x + 2.0 * s, y + 3.0 * s, title, TEXT_SIZE, w - 6.0 * s, weight="bold")
+    rows = f"{count(info.n_train)} / {count(cells[0].answers[0].n_test)} rows"
+    plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {rows}", 4.5, color=MUTED, ha="right")
     left, right = 19.0 * s, 25.0 * s
     axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
     for place, cell in enumerate(cells):
         _draw_cell(axes, state, cell, place, s)
     axes.set_ylim(len(cells) - 0.4, -0.6)
-    _name_lines(axes, [fitted(cell.title, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
+    _name_lines(axes, [cell.title for cell in cells], left - 0.5 * s, s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
     axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
-    inner = (h - (5.0 + _FOOT) * s) / len(cells)
-    for place, cell in enumerate(cells):
-        assert cell.rate is not None
-        text = cell.rate.cell
-        if not cell.complete:
-            text += f"  {len(cell.answers)}/{cell.asked}"
-        at = y + 5.0 * s + (place + 0.6) * _row_height(inner, len(cells))
-        plot.text(x + w - right + 2.0 * s, at, text, 4.5, va="center")
 
 
-def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
+def _name_lines(axes: Axes, names: Sequence[str], room: float, s: float) -> None:
     """Label the rows of a horizontal plot, and make its grid vertical."""
-    axes.set_yticks(range(len(names)), names, parse_math=False)
+    shown = [fitted(name, SMALL_SIZE * s, room, smallest=SMALL_SIZE * s)[0] for name in names]
+    axes.set_yticks(range(len(names)), shown, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
 
 
-def _row_height(inner: float, rows: int) -> float:
-    """Return the height in mm of one row of a panel whose axis runs from −0.6 to rows − 0.4."""
-    return inner * rows / (rows + 0.2)
+def _write_right(axes: Axes, place: float, text: str, s: float, up: float = 0.0) -> None:
+    """Write a text to the right of a row of a horizontal plot, `up` points above its middle."""
+    axes.annotate(
+        text, (1.0, place), (5.0 * s, up * s), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+        va="center", fontsize=4.5 * s, color=INK,
+    )  # fmt: skip
 
 
 def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
@@ -379,20 +361,15 @@ def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: fl
     axes.plot([low, high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
     if cell.paper is not None:
-        axes.plot(
-            [100 * cell.paper.error], [place], marker="o", markersize=3.4 * s, markerfacecolor="white",
-            markeredgecolor=MUTED, markeredgewidth=0.7 * s, linestyle="", zorder=1.5,
-        )  # fmt: skip
+        axes.plot([100 * cell.paper.error], [place], markeredgecolor=MUTED, zorder=1.5, **_hollow(s))
+    text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.asked}"
+    _write_right(axes, place, text, s)
 
 
-def _draw_legend(plot: Plot, bottom: float) -> None:
-    s = plot.scale
-    step = (plot.width - 4.0 * s) / 2
-    for number, (key, words) in enumerate(_WORDS.items()):
-        row, column = divmod(number, 2)
-        x, y = 2.0 * s + column * step, bottom - (5.2 - 2.8 * row) * s
-        text, size = fitted(words, SMALL_SIZE * s, step - 4.0 * s)
-        plot.key(x, y, text, COLORS[key], size / s)
+def _hollow(s: float) -> dict[str, Any]:
+    """Return the marker of a value from the paper."""
+    look = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
+    return look | {"linestyle": ""}
 
 
 def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
@@ -423,30 +400,20 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
     for place, row in enumerate(rows):
         _draw_time(axes, row, place, s)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    _name_lines(axes, [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows], s)
+    _name_lines(axes, [row.data.title for row in rows], left - 1.5 * s, s)
     axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
-    each = (plot.height - top - bottom) / len(rows)
-    for place, row in enumerate(rows):
-        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, "tutorial"))):
-            plot.text(plot.width - right + 1.5 * s, top + (place + 0.5) * each + shift * s, text, 4.2, va="center")
-    for number, (name, color) in enumerate(
-        (("SLIDE", INK), ("SdA as selected", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
-    ):
-        x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
-        plot.key(x, plot.height - 2.4 * s, name, color)
+    keys = (("SLIDE", INK), ("SdA as selected", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
+    for number, (name, color) in enumerate(keys):
+        plot.key(2.0 * s + number * (plot.width - 4.0 * s) / 3, plot.height - 2.4 * s, name, color)
 
 
 _SDA, _TUTORIAL = "#D55E00", "#E69F00"
 
 
-def _faster(ratio: float | None, over: str) -> str:
-    return "" if ratio is None else f"× {_times(ratio)} over {over}"
-
-
 def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
     both = [seconds for seconds in (row.slide, row.sda) if seconds]
     if len(both) == 2:
-        axes.plot(both, [place, place], color="#B4B8C0", linewidth=0.8 * s, zorder=1)
+        axes.plot(both, [place, place], color=PALE, linewidth=0.8 * s, zorder=1)
     tutorial = row.tutorial.seconds if row.tutorial else None
     for seconds, color, marker, side in (
         (row.slide, INK, "o", "right"),
@@ -463,10 +430,10 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
             )  # fmt: skip
     for seconds, color in ((row.paper_slide, INK), (row.paper_sda, _SDA)):
         if seconds:
-            axes.plot(
-                [seconds], [place + 0.24], marker="o", markersize=3.0 * s, markerfacecolor="white",
-                markeredgecolor=color, markeredgewidth=0.7 * s, linestyle="",
-            )  # fmt: skip
+            axes.plot([seconds], [place + 0.24], markeredgecolor=color, **_hollow(s))
+    for ratio, over, up in ((row.speedup, "SdA", 3.4), (row.tutorial_speedup, "tutorial", -3.4)):
+        if ratio is not None:
+            _write_right(axes, place, f"× {_times(ratio)} over {over}", s, up)
 
 
 def errors_export(state: EvaluationState) -> FigureExport:

@@ -8,9 +8,11 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
@@ -19,7 +21,7 @@ from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import SUFFIX, file_content
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import WeightRows
-from slide_gui.figures.animation import Frame, gif_bytes
+from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
@@ -28,9 +30,13 @@ from slide_gui.text import dataset_title, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+    from PIL.Image import Image
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` can write."""
+
+_GREYS = 32  # of the 256 colours of a GIF, for type and lines; the others are of the colour map
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -136,7 +142,20 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
     save_table(path, head + [f"w_{named[i]}" if named else f"w_{i}" for i in range(widest)], lines)
 
 
-T = TypeVar("T")
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One picture of an animation.
+
+    Attributes
+    ----------
+    draw : callable
+        Draws into an empty figure, as `FigureExport.draw`.
+    seconds : float
+        How long it is shown.
+    """
+
+    draw: Callable[[Figure, Style], None]
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +170,11 @@ class FigureExport:
         Draws into an empty figure. None for a table without a figure.
     table : callable
         Writes the numbers as CSV to a path.
-    commands, script : callable
-        Return the command lines and the Python script that reproduce the files of a bundle. None without a bundle.
+    commands : callable or None
+        Returns the command lines that reproduce the files of a bundle. None without a bundle.
+    script : tuple of (imports, body)
+        Lines of the Python script that reproduces these files. The body assigns ``export``. It can use ``HERE``, the
+        folder of the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and the model.
     extra : mapping of str to str
         Name → text of further files of a bundle, which commands and script read.
     frames : callable or None
@@ -165,10 +187,13 @@ class FigureExport:
     draw: Callable[[Figure, Style], None] | None
     table: Callable[[Path], None]
     commands: Callable[[Style], str] | None = None
-    script: Callable[[Style], str] | None = None
+    script: tuple[str, str] = ("", "")
     extra: Mapping[str, str] = field(default_factory=dict)
     frames: Callable[[Style, Progress], Sequence[Frame]] | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
+
+
+T = TypeVar("T")
 
 
 def export_of(
@@ -200,7 +225,7 @@ def save_export(
     """
     draw = export.draw
     if path.suffix.lower() == ".gif":
-        content = _animation(export, style, session, progress)
+        content = _gif(export, style, session, progress)
         write_whole(path, lambda file: file.write(content))
     elif path.suffix.lower() == ".csv":
         export.table(path)
@@ -213,16 +238,52 @@ def save_export(
         save_figure(lambda figure: draw(figure, style), path, style, session)
 
 
-def _animation(export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
+def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
+    """Return a GIF that repeats the frames, with the session as its comment."""
+    from PIL import Image
+
     if export.frames is None:
         raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
     frames = export.frames(style, progress.part(0.0, 0.5))
-    pictures = []
+    palette, images = _palette(style), []
     for number, frame in enumerate(frames):
-        progress.report(0.5 + 0.35 * number / len(frames))
-        pictures.append(figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style))  # type: ignore[misc]
-    seconds = [frame.seconds for frame in frames]
-    return gif_bytes(pictures, seconds, style, session, progress.part(0.85, 1.0))
+        progress.report(0.5 + 0.5 * number / len(frames))
+        picture = figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style)  # type: ignore[misc]
+        images.append(_in_palette(Image.open(io.BytesIO(picture)).convert("RGB"), palette))
+    buffer = io.BytesIO()
+    images[0].save(
+        buffer,
+        format="GIF",
+        comment=session.encode(),
+        optimize=False,
+        save_all=True,
+        append_images=images[1:],
+        duration=[round(1000 * frame.seconds) for frame in frames],
+        loop=0,
+    )
+    progress.report(1.0)
+    return buffer.getvalue()
+
+
+def _palette(style: Style) -> NDArray[np.int64]:
+    """Return the colours of a GIF, shape (256, 3): those of the map with its zero, and greys for the rest."""
+    colors = ColorScale.symmetric(style.colors, 1.0).lut()
+    spread = np.linspace(0, len(colors) - 1, 255 - _GREYS).round().astype(int)
+    greys = np.linspace(0, 255, _GREYS).round()[:, None].repeat(3, axis=1)
+    return np.concatenate([colors[[NEUTRAL, *spread]], greys]).astype(np.int64)
+
+
+def _in_palette(image: Image, palette: NDArray[np.int64]) -> Image:
+    """Return an image in the nearest colours of a palette."""
+    from PIL import Image
+
+    pixels = np.asarray(image).astype(np.int64)
+    packed, places = np.unique((pixels << (16, 8, 0)).sum(axis=2), return_inverse=True)
+    colors = packed[:, None] >> (16, 8, 0) & 255
+    nearest = [int(np.argmin(((palette - color) ** 2).sum(axis=1))) for color in colors]
+    result = Image.fromarray(np.array(nearest, np.uint8)[places.reshape(pixels.shape[:2])]).convert("P")
+    result.putpalette(palette.astype(np.uint8).tobytes())
+    return result
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
@@ -244,21 +305,22 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     Raises
     ------
     ValueError
-        If this export has no commands or no script.
+        If this export has no commands.
     DataError
         If the folder contains other files, or changed files of a bundle.
     OSError
         If the folder cannot be written to.
     """
-    if export.commands is None or export.script is None:
+    if export.commands is None:
         raise ValueError(f"{export.name}: this table has no bundle; write it as .csv")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
-    texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
+    imports, body = export.script
+    script = _SCRIPT.format(name=export.name, version=__version__, style=style, imports=imports, body=body)
+    texts = {"commands.txt": export.commands(style), f"{export.name}.py": script, **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
-    contents |= {
-        name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()
-    }  # file names in any bytes
+    # File names in a text may contain any bytes.
+    contents |= {name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()}
     with folder_files(folder, [*figures, *contents]):
         for name in figures:
             save_export(folder / name, export, style)
@@ -269,26 +331,19 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
     """Return the command-line options for reading and dividing the data and for the fit."""
-    p = parameters
-    words: list[object] = [
-        *source.words,
-        "--seed",
-        source.seed,
-        "--noise",
-        p.noise,
-        "--depth",
-        p.depth,
-        "--threshold",
-        p.threshold,
-    ]
-    words += ["--squashing", p.squashing, "--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype]
-    return [str(word) for word in (*words, "--batch-size", p.batch_size)]
+    options = {f"--{name.replace('_', '-')}": value for name, value in asdict(parameters).items()}
+    return [*source.words, "--seed", str(source.seed), *(str(word) for option in options.items() for word in option)]
 
 
 def style_words(style: Style) -> list[str]:
     """Return the command-line options of a style, except the bias."""
     words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
     return words + ["--transpose"] * style.transposed
+
+
+def pixel_argument(feature: int, image_shape: tuple[int, int] | None) -> str:
+    """Return a feature as the command line takes it: row and column, or its index if it is not a pixel."""
+    return str(feature) if image_shape is None else "{},{}".format(*divmod(feature, image_shape[1]))
 
 
 _SCRIPT = '''"""Reproduce {name}.pdf, .svg, .png and .csv; written by slide-gui {version}.
@@ -320,20 +375,6 @@ def fitted(source, parameters, fingerprint):
 for suffix in (".pdf", ".svg", ".png", ".csv"):
     save_export(HERE / ("{name}" + suffix), export, STYLE)
 '''
-
-
-def script_of(name: str, style: Style, imports: str, body: str) -> str:
-    """Return the Python script that reproduces a figure.
-
-    Parameters
-    ----------
-    name : str
-        Base name of the figure's files.
-    imports, body : str
-        Additional lines of the script: imports, and the code that makes ``export``, with ``HERE``, the folder of
-        the script, and ``fitted(source, parameters, fingerprint)``, which returns the data and the model.
-    """
-    return _SCRIPT.format(name=name, version=__version__, style=style, imports=imports, body=body)
 
 
 def fitted_call(model: FittedModel, source: DataSource) -> str:

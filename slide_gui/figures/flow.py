@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 
 from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.flow import FlowResult
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
+from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, draw_bars, draw_image
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, script_of, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import dataset_title, layer_name, power
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
-_ENLARGE = 8  # integer enlargement of each pixel, so that smoothing by viewers is invisible
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions
 _FLATTEST, _BARS = 2.0, 0.5  # largest width-to-height ratio of an image; height-to-width ratio of bars
 
@@ -66,15 +63,20 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
     plot.title(f"{data}: one image through {columns - 1} layers", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
-        x = 2.0 * s + column * (wide + _GAP * s)
-        painter.column(column, x, top, second)
+        painter.column(column, (2.0 + column * _GAP) * s + column * wide, top, second)
     limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
-    note = (
+    plot.note(
         "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (x for the first layer) and from x; "
         f"colours of hᵏ to {limits}"
     )
-    note, size = fitted(note, SMALL_SIZE * s, plot.width - 4.0 * s, smallest=4.0 * s)
-    plot.text(2.0 * s, plot.height - 1.4 * s, note, size / s, color=MUTED)
+
+
+def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
+    """Return the height-to-width ratio of a tile."""
+    if shape is None:
+        return _BARS
+    rows, columns = shape[::-1] if transposed else shape
+    return min(rows / columns, _FLATTEST)
 
 
 class _Painter:
@@ -83,60 +85,53 @@ class _Painter:
     def __init__(self, plot: Plot, result: FlowResult, style: Style, wide: float, high: float) -> None:
         self._plot, self._result, self._style = plot, result, style
         self._wide, self._high = wide, high
-        clean = result.flow.clean
-        self.limit = max(1.0, float(np.abs(clean).max(initial=0.0)))
+        self.limit = max(1.0, float(np.abs(result.flow.clean).max(initial=0.0)))
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
         """Draw the input (k = 0) or layer k, and the arrow that leads to it."""
         flow, s = self._result.flow, self._plot.scale
-        entered = "x" if self._result.seed is None else "x̃"
+        corrupted = self._result.seed is not None
+        entered = "x̃" if corrupted else "x"
         if k == 0:
-            self._tile(x, top, "x", flow.clean, None, ())
-            lines: tuple[str, ...] = (
-                (f"{flow.corruption_error:.4f} from x",) if self._result.seed is not None else ("not corrupted",)
-            )
-            self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, lines)
-            down = "corrupt" if self._result.seed is not None else ""
+            self._tile(x, top, "x", flow.clean)
+            line = f"{flow.corruption_error:.4f} from x" if corrupted else "not corrupted"
+            self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, line)
+            down = "corrupt" if corrupted else ""
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
-            lines = (f"{layer.input_error:.4f} from x",)
-            if k > 1:
-                lines = (f"{layer.target_error:.4f} from {below}", *lines)
+            lines = [f"{layer.target_error:.4f} from {below}"] if k > 1 else []
             limit = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
-            self._tile(x, top, f"T({below})", layer.squashed, None, ())
-            self._tile(x, second, layer_name(k), layer.output, limit, lines)
+            self._tile(x, top, f"T({below})", layer.squashed)
+            self._tile(x, second, layer_name(k), layer.output, limit, *lines, f"{layer.input_error:.4f} from x")
             down = power("W", k)
-        middle = x + 0.5 * self._wide
-        self._arrow([(middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s)])
-        self._plot.text(middle + 1.2 * s, 0.5 * (top + self._high + second) - 0.8 * s, down, SMALL_SIZE)
+        middle, between = x + 0.5 * self._wide, 0.5 * (top + self._high + second) - 0.8 * s
+        self._arrow((middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s))
+        self._plot.text(middle + 1.2 * s, between, down, SMALL_SIZE)
         if k < len(flow.layers):
-            self._across(x, top, second)
-
-    def _across(self, x: float, top: float, second: float) -> None:
-        s = self._plot.scale
-        gap, half = _GAP * s, 0.5 * self._high
-        turn, stop = x + self._wide + 0.5 * gap, x + self._wide + gap
-        start = x + self._wide + 0.6 * s
-        self._arrow([(start, second + half), (turn, second + half), (turn, top + half), (stop - 0.5 * s, top + half)])
-        self._plot.text(turn - 0.7 * s, 0.5 * (top + self._high + second) - 0.8 * s, "T", SMALL_SIZE, ha="right")
+            half, right = 0.5 * self._high, x + self._wide
+            turn, stop = right + 0.5 * _GAP * s, right + (_GAP - 0.5) * s
+            self._arrow((right + 0.6 * s, second + half), (turn, second + half), (turn, top + half), (stop, top + half))
+            self._plot.text(turn - 0.7 * s, between, "T", SMALL_SIZE, ha="right")
 
     def _tile(
-        self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None, lines: tuple[str, ...]
+        self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None = None, *lines: str
     ) -> None:
-        plot, s = self._plot, self._plot.scale
+        """Draw values with lines of text below: in the diverging map if a limit is given, otherwise dark on paper."""
+        plot, style, s = self._plot, self._style, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
         axes = plot.tile((x, y, self._wide, self._high), f"{title} at {x:.1f}")
         shape = self._result.model.image_shape
         if shape is None:
-            _bars(axes, values, self.limit if limit is None else limit, s)
+            draw_bars(axes, np.nan_to_num(values), self.limit if limit is None else limit, s)
+        elif limit is None:
+            draw_image(axes, values.reshape(shape), ColorScale("grey", 0.0, 1.0), style, ink=True)
         else:
-            _image(axes, values.reshape(shape), limit, self._style)
+            draw_image(axes, values.reshape(shape), ColorScale.symmetric(style.colors, limit), style)
         for line, text in enumerate(lines):
-            text, size = fitted(text, SMALL_SIZE * s, self._wide + 0.8 * _GAP * s, smallest=3.5 * s)
             at = y + self._high + (2.1 + _LINE * line) * s
-            plot.text(x, at, text, size / s, color=MUTED)
+            plot.text(x, at, text, SMALL_SIZE, self._wide + 0.8 * _GAP * s, 3.5, color=MUTED)
 
-    def _arrow(self, points: list[tuple[float, float]]) -> None:
+    def _arrow(self, *points: tuple[float, float]) -> None:
         from matplotlib.patches import FancyArrowPatch
         from matplotlib.path import Path
 
@@ -148,39 +143,6 @@ class _Painter:
                 transform=plot.figure.transFigure, joinstyle="miter", capstyle="butt",
             )
         )  # fmt: skip
-
-
-def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
-    """Return the height-to-width ratio of a tile."""
-    if shape is None:
-        return _BARS
-    rows, columns = shape[::-1] if transposed else shape
-    return min(rows / columns, _FLATTEST)
-
-
-def _image(axes: Axes, values: NDArray[Any], limit: float | None, style: Style) -> None:
-    """Draw dark values on paper with features set to 0 tinted, or use the diverging map if a limit is given."""
-    from matplotlib.colors import to_rgb
-
-    shown = values.T if style.transposed else values
-    if limit is None:
-        scale = ColorScale("grey", 0.0, 1.0)
-        lut = np.concatenate([scale.lut()[:1], scale.lut()[:0:-1]])
-        lut[0] = np.round(255 * np.array(to_rgb(_BLANKED)))
-    else:
-        scale = ColorScale.symmetric(style.colors, limit)
-        lut = scale.lut()
-    pixels = lut[scale.indices(shown)].repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1)
-    axes.imshow(pixels, interpolation="none", aspect="equal")
-    axes.set_anchor("NW")
-
-
-def _bars(axes: Axes, values: NDArray[Any], limit: float, s: float) -> None:
-    shown = np.nan_to_num(values.astype(np.float64))
-    axes.bar(np.arange(shown.size), shown, width=0.8, color=INK, linewidth=0)
-    axes.axhline(0.0, color=_FRAME, linewidth=0.35 * s)
-    axes.set_xlim(-1.0, shown.size)
-    axes.set_ylim(-1.1 * limit, 1.1 * limit)
 
 
 def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
@@ -215,27 +177,22 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     source : DataSource
         Source of the data of the fit.
     """
+    imports = "from slide_gui.experiments.inspection.flow import flow_result\n"
+    imports += "from slide_gui.experiments.files.source import read_image\n"
+    imports += "from slide_gui.figures.flow import flow_export"
     return export_of(
         "flow",
         result,
         draw_flow,
         flow_csv,
         commands=lambda style: _commands(result, source, style),
-        script=lambda style: _script(result, source, style),
+        script=(
+            imports,
+            f"_, model = {fitted_call(result.model, source)}\n"
+            f"image = read_image(HERE / {_IMAGE!r})\n"
+            f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})",
+        ),
         extra={_IMAGE: image_text(result.flow.clean)},
-    )
-
-
-def _script(result: FlowResult, source: DataSource, style: Style) -> str:
-    return script_of(
-        "flow",
-        style,
-        imports="from slide_gui.experiments.inspection.flow import flow_result\n"
-        "from slide_gui.experiments.files.source import read_image\n"
-        "from slide_gui.figures.flow import flow_export",
-        body=f"_, model = {fitted_call(result.model, source)}\n"
-        f"image = read_image(HERE / {_IMAGE!r})\n"
-        f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})",
     )
 
 

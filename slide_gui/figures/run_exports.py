@@ -16,7 +16,8 @@ from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.experiments.sweeps.trial import Trial
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.export import FigureExport, all_forms, export_of, script_of
+from slide_gui.figures.export import FigureExport, all_forms, export_of
+from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
@@ -48,13 +49,18 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
         export = curves_export(dataset, list(map(PointResult.of, provenance.points, results)))
     else:
         export = RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names)
+    return _bundled(export, provenance)
+
+
+def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:
+    """Return the export with a bundle, whose commands begin with `first` and which has further texts by suffix."""
     name = export.name
-    return replace(
-        export,
-        commands=lambda style: all_forms(name, ["draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi]),
-        script=lambda style: script_of(name, style, _IMPORTS, _BODY.format(name=name)),
-        extra={f"{name}.json": provenance.text()},
-    )
+
+    def commands(style: Style) -> str:
+        return first + all_forms(name, ["draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi])
+
+    extra = {f"{name}.{suffix}": text for suffix, text in {"json": provenance.text(), **texts}.items()}
+    return replace(export, commands=commands, script=(_IMPORTS, _BODY.format(name=name)), extra=extra)
 
 
 def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
@@ -63,31 +69,16 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     marks: list[Published] = []
     if curves.evaluate == "test":
         marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
-    return FigureExport(
-        CURVES,
-        lambda figure, style: draw_curves(figure, curves, style, marks),
-        lambda path: curves_csv(path, curves),
-    )
+    return export_of(CURVES, curves, lambda figure, each, style: draw_curves(figure, each, style, marks), curves_csv)
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
     """Return the export of the points of a trial on validation rows, with its sentence."""
-    points = tuple(answer.point for answer in trial.answers)
-    curves = curves_export(dataset, trial.answers)
-    provenance = FigureProvenance(CURVES, source, points)
-    name, said = "try", f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
-    words = " ".join(map(shlex.quote, [*(source.paths or [source.argument]), *source.words]))
-    remade = ["draw", f"{name}.json"]
-    return replace(
-        curves,
-        name=name,
-        commands=lambda style: (
-            f"slide-gui try {words} --out {name}\n"
-            + all_forms(name, [*remade, "--width", style.width, "--dpi", style.dpi])
-        ),
-        script=lambda style: script_of(name, style, _IMPORTS, _BODY.format(name=name)),
-        extra={f"{name}.json": provenance.text(), f"{name}.txt": said},
-    )
+    provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.answers))
+    export = replace(curves_export(dataset, trial.answers), name="try")
+    words = shlex.join([*(source.paths or [source.argument]), *source.words])
+    text = f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
+    return _bundled(export, provenance, f"slide-gui try {words} --out {export.name}\n", txt=text)
 
 
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.splits import Classes
-from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
+from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, draw_image
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -21,7 +21,6 @@ from slide_gui.text import count, dataset_title, label_names
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_ENLARGE = 4
 _HEAD, _GAP = 5.0, 1.0  # mm: above a data set, between images
 
 
@@ -92,29 +91,22 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
     if not samples:
         raise ValueError("there is nothing to draw: at least one data set is needed")
     s = style.scale
-    most = max(len(one.images) for one in samples)
+    most = max(len(each.images) for each in samples)
     side = (style.width_mm - 4.0 * s) / most - _GAP * s
     if style.height_mm is not None:
         side = min(side, (style.height_mm - 10.0 * s) / len(samples) - (_HEAD + 3.5) * s)
     plot = Plot(figure, style, 9.0 * s + len(samples) * (side + (_HEAD + 3.5) * s))
     plot.title("Samples of the data sets", "training images drawn at random, in equal numbers per class if possible")
-    lut = ColorScale("grey", 0.0, 1.0).lut()
-    for number, one in enumerate(samples):
+    for number, each in enumerate(samples):
         y = 9.0 * s + number * (side + (_HEAD + 3.5) * s)
-        plot.text(2.0 * s, y + 3.4 * s, dataset_title(one.dataset, one.generated), TEXT_SIZE, weight="bold")
-        counts = " + ".join(count(n) for n in (one.n_train, one.n_test))
-        plot.text(
-            plot.width - 2.0 * s, y + 3.4 * s, f"{counts} images for training and test", SMALL_SIZE, color=MUTED,
-            ha="right",
-        )  # fmt: skip
-        scale = ColorScale("grey", 0.0, 1.0)
-        for k, (image, name) in enumerate(zip(one.images, one.names, strict=True)):
+        plot.text(2.0 * s, y + 3.4 * s, dataset_title(each.dataset, each.generated), TEXT_SIZE, weight="bold")
+        sizes = f"{count(each.n_train)} + {count(each.n_test)} images for training and test"
+        plot.text(plot.width - 2.0 * s, y + 3.4 * s, sizes, SMALL_SIZE, color=MUTED, ha="right")
+        for k, (image, name) in enumerate(zip(each.images, each.names, strict=True)):
             x, top = 2.0 * s + k * (side + _GAP * s), y + _HEAD * s
-            axes = plot.tile((x, top, side, side), f"{one.dataset} {k}")
-            shown = lut[scale.indices(image.T if style.transposed else image)]
-            axes.imshow(shown.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1), interpolation="none", aspect="equal")
-            text, size = fitted(name, 4.5 * s, side)
-            plot.text(x + side / 2, top + side + 2.0 * s, text, size / s, color=MUTED, ha="center")
+            axes = plot.tile((x, top, side, side), f"{each.dataset} {k}")
+            draw_image(axes, image, ColorScale("grey", 0.0, 1.0), style)
+            plot.text(x + side / 2, top + side + 2.0 * s, name, 4.5, side, color=MUTED, ha="center")
 
 
 def samples_csv(path: str | os.PathLike[str], samples: Sequence[Samples]) -> None:
@@ -126,8 +118,8 @@ def samples_csv(path: str | os.PathLike[str], samples: Sequence[Samples]) -> Non
         If the file cannot be written.
     """
     rows = [
-        [one.dataset, one.generated, row, name]
-        for one in samples
-        for row, name in zip(one.rows.tolist(), one.names, strict=True)
+        [each.dataset, each.generated, row, name]
+        for each in samples
+        for row, name in zip(each.rows.tolist(), each.names, strict=True)
     ]
     save_table(path, ["dataset", "generated", "training row", "class"], rows)

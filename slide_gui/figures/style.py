@@ -11,6 +11,9 @@ from slide_gui.figures.color_scale import MAPS
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
 """Name → width of the figure in mm. A slide has the ratio 16:9."""
 
+ANIMATION_DPI = 150
+"""Dots per inch that suit a projector: 1081 pixels for two columns, 1500 for a slide."""
+
 LEVELS = table_of(
     Choice("layer", "per layer, symmetric", "the tiles of a layer share their limits"),
     Choice("tile", "per tile, symmetric", "each tile has its own limits"),

@@ -41,12 +41,9 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
-    second = "{chosen_by}, noise 1 − p = {noise:g}, depth {depth}; ends at shares {shares}".format(
-        chosen_by=width_criterion(result.chosen_by or spec.svm.criterion),
-        noise=spec.stack.noise,
-        depth=spec.stack.depth,
-        shares=", ".join(f"{share:.2f}" for share in classifier.shares),
-    )
+    shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
+    second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
+    second += f"depth {spec.stack.depth}; ends at shares {shares}"
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = [layer_name(t) for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s

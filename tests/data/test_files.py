@@ -24,7 +24,7 @@ from tests.experiments.tiny import rectangles
 
 MODEL = fit_model(rectangles(), StackParameters(depth=1))
 SHEET = FigureExport(
-    "table", None, lambda path: save_table(path, ["a"], [[1]]), lambda _: "words", lambda _: "script", {"x.json": "{}"}
+    "table", None, lambda path: save_table(path, ["a"], [[1]]), lambda _: "words", ("", ""), {"x.json": "{}"}
 )
 WRITERS: dict[str, Callable[[Path], object]] = {
     "any": lambda path: write_whole(path, lambda file: file.write(b"new")),

@@ -18,12 +18,11 @@ from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.session import SessionRecord, picture_text, read_session
 from slide_gui.experiments.inspection.rows import WeightRows, rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
-from slide_gui.figures import weight_animations
+from slide_gui.figures import weights
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, figure_bytes, save_export
 from slide_gui.figures.style import Style
-from slide_gui.figures.weight_animations import NOISES, draw_layer, layers_animation, noise_animation
-from slide_gui.figures.weights import draw_weights
+from slide_gui.figures.weights import NOISES, draw_layer, draw_weights, layers_animation, noise_animation
 from slide_gui.progress import Cancelled, Listener
 
 from .weight_rows import weight_rows
@@ -57,7 +56,7 @@ def against_noise() -> FigureExport:
 
 @pytest.fixture
 def few_noises(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(weight_animations, "NOISES", FEW_NOISES)
+    monkeypatch.setattr(weights, "NOISES", FEW_NOISES)
 
 
 def pictures(path: Path) -> list[NDArray[np.uint8]]:
@@ -109,7 +108,7 @@ def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
     drawn = {}
     for layer in (1, 2, 3):
         figure = Figure()
-        draw_layer(figure, rows, layer, STYLE)
+        draw_layer(figure, STYLE, rows, layer)
         drawn |= tiles(figure)
     assert drawn.keys() == tiles(whole).keys()
     for name, image in tiles(whole).items():
@@ -125,7 +124,7 @@ def test_that_tiles_and_texts_of_a_layer_stay_within_the_figure(
     rows = weight_rows("a name that is far too long for the figure " * 2, shape=shape, pixels=tuple(range(1, 8)))
     style = Style(width=width, levels=levels, bias=True, dpi=60)
     figure = Figure()
-    draw_layer(figure, rows, 2, style)
+    draw_layer(figure, style, rows, 2)
     figure.set_dpi(60)
     figure.draw_without_rendering()
     for artist in (*figure.texts, *figure.axes):

@@ -60,8 +60,8 @@ def state() -> EvaluationState:
 
 
 def drawn_texts(figure: Figure) -> str:
-    axes = [label.get_text() for one in figure.axes for label in one.get_yticklabels()]
-    return "\n".join([*axes, *(text.get_text() for text in figure.texts)])
+    texts = [text for axes in figure.axes for text in (*axes.get_yticklabels(), *axes.texts)]
+    return "\n".join(text.get_text() for text in (*texts, *figure.texts))
 
 
 def test_that_the_table_of_errors_stands_beside_the_papers() -> None:

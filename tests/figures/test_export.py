@@ -70,7 +70,7 @@ def test_that_another_process_writes_the_same_bytes(tmp_path: Path, exported: di
 
 def test_that_svg_keeps_text_as_text_and_has_no_date(exported: dict[str, bytes]) -> None:
     text = exported[".svg"].decode()
-    assert re.search(r"<text[^>]*>Rectangles</text>", text)
+    assert re.search(r"<text[^>]*>Rectangles \(generated\)</text>", text)
     assert "DejaVu Sans" in text
     assert "dc:date" not in text
 

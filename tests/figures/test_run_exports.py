@@ -148,7 +148,7 @@ def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> No
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
     from slide_gui.figures.export import FigureExport
 
-    export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "", lambda style: "")
+    export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "")
     with pytest.raises(ValueError, match="table"):
         save_export(tmp_path / "runs.pdf", export, STYLE)
     save_export(tmp_path / "runs.csv", export, STYLE)

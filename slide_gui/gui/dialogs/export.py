@@ -26,9 +26,8 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.files import check_outputs
-from slide_gui.figures.animation import ANIMATION_DPI
 from slide_gui.figures.color_scale import DIVERGING, MAPS
-from slide_gui.figures.style import LEVELS, WIDTHS, Style
+from slide_gui.figures.style import ANIMATION_DPI, LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
 from slide_gui.gui.widgets.controls import add_choices, label

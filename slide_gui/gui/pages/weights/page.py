@@ -434,13 +434,13 @@ class WeightsPage(Page):
 
         def against_noise(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weight_animations import noise_animation
+            from slide_gui.figures.weights import noise_animation
 
             return noise_animation([dataset], model.stack.parameters, [pixels], [weight_rows(model, pixels)])
 
         def by_layer(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weight_animations import layers_animation
+            from slide_gui.figures.weights import layers_animation
 
             return layers_animation(weight_rows(model, pixels))
 
