@@ -17,9 +17,9 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import median_width_search
-from slide_gui.core.svm.training import fit_svm
-from slide_gui.core.svm.widths import WidthOptions, learn_widths
+from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.training import TrainingSet
+from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.data.catalogue import find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.open import open_data
@@ -101,16 +101,18 @@ def cancel() -> Iterator[Figure]:
     def svm(loss: str, C: float | None) -> Callable[[Progress], Any]:
         return lambda p: fit_svm(Z, codes, SvmParameters(groups=3, widths="median", loss=loss, C=C), progress=p)
 
+    def learned(criterion: str, progress: Progress) -> Any:
+        parameters = SvmParameters(criterion=criterion)
+        sample = WidthsSample.of(TrainingSet(Z, codes, sizes), parameters, progress.part(0.0, 0.0))
+        return learn_widths(sample, parameters, progress=progress)
+
     sweep, predictions = _sweep_and_predictions()
     works: dict[str, tuple[Callable[[Progress], Any], float]] = {
         "fit": (lambda p: fit_stack(rows, depth4, progress=p), 1.5),
         "fit-wide": (lambda p: fit_stack(wide, depth4, progress=p), 2.5),
         "svm": (svm("squared_hinge", 10.0), 1.5),
         "svm-hinge": (svm("hinge", 10.0), 1.5),
-        **{
-            f"widths-{name}": (lambda p, name=name: learn_widths(Z, codes, sizes, WidthOptions(name), progress=p), 4.0)
-            for name in CRITERIA
-        },
+        **{f"widths-{name}": (lambda p, name=name: learned(name, p), 4.0) for name in CRITERIA},
         "tuning": (svm("squared_hinge", None), 4.0),
         "grid": (lambda p: median_width_search(Z, codes, 3, progress=p), 4.0),
         "sweep": (sweep, 6.0),

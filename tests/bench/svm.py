@@ -11,8 +11,9 @@ from sklearn.svm import SVC
 
 from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.training import fit_svm
-from slide_gui.core.svm.widths import WidthOptions, learn_widths
+from slide_gui.core.svm.selection import fit_svm
+from slide_gui.core.svm.training import TrainingSet
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
 from tests.bench.measurement import (
     Figure,
     PeakMemory,
@@ -127,11 +128,17 @@ def widths() -> Iterator[Figure]:
         Z, codes, data = make()
         sizes = (784,) * (Z.shape[1] // 784)
         for criterion in CRITERIA:
-            learned = []
-            work = lambda c=criterion: learned.append(learn_widths(Z, codes, sizes, WidthOptions(c)))  # noqa: B023, E731
+            parameters = SvmParameters(criterion=criterion)
+            found: list[tuple[WidthsSample, LearnedWidths]] = []
+
+            def work(parameters: SvmParameters = parameters, found: list[Any] = found) -> None:
+                sample = WidthsSample.of(TrainingSet(Z, codes, sizes), parameters)  # noqa: B023
+                found.append((sample, learn_widths(sample, parameters)))
+
             (seconds,) = interleaved([work], rounds=1)
-            subset = _divided(Z[learned[0].subset], learned[0].widths), codes[learned[0].subset]
-            (one,) = interleaved([lambda s=subset, C=learned[0].C: SVC(C=C, gamma=1.0).fit(*s)], rounds=3)
+            sample, learned = found[0]
+            subset = _divided(Z[sample.rows], learned.widths), sample.codes
+            (one,) = interleaved([lambda s=subset, C=learned.C: SVC(C=C, gamma=1.0).fit(*s)], rounds=3)
             note = (
                 f"one fit of scikit-learn's SVC with these widths, {len(subset[1])} rows, {len(sizes)} groups, {data}"
             )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.newton import NewtonSolution, bordered_inverse
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.training import TrainingSet
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+
+SIZES = (4, 3, 5)
+WIDTHS = (4.0, 3.0, 5.0)
 
 
-def layers(n: int, seed: int = 0, noise: float = 0.3, widths: tuple[int, ...] = (4, 3, 5)) -> tuple[NDArray, NDArray]:
+def layers(n: int, seed: int = 0, noise: float = 0.3, widths: tuple[int, ...] = SIZES) -> tuple[NDArray, NDArray]:
     """Return rows of three layers and two classes that are not linearly separable."""
     rng = np.random.default_rng(seed)
     Z = rng.standard_normal((n, sum(widths)))
@@ -23,6 +31,26 @@ def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
     Z = rng.standard_normal((n, 12))
     Z[:, :2] += 1.5 * np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])[y]
     return Z, y
+
+
+def sample(Z: NDArray, codes: NDArray, weights: NDArray | None = None, **parameters: Any) -> WidthsSample:
+    """Return the rows that these parameters learn widths on."""
+    return WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(**parameters))
+
+
+def learned(
+    Z: NDArray,
+    codes: NDArray,
+    criterion: str = "auto",
+    *,
+    near: tuple = (),
+    progress: Progress = NO_PROGRESS,
+    **more: Any,
+) -> LearnedWidths:
+    """Return the widths learned on a sample of the rows, with parameters by name."""
+    parameters = SvmParameters(criterion=criterion, **more)
+    rows = WidthsSample.of(TrainingSet(Z, codes, SIZES), parameters, progress.part(0.0, 0.0))
+    return learn_widths(rows, parameters, near, progress=progress)
 
 
 def not_equivalent_by_weight(_estimator: object) -> dict[str, str]:
@@ -47,11 +75,9 @@ class StopAfter(Progress):
 
 
 def leave_one_out_outputs(kernel: NDArray, y: NDArray, solution: NewtonSolution) -> NDArray:
-    """Return the leave-one-out output y_p f^(−p)(x_p) for every support vector.
+    """Return the leave-one-out output y_p f^(−p)(x_p) = 1 − y_p β_p / [H⁻¹]_pp for every support vector.
 
-    It is exact if the other support vectors stay the same.
-
-    The output is 1 − y_p β_p / [H⁻¹]_pp, where H is the bordered matrix of the active set.
+    H is the bordered matrix of the active set. The output is exact if the other support vectors stay the same.
     """
     active = solution.active
     inverse = bordered_inverse(kernel, active, solution.ridge)

@@ -1,14 +1,21 @@
-"""The criteria agree with their definitions; the constants of the method are written out."""
+"""The criteria agree with their definitions and their gradients with differences. Constants are written out."""
 
 import numpy as np
 import pytest
 
 from slide_gui.core.sampling import held_out_mask
+from slide_gui.core.svm import criteria
+from slide_gui.core.svm import widths as svm_widths
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, hold_out, press, radius_margin, span
+from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.newton import newton
-from tests.core.svm_data import layers, three_classes
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.widths import Objective
+from slide_gui.progress import NO_PROGRESS
+from tests.core.svm_data import layers, leave_one_out_outputs, sample, three_classes
 
 RIDGE = 0.2
+WITH_WEIGHTS = [key for key in CRITERIA if key != "radius-margin"]
 
 
 def _problem(n, data=layers):
@@ -16,52 +23,92 @@ def _problem(n, data=layers):
     return np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 20.0), codes
 
 
+def _weights(n):
+    return np.random.default_rng(1).uniform(0.05, 4.0, n)
+
+
 def _bordered(matrix):
-    n = len(matrix)
-    return np.block([[matrix, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
-
-
-def _trained(kernel, y):
-    """Return the active set, and the solution β and b of its system."""
-    active = newton(kernel, y, RIDGE).active
-    system = _bordered(kernel[np.ix_(active, active)] + RIDGE * np.eye(len(active)))
-    solution = np.linalg.solve(system, np.append(y[active], 0.0))
-    return active, solution[:-1], solution[-1]
+    ones = np.ones((len(matrix), 1))
+    return np.block([[matrix, ones], [ones.T, np.zeros((1, 1))]])
 
 
 def test_that_hold_out_is_the_smoothed_error_of_an_svm_that_never_saw_the_points():
     kernel, codes = _problem(60)
     y, held_out = 2.0 * codes - 1.0, held_out_mask(codes, 3)
     train = np.flatnonzero(~held_out)
-    active, beta, bias = _trained(kernel[np.ix_(train, train)], y[train])
-    outputs = kernel[np.ix_(held_out, train[active])] @ beta + bias
-    expected = np.mean(0.5 * (1.0 + np.tanh(-5.0 * y[held_out] * outputs)))
+    active = train[newton(kernel[np.ix_(train, train)], y[train], RIDGE).active]
+    inner = kernel[np.ix_(active, active)] + RIDGE * np.eye(len(active))
+    *beta, bias = np.linalg.solve(_bordered(inner), np.append(y[active], 0.0))
+    expected = np.mean(0.5 * (1.0 + np.tanh(-5.0 * y[held_out] * (kernel[np.ix_(held_out, active)] @ beta + bias))))
     found = hold_out(kernel, y, RIDGE, held_out)
     assert found.value == pytest.approx(expected, abs=1e-10)
     assert 0.05 < expected < 0.95
     assert not found.beta[held_out].any()
-    np.testing.assert_allclose(found.beta[train[active]], beta, atol=1e-9)
+    np.testing.assert_allclose(found.beta[active], beta, atol=1e-9)
     assert found.n_support == len(active)
 
 
-def test_that_span_is_the_smoothed_error_of_the_smoothed_leave_one_out_outputs():
+def test_that_hold_out_with_weights_equals_that_of_repeated_rows():
+    kernel, codes = _problem(60)
+    held_out, weights = held_out_mask(codes, 3), np.random.default_rng(1).integers(1, 5, 60)
+    rows = np.arange(60).repeat(weights)
+    repeated = evaluate("hold-out", kernel[np.ix_(rows, rows)], codes[rows], RIDGE, held_out[rows])
+    weighted = evaluate("hold-out", kernel, codes, RIDGE, held_out, weights=weights.astype(float))
+    assert weighted.value == pytest.approx(repeated.value, abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", [np.ones(50), _weights(50)], ids=["equal", "weighted"])
+def test_that_span_is_the_smoothed_error_of_the_smoothed_leave_one_out_outputs(weights):
     kernel, codes = _problem(50)
-    y = 2.0 * codes - 1.0
-    active, beta, _ = _trained(kernel, y)
+    y, diagonal = 2.0 * codes - 1.0, RIDGE / weights
+    svm = newton(kernel, y, diagonal)
+    active, beta = svm.active, svm.beta[svm.active]
     loosened = 0.1 / np.abs(beta)
-    system = _bordered(kernel[np.ix_(active, active)] + np.diag(RIDGE + loosened))
+    system = _bordered(kernel[np.ix_(active, active)] + np.diag(diagonal[active] + loosened))
     spans = 1.0 / np.diag(np.linalg.inv(system))[:-1] - loosened
-    outputs = 1.0 - y[active] * beta * spans
-    expected = np.sum(0.5 * (1.0 + np.tanh(-5.0 * outputs))) / 50
-    found = span(kernel, y, RIDGE)
-    assert found.value == pytest.approx(expected, abs=1e-10)
-    assert 0.05 < expected < 0.95
+    errors = 0.5 * (1.0 + np.tanh(-5.0 * (1.0 - y[active] * beta * spans)))
+    found = span(kernel, y, RIDGE, weights=weights)
+    assert found.value == pytest.approx(weights[active] @ errors / weights.sum(), abs=1e-10)
     assert found.n_support == len(active) < 50
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_span_without_smoothing_is_the_exact_leave_one_out_error_through_a_tanh(monkeypatch):
+    monkeypatch.setattr(criteria, "_SMOOTHING", 0.0)
+    kernel, codes = _problem(50)
+    y = 2.0 * codes - 1.0
+    outputs = leave_one_out_outputs(kernel, y, newton(kernel, y, RIDGE))
+    assert abs(span(kernel, y, RIDGE).value - np.sum(0.5 * (1.0 + np.tanh(-5.0 * outputs))) / 50) < 1e-10
+
+
+@pytest.mark.parametrize("weights", [np.ones(30), _weights(30)], ids=["equal", "weighted"])
+def test_that_press_is_the_squared_error_of_fits_without_each_point(weights):
+    kernel, codes = _problem(30)
+    y, squares = 2.0 * codes - 1.0, []
+    for point in range(30):
+        others = np.delete(np.arange(30), point)
+        system = _bordered(kernel[np.ix_(others, others)] + np.diag(RIDGE / weights[others]))
+        *beta, bias = np.linalg.solve(system, np.append(y[others], 0.0))
+        squares.append((y[point] - kernel[point, others] @ beta - bias) ** 2)
+    found = press(kernel, y[:, None], RIDGE, weights=weights)
+    assert found.value == pytest.approx(np.average(squares, weights=weights), abs=1e-10)
+
+
+def test_that_radius_margin_is_variance_in_feature_space_times_squared_norm_and_refuses_weights():
+    kernel, codes = _problem(50)
+    y = 2.0 * codes - 1.0
+    svm, ridged, centring = newton(kernel, y, 0.1), kernel + 0.1 * np.eye(50), np.eye(50) - 1.0 / 50
+    variance = np.trace(centring @ ridged @ centring) / 50
+    assert abs(radius_margin(kernel, y, 0.1).value - variance * (svm.beta @ ridged @ svm.beta) / 50) < 1e-10
+    Z, y = layers(60)
+    with pytest.raises(ValueError, match=r"radius-margin criterion .* not defined with weights; choose span, hold-out"):
+        MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, _weights(60))
+
+
 @pytest.mark.parametrize("data", [layers, three_classes])
-def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(criterion, data):
+@pytest.mark.parametrize(
+    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, _weights(40)) for key in WITH_WEIGHTS)]
+)
+def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(criterion, weights, data):
     kernel, codes = _problem(40, data)
     held_out = held_out_mask(codes, 0)
     direction = np.random.default_rng(0).standard_normal(kernel.shape)
@@ -69,58 +116,73 @@ def test_that_G_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(
     np.fill_diagonal(direction, 0.0)  # the diagonal of a kernel is 1; the ridge covers its derivative
 
     def value(step, ridge=RIDGE):
-        return evaluate(criterion, kernel + step * direction, codes, ridge, held_out).value
+        return evaluate(criterion, kernel + step * direction, codes, ridge, held_out, weights=weights).value
 
-    gradient = evaluate(criterion, kernel, codes, RIDGE, held_out).gradient
+    gradient = evaluate(criterion, kernel, codes, RIDGE, held_out, weights=weights).gradient
     assert (value(1e-5) - value(-1e-5)) / 2e-5 == pytest.approx(np.vdot(gradient, direction), abs=1e-7)
     by_ridge = (value(0.0, RIDGE + 1e-5) - value(0.0, RIDGE - 1e-5)) / 2e-5
-    assert by_ridge == pytest.approx(np.trace(gradient), abs=1e-7)
+    assert by_ridge == pytest.approx(np.sum(np.diag(gradient) / (1.0 if weights is None else weights)), abs=1e-7)
     assert abs(np.vdot(gradient, direction)) > 1e-4
+    if weights is not None:
+        equal = evaluate(criterion, kernel, codes, 3.0 * RIDGE, held_out, weights=np.full(40, 3.0))
+        assert equal.value == pytest.approx(evaluate(criterion, kernel, codes, RIDGE, held_out).value, abs=1e-12)
+        assert value(0.0) != pytest.approx(equal.value, abs=1e-3)
 
 
-def _two_classes(criterion, kernel, y, held_out):
-    if criterion == "hold-out":
-        return hold_out(kernel, y, RIDGE, held_out)
-    return {"span": span, "radius-margin": radius_margin}[criterion](kernel, y, RIDGE)
+@pytest.mark.parametrize("data", [layers, three_classes])
+@pytest.mark.parametrize("theta", [(1.0, 0.8, 1.2, 1.1), (0.4, 0.9, 0.5, 3.4)])
+@pytest.mark.parametrize(
+    ("criterion", "weights"), [*((key, None) for key in CRITERIA), *((key, _weights(60)) for key in WITH_WEIGHTS)]
+)
+def test_that_the_gradient_by_widths_and_C_equals_central_differences(monkeypatch, criterion, weights, theta, data):
+    monkeypatch.setattr(svm_widths, "_CACHED_ROWS", 13)  # rows per tile of the symmetric matrices
+    rows = sample(*data(60), weights)
+    objective, theta = Objective(rows, SvmParameters(criterion=criterion), NO_PROGRESS), np.array(theta)
+    value, slope = objective(theta)
+    kernel, ridge = np.exp(-np.tensordot(np.exp(-2.0 * theta[:-1]), rows.distances, 1)), np.exp(-theta[-1])
+    direct = evaluate(criterion, kernel, rows.codes, ridge, objective.held_out, weights=weights)
+    assert value == pytest.approx(direct.value, rel=1e-10)
+    assert np.abs(slope).max() > 1e-3
+    for number, step in enumerate(1e-5 * np.eye(4)):
+        objective.starts.clear()
+        difference = (objective(theta + step)[0] - objective(theta - step)[0]) / 2e-5
+        assert slope[number] == pytest.approx(difference, abs=1e-6)
 
 
 @pytest.mark.parametrize("criterion", ["radius-margin", "span", "hold-out"])
 def test_that_three_classes_are_the_mean_of_their_pairs_each_on_its_own_points(criterion):
     kernel, codes = _problem(60, three_classes)
     held_out, starts = held_out_mask(codes, 0), {}
-    whole = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
+    together = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
     pairs = []
     for i, j in ((0, 1), (0, 2), (1, 2)):
         own = np.flatnonzero((codes == i) | (codes == j))
-        y = np.where(codes[own] == j, 1.0, -1.0)
-        pairs.append(_two_classes(criterion, kernel[np.ix_(own, own)], y, held_out[own]))
+        pairs.append(evaluate(criterion, kernel[np.ix_(own, own)], (codes[own] == j).astype(int), RIDGE, held_out[own]))
         np.testing.assert_allclose(starts[i, j], pairs[-1].beta, atol=1e-9)
-    assert whole.value == pytest.approx(np.mean([pair.value for pair in pairs]), abs=1e-12)
-    assert whole.n_support == sum(pair.n_support for pair in pairs)
+    assert together.value == pytest.approx(np.mean([pair.value for pair in pairs]), abs=1e-12)
+    assert together.n_support == sum(pair.n_support for pair in pairs)
 
 
 def test_that_press_of_three_classes_is_the_mean_over_each_class_against_the_rest():
     kernel, codes = _problem(45, three_classes)
-    nobody = np.zeros(45, dtype=bool)
     columns = [press(kernel, np.where(codes == k, 1.0, -1.0)[:, None], RIDGE) for k in range(3)]
-    whole = evaluate("press", kernel, codes, RIDGE, nobody)
-    assert whole.value == pytest.approx(np.mean([column.value for column in columns]), abs=1e-12)
-    np.testing.assert_allclose(whole.gradient, np.mean([column.gradient for column in columns], axis=0), atol=1e-12)
+    together = evaluate("press", kernel, codes, RIDGE, np.zeros(45, dtype=bool))
+    assert together.value == pytest.approx(np.mean([column.value for column in columns]), abs=1e-12)
+    np.testing.assert_allclose(together.gradient, np.mean([column.gradient for column in columns], axis=0), atol=1e-12)
 
 
-def test_that_a_start_from_a_neighbour_changes_no_criterion():
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_a_start_from_a_neighbour_changes_no_criterion(criterion):
     kernel, codes = _problem(60)
-    held_out = held_out_mask(codes, 0)
-    for criterion in CRITERIA:
-        starts = {}
-        evaluate(criterion, kernel**1.3, codes, RIDGE, held_out, starts)
-        warm = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
-        cold = evaluate(criterion, kernel, codes, RIDGE, held_out)
-        assert warm.value == pytest.approx(cold.value, abs=1e-9)
-        np.testing.assert_allclose(warm.gradient, cold.gradient, atol=1e-9)
+    held_out, starts = held_out_mask(codes, 0), {}
+    evaluate(criterion, kernel**1.3, codes, RIDGE, held_out, starts)
+    warm = evaluate(criterion, kernel, codes, RIDGE, held_out, starts)
+    cold = evaluate(criterion, kernel, codes, RIDGE, held_out)
+    assert warm.value == pytest.approx(cold.value, abs=1e-9)
+    np.testing.assert_allclose(warm.gradient, cold.gradient, atol=1e-9)
 
 
-def test_that_hold_out_needs_a_point_held_out():
+def test_that_hold_out_needs_a_held_out_point():
     kernel, codes = _problem(10)
     with pytest.raises(ValueError, match="a class of at least two"):
         evaluate("hold-out", kernel, codes, RIDGE, np.zeros(10, dtype=bool))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from slide_gui.core.sampling import deal_folds, held_out_mask
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import C_GRID, median_width_search, tune
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.selection import C_GRID, fit_svm, median_width_search, tune
+from slide_gui.core.svm.training import TrainingSet
 
 SIZES = (3, 2)
 
@@ -69,14 +69,14 @@ def test_that_C_is_tuned_on_other_groups(monkeypatch):
         judged.append(set(GROUPS[chosen]))
         return rows[chosen]
 
-    monkeypatch.setattr("slide_gui.core.svm.selection.take_rows", take_rows)
-    tune(Z, CODES, SIZES, np.ones(2), (1.0,), C_GRID, SvmParameters(groups=SIZES), row_groups=GROUPS)
-    trained_on, evaluated_on = judged
+    monkeypatch.setattr("slide_gui.core.svm.training.take_rows", take_rows)
+    given = TrainingSet(Z, CODES, SIZES, None, GROUPS), np.ones(2), (1.0,), C_GRID, SvmParameters(groups=SIZES)
+    tune(*given)
+    trained_on, evaluated_on, *_ = judged
     assert evaluated_on
     assert not trained_on & evaluated_on
     seen = np.arange(0, len(Z), 5)  # a row of every group: none can be evaluated
-    args = Z, CODES, SIZES, np.ones(2), (1.0,), C_GRID, SvmParameters(groups=SIZES)
-    assert tune(*args, learned_on=seen, row_groups=GROUPS) == (1.0, C_GRID[0])
+    assert tune(*given, learned_on=seen) == (1.0, C_GRID[0])
 
 
 def test_that_a_class_of_one_group_is_trained_on_and_never_held_out():

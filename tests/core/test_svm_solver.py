@@ -1,132 +1,119 @@
+"""Two-class solvers: pair steps and active sets on one matrix, working sets on many points, and cached kernel rows."""
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core.svm import decomposition as svm_decomposition
-from slide_gui.core.svm import smo as svm_active_set
-from slide_gui.core.svm.decomposition import CachedRows, Room, SolverOptions, SolverStep, least_memory, solve
-from slide_gui.core.svm.kernel import Embedding, Gram, Vectors
+from slide_gui.core.svm import decomposition, smo
+from slide_gui.core.svm.decomposition import (
+    CachedRows,
+    ScratchBuffer,
+    SolverOptions,
+    SolverStep,
+    least_memory,
+    solve,
+)
+from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows, vector_distances
 from slide_gui.core.svm.smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter, layers
 
 
-def _source(Z, dtype=np.float32):
-    return Vectors(Embedding.of(Z, (Z.shape[1],), [np.sqrt(2.0 * Z.shape[1])])(Z, dtype=dtype))
+def _problem(n, width=4.9, dtype=np.float32, noise=0.3):
+    """Return a source of kernel values, and labels −1 and 1."""
+    Z, y = layers(n, noise=noise)
+    return VectorRows.of(Embedding.of(Z, (12,), [width])(Z, dtype=dtype)), 2.0 * y - 1.0
 
 
-def _oracle(source, y, C, squared):
-    kernel = source.kernel(np.arange(len(y))).astype(np.float64)
-    if squared:
-        kernel += np.eye(len(y)) / C
-    svc = SVC(kernel="precomputed", C=1e10 if squared else C, tol=1e-6).fit(kernel, y)
-    beta = np.zeros(len(y))
-    beta[svc.support_] = svc.dual_coef_[0]
-    return beta, svc.intercept_[0]
+def _small_sets(monkeypatch, size=64):
+    """Solve 600 points in working sets of this size."""
+    for name, value in {"WHOLE": 200, "SMALLEST_SET": size, "LARGEST_SET": size}.items():
+        monkeypatch.setattr(decomposition, name, value)
+
+
+def _outputs(source, found):
+    return source.kernel(np.arange(len(source))).astype(np.float64) @ found.beta + found.bias
 
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_the_dual_solution_is_that_of_libsvm(squared, C, dtype):
-    Z, y = layers(250)
-    source, y = _source(Z, dtype), 2.0 * y - 1.0
+    source, y = _problem(250, dtype=dtype)
     found = solve(source, y, SolverOptions(squared, C, tol=1e-4))
-    beta, bias = _oracle(source, y, C, squared)
     kernel = source.kernel(np.arange(250)).astype(np.float64)
+    ridged = kernel + np.eye(250) / C if squared else kernel
+    svc = SVC(kernel="precomputed", C=1e10 if squared else C, tol=1e-6).fit(ridged, y)
     assert found.converged
     assert abs(found.beta.sum()) < 1e-9 * C
-    np.testing.assert_allclose(kernel @ found.beta + found.bias, kernel @ beta + bias, atol=1e-3)
+    expected = kernel[:, svc.support_] @ svc.dual_coef_[0] + svc.intercept_[0]
+    np.testing.assert_allclose(kernel @ found.beta + found.bias, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("memory", [1 << 30, 2_000_000])
 @pytest.mark.parametrize("size", [256, 64])  # with 64, a tenth of the support vectors, the gap falls late
-def test_that_working_sets_reach_the_solution_of_the_whole_matrix(monkeypatch, squared, memory, size):
-    Z, y = layers(600, noise=1.0)
-    source, y = _source(Z), 2.0 * y - 1.0
-    whole = solve(source, y, SolverOptions(squared, 5.0))
-    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
-    monkeypatch.setattr(svm_decomposition, "SMALLEST_SET", size)
-    monkeypatch.setattr(svm_decomposition, "LARGEST_SET", size)
+def test_that_working_sets_reach_the_solution_of_the_entire_matrix(monkeypatch, squared, memory, size):
+    source, y = _problem(600, noise=1.0)
+    entire = solve(source, y, SolverOptions(squared, 5.0))
+    _small_sets(monkeypatch, size)
     parts = solve(source, y, SolverOptions(squared, 5.0, memory=memory))
-    assert whole.converged
+    assert entire.converged
     assert parts.converged
-    kernel = source.kernel(np.arange(600))
-    np.testing.assert_allclose(kernel @ parts.beta + parts.bias, kernel @ whole.beta + whole.bias, atol=1.5e-3)
+    np.testing.assert_allclose(_outputs(source, parts), _outputs(source, entire), atol=1.5e-3)
 
 
-def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_mended():
-    Z, y = layers(200)
-    source, y = _source(Z), 2.0 * y - 1.0
-    options = SolverOptions(False, 10.0)
+def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_repaired():
+    source, y = _problem(200)
+    options, random = SolverOptions(False, 10.0), np.random.default_rng(0)
     cold = solve(source, y, options)
     assert solve(source, y, options, start=cold.beta).steps == 0
-    wild = solve(source, y, options, start=np.random.default_rng(0).standard_normal(200) * 100)
+    wild = solve(source, y, options, start=random.standard_normal(200) * 100)
     assert wild.converged
     assert abs(wild.beta.sum()) < 1e-9
+    one_sided = solve(source, y, options, start=np.where(y > 0, 1.0, 0.0))  # the same as no start
+    assert np.array_equal(one_sided.beta, cold.beta)
 
 
-def test_that_equal_rows_with_both_labels_are_solved():
-    source = Vectors(np.zeros((20, 3), dtype=np.float32))
-    y = np.where(np.arange(20) < 8, -1.0, 1.0)
-    found = solve(source, y, SolverOptions(False, 10.0))
-    assert found.converged
-    assert np.count_nonzero(found.beta) == 16
+def test_that_equal_rows_with_both_labels_and_two_points_are_solved():
+    equal = solve(
+        VectorRows.of(np.zeros((20, 3), np.float32)), np.repeat([-1.0, 1.0], [8, 12]), SolverOptions(False, 10.0)
+    )
+    assert equal.converged
+    assert np.count_nonzero(equal.beta) == 16
+    two = solve(VectorRows.of(np.array([[0.0], [1.0]])), np.array([-1.0, 1.0]), SolverOptions(False, 1e6))
+    expected = 1.0 / (1.0 - np.exp(-1.0))
+    np.testing.assert_allclose([*two.beta, two.bias], [-expected, expected, 0.0], rtol=1e-6, atol=1e-9)
 
 
-def test_that_two_points_are_parted_in_the_middle():
-    source = Vectors(np.array([[0.0], [1.0]]))
-    found = solve(source, np.array([-1.0, 1.0]), SolverOptions(False, 1e6))
-    k = np.exp(-1.0)
-    np.testing.assert_allclose(found.beta, [-1 / (1 - k), 1 / (1 - k)], rtol=1e-6)
-    assert abs(found.bias) < 1e-9
-
-
-def test_that_max_iter_stops_and_says_so():
-    Z, y = layers(300)
-    found = solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 100.0, max_iter=5))
-    assert found.steps == 5
-    assert not found.converged
-
-
-def test_that_max_iter_is_of_the_steps_in_all_working_sets_together(monkeypatch):
-    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
-    monkeypatch.setattr(svm_decomposition, "SMALLEST_SET", 64)
-    monkeypatch.setattr(svm_decomposition, "LARGEST_SET", 64)
-    Z, y = layers(600, noise=1.0)
-    source, y = _source(Z), 2.0 * y - 1.0
+@pytest.mark.parametrize("small_sets", [False, True])
+def test_that_max_iter_limits_the_steps_of_all_working_sets_together(monkeypatch, small_sets):
+    if small_sets:
+        _small_sets(monkeypatch)
+    source, y = _problem(600, noise=1.0)
     needed = solve(source, y, SolverOptions(False, 5.0)).steps
     found = solve(source, y, SolverOptions(False, 5.0, max_iter=needed // 2))
     assert found.steps == needed // 2
     assert not found.converged
 
 
-def test_that_too_little_memory_is_refused_with_the_estimate():
-    Z, y = layers(300)
-    with pytest.raises(MemoryError, match=f"{least_memory(300) / 1e6:.0f} MB"):
-        solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 1.0, memory=1000))
-
-
 @pytest.mark.parametrize("n", [300, 700])  # the entire matrix, then working sets of 512 points
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_that_the_least_memory_is_enough_and_a_byte_less_is_not(n, dtype):
-    Z, y = layers(n)
-    source, y, least = _source(Z, dtype), 2.0 * y - 1.0, least_memory(n, np.dtype(dtype).itemsize)
+def test_that_the_least_memory_is_enough_and_a_byte_less_is_refused(n, dtype):
+    (source, y), least = _problem(n, dtype=dtype), least_memory(n, np.dtype(dtype).itemsize)
     assert solve(source, y, SolverOptions(False, 1.0, memory=least)).converged
-    with pytest.raises(MemoryError, match=f"training on {n} points needs at least"):
+    with pytest.raises(MemoryError, match=f"training on {n} points needs at least {least / 1e6:.0f} MB"):
         solve(source, y, SolverOptions(False, 1.0, memory=least - 1))
 
 
-def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(monkeypatch):
-    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
-    Z, y = layers(900)
-    source, y = _source(Z), 2.0 * y - 1.0
+def test_that_reports_contain_gap_and_support_vectors_never_fall_and_can_cancel(monkeypatch):
+    monkeypatch.setattr(decomposition, "WHOLE", 200)
+    source, y = _problem(900)
     listener = StopAfter()
     found = solve(source, y, SolverOptions(False, 10.0), progress=listener)
-    steps = [step for step in listener.payloads if isinstance(step, SolverStep)]
-    assert steps[-1].gap == found.gap < 1e-3
-    assert steps[-1].n_support == np.count_nonzero(found.beta)
+    last = [step for step in listener.payloads if isinstance(step, SolverStep)][-1]
+    assert last.gap == found.gap < 1e-3
+    assert last.n_support == np.count_nonzero(found.beta)
     assert np.all(np.diff(listener.fractions) >= 0)
     assert (listener.fractions[0], listener.fractions[-1]) == (0.0, 1.0)
     assert any(0.0 < fraction < 1.0 for fraction in listener.fractions)
@@ -136,133 +123,149 @@ def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(mon
 
 
 @pytest.mark.parametrize("squared", [False, True])
-def test_that_half_of_the_matrix_is_made_at_once_where_most_points_support_and_the_answer_is_the_same(
-    monkeypatch, squared
-):
-    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
-    Z, y = layers(900, noise=3.0)
-    source, y = _source(Z), 2.0 * y - 1.0
-    made = []
-    kernel = source.kernel
+def test_that_the_matrix_is_computed_at_once_if_most_points_are_support_vectors(monkeypatch, squared):
+    monkeypatch.setattr(decomposition, "WHOLE", 200)
+    source, y = _problem(900, noise=3.0)
+    computed, kernel = [], source.kernel
     monkeypatch.setattr(
-        source, "kernel", lambda rows, *rest, **named: made.append(len(rows)) or kernel(rows, *rest, **named)
+        source, "kernel", lambda rows, *more, **named: computed.append(len(rows)) or kernel(rows, *more, **named)
     )
     at_once = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
-    assert made == [900]
-    monkeypatch.setattr(svm_decomposition, "_MANY", 2.0)
+    assert computed == [900]
+    monkeypatch.setattr(decomposition, "_MANY", 2.0)
     row_by_row = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
-    assert len(made) > 3
+    assert len(computed) > 3
     np.testing.assert_allclose(at_once.beta, row_by_row.beta, atol=2e-2)
     assert abs(at_once.bias - row_by_row.bias) < 2e-3
 
 
-def test_that_coefficients_too_large_for_single_precision_values_are_found_with_double():
-    Z, y = layers(400)
-    embedding = Embedding.of(Z, (Z.shape[1],), [3.0 * Z.shape[1]])
-    y = 2.0 * y - 1.0
-    found = solve(Vectors(embedding(Z)), y, SolverOptions(False, 1e4))
-    exact = Vectors(embedding(Z, dtype=np.float64)).kernel(np.arange(400))
-    residual = y - exact @ found.beta
-    up, down = np.where(y > 0, found.beta < 1e4, found.beta < 0), np.where(y > 0, found.beta > 0, found.beta > -1e4)
+@pytest.mark.parametrize(
+    ("n", "noise", "width", "C", "tol", "norm"), [(400, 0.3, 36.0, 1e4, 1e-3, 2e4), (120, 1.0, 20.0, 1e5, 1e-2, 5e4)]
+)
+def test_that_the_gap_holds_in_float64_if_coefficients_are_too_large_for_float32(n, noise, width, C, tol, norm):
+    source, y = _problem(n, width, noise=noise)
+    found = solve(source, y, SolverOptions(False, C, tol=tol))
     assert found.converged
-    assert np.linalg.norm(found.beta) > 2e4
-    assert residual[up].max() - residual[down].min() < 2e-3
+    assert np.linalg.norm(found.beta) > norm  # so large that float32 outputs have an error of about tol
+    exact, _ = _problem(n, width, np.float64, noise)
+    assert kkt_gap(y - exact.kernel(np.arange(n)) @ found.beta, found.beta, Box.of(y, C))[0] < 2 * tol
 
 
-def test_that_memory_used_before_changes_no_bit():
-    Z, y = layers(1500)
-    source, y, room = _source(Z), 2.0 * y - 1.0, Room()
-    first = solve(source, y, SolverOptions(False, 10.0))
-    solve(_source(Z[:1200] * 2.0), y[:1200], SolverOptions(True, 1000.0), room=room)
-    again = solve(source, y, SolverOptions(False, 10.0), room=room)
+def test_that_a_second_training_and_used_scratch_memory_change_no_bit():
+    source, y = _problem(1500)
+    other, labels = _problem(1200)
+    scratch = ScratchBuffer()
+    first = solve(source, y, SolverOptions(False, 10.0, seed=3))
+    solve(other, labels, SolverOptions(True, 1000.0), scratch=scratch)
+    again = solve(source, y, SolverOptions(False, 10.0, seed=3), scratch=scratch)
     assert np.array_equal(first.beta, again.beta)
 
 
-def test_that_a_second_training_is_equal_to_the_bit(monkeypatch):
-    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
-    Z, y = layers(900)
-    first, second = (solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 10.0, seed=3)) for _ in range(2))
-    assert np.array_equal(first.beta, second.beta)
-
-
-def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_precision():
-    Z, y = layers(120, noise=1.0)
-    y = 2.0 * y - 1.0
-    source = Vectors(Embedding.of(Z, (12,), [20.0])(Z))
-    found = solve(source, y, SolverOptions(False, 1e5, tol=1e-2))
-    assert found.converged
-    assert np.linalg.norm(found.beta) > 5e4  # so large that float32 outputs are off by about 1e-2
-    residual = y - Vectors(source.exact_rows(np.arange(120))).kernel(np.arange(120)) @ found.beta
-    gap, _ = kkt_gap(residual, found.beta, Box.of(y, 1e5))
-    assert gap < 1e-2
-
-
-def test_that_kept_rows_sum_large_coefficients_in_double_precision():
-    Z, _ = layers(300)
-    points = np.arange(0, 300, 2)
-    source = Gram(
-        _source(Z).distances(), np.arange(300), 1.0
-    )  # values do not depend on the block in which they are computed
-    factors = 1e6 * np.random.default_rng(0).standard_normal(150)
-    exact = factors @ source.kernel(points).astype(np.float64)
-    for capacity in (300, 60, 0):  # capacity for all rows, for some and for none
-        rows = CachedRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
-        for _ in range(2):
-            np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
-
-
-def test_that_minimising_ends_with_residuals_in_double_precision():
-    Z, y = layers(200, noise=1.0)
-    y = 2.0 * y - 1.0
-    kernel = Vectors(Embedding.of(Z, (12,), [20.0])(Z)).kernel(np.arange(200))
-    kernel = (kernel + kernel.T) / np.float32(2.0)
-    np.fill_diagonal(kernel, 1.0)
-    tol = 1e-2
-    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, tol, 20_000)
-    assert np.linalg.norm(beta) > 3e4
-    exact = y - kernel.astype(np.float64) @ beta
-    # a float32 product is off by 9e-3 or more
-    np.testing.assert_allclose(residual, exact, atol=0.1 * tol, rtol=0)
-
-
-def test_that_the_gap_and_the_bias_are_those_of_the_points_that_may_move():
-    residual, box = np.array([1.0, 3.0, -2.0]), Box(np.zeros(3), np.full(3, 2.0))
-    assert kkt_gap(residual, np.zeros(3), box) == (-np.inf, 3.0)  # every β can only increase
-    assert kkt_gap(residual, np.full(3, 2.0), box) == (-np.inf, -2.0)  # every β can only decrease
-    assert kkt_gap(residual, np.array([2.0, 0.0, 2.0]), box) == (3.0 + 2.0, 0.5 * (3.0 - 2.0))
-    assert kkt_gap(residual, np.array([1.0, 0.0, 1.5]), box) == (3.0 + 2.0, 0.5 * (1.0 - 2.0))  # two points are free
-
-
-def test_that_bounds_follow_the_labels():
-    box = Box.of(np.array([-1.0, 1.0]), 5.0)
-    assert (box.lower.tolist(), box.upper.tolist()) == ([-5.0, 0.0], [0.0, 5.0])
-
-
-def test_that_a_start_with_one_side_only_is_none():
-    Z, y = layers(100)
-    source, y = _source(Z), 2.0 * y - 1.0
-    options = SolverOptions(False, 10.0)
-    cold = solve(source, y, options)
-    one_sided = solve(source, y, options, start=np.where(y > 0, 1.0, 0.0))
-    assert np.array_equal(one_sided.beta, cold.beta)
-    assert one_sided.steps == cold.steps
-
-
-def test_that_a_tolerance_out_of_reach_of_single_precision_ends_and_says_so():
-    Z, y = layers(40, noise=1.0)
-    source = Gram(_source(Z).distances(), np.arange(40), 1.0)  # a Gram source cannot be refined to float64
-    found = solve(source, 2.0 * y - 1.0, SolverOptions(False, 100.0, tol=1e-12))
+def test_that_a_tolerance_out_of_reach_of_float32_ends_without_convergence():
+    source, y = _problem(40, noise=1.0)
+    distances = -np.log(source.kernel(np.arange(40)))
+    found = solve(DistanceRows(distances, np.arange(40), 1.0), y, SolverOptions(False, 100.0, tol=1e-12))
     assert not found.converged
     assert 1e-12 < found.gap < 1e-3
 
 
+# Minimising on one matrix.
+
+
+def _matrix(n, C, squared, dtype=np.float64, noise=0.5):
+    Z, y = layers(n, noise=noise)
+    ridge = 1.0 / C if squared else 0.0
+    kernel = np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 40.0) + ridge * np.eye(n)
+    y = 2.0 * y - 1.0
+    return kernel.astype(dtype), y, Box.of(y, np.inf if squared else C), ridge
+
+
+@pytest.fixture
+def only(monkeypatch):
+    """Return a function that selects active sets as soon as the gap allows them, or pair steps only."""
+    return lambda kind: monkeypatch.setattr(smo, "_STEPS_PER_SYSTEM", 0.0 if kind == "active sets" else 1e9)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_active_sets_and_pair_steps_reach_the_same_solution(only, squared, C, dtype):
+    kernel, y, box, ridge = _matrix(250, C, squared, dtype)
+    outputs = []
+    for kind in ("active sets", "pair steps"):
+        only(kind)
+        beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-4, 10**7)
+        gap, bias = kkt_gap(residual, beta, box)
+        assert gap < 1e-4
+        assert abs(beta.sum()) < 1e-9 * C
+        assert np.all((beta >= box.lower) & (beta <= box.upper))
+        np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=2e-4)
+        outputs.append(kernel @ beta + bias - ridge * beta)
+    np.testing.assert_allclose(*outputs, atol=3e-4)
+
+
+def test_that_active_sets_save_most_steps_on_an_ill_conditioned_kernel_and_are_tried_after_enough_pair_steps(only):
+    kernel, y, box, ridge = _matrix(400, 1e4, False)
+    both, steps = minimise(kernel, y, np.zeros(400), box, ridge, 1e-6, 10**7)[2], {}
+    for kind in ("active sets", "pair steps"):
+        only(kind)
+        near, residual, first = minimise(kernel, y, np.zeros(400), box, ridge, 0.5, 10**7)
+        beta, residual, steps[kind] = minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, before=10**9)
+        assert kkt_gap(residual, beta, box)[0] < 1e-6
+    assert steps["active sets"] * 100 < steps["pair steps"]
+    assert both * 5 < first + steps["pair steps"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_active_sets_converge_on_repeated_rows_whose_kernel_is_singular(only, dtype):
+    kernel, y, _, _ = _matrix(200, 1e3, False, dtype)
+    twice = np.repeat(np.arange(200), 2)
+    kernel, y = kernel[np.ix_(twice, twice)], y[twice]
+    box = Box.of(y, 1e3)
+    only("active sets")
+    near, residual, _ = minimise(kernel, y, np.zeros(400), box, 0.0, 0.5, 10**7)
+    beta, residual, steps = minimise(kernel, residual, near, box, 0.0, 1e-4, 10**7, before=10**9)
+    assert kkt_gap(residual, beta, box)[0] < 1e-4
+    assert steps <= 30
+
+
+def test_that_pair_steps_continue_if_active_sets_do_not_converge(only, monkeypatch):
+    kernel, y, box, ridge = _matrix(250, 10.0, False)
+    only("active sets")
+    monkeypatch.setattr(smo, "_MOST_SYSTEMS", 1)
+    beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-4, 10**7)
+    assert kkt_gap(residual, beta, box)[0] < 1e-4
+
+
+def test_that_a_part_of_the_points_keeps_the_sum_of_its_coefficients():
+    kernel, y, box, ridge = _matrix(250, 10.0, False)
+    all_beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-6, 10**7)
+    part = np.arange(0, 250, 2)
+    start = np.clip(all_beta + np.where(np.arange(250) % 4 == 0, 0.5, -0.5), box.lower, box.upper)[part]
+    inner, box = kernel[np.ix_(part, part)], box.take(part)
+    beta, after, _ = minimise(inner, residual[part] - inner @ (start - all_beta[part]), start, box, ridge, 1e-6, 10**7)
+    assert abs(beta.sum() - start.sum()) < 1e-9
+    assert kkt_gap(after, beta, box)[0] < 1e-6
+
+
+def test_that_systems_count_as_steps_and_any_report_can_cancel(only):
+    kernel, y, box, ridge = _matrix(250, 10.0, False)
+    near, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 0.1, 10**7)
+    only("active sets")
+    assert minimise(kernel, residual, near, box, ridge, 1e-6, 2)[2] <= 2
+    listener = StopAfter()
+    minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, listener)
+    assert len(listener.fractions) > 3
+    for reports in range(1, len(listener.fractions)):
+        with pytest.raises(Cancelled):
+            minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, StopAfter(reports))
+
+
 @pytest.mark.parametrize("C", [1.0, 1000.0])
-def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(monkeypatch, C):
-    monkeypatch.setattr(svm_active_set, "_NEAR", -np.inf)
-    Z, y = layers(60)
-    y, kernel = 2.0 * y - 1.0, _source(Z, np.float64).kernel(np.arange(60))
-    np.fill_diagonal(kernel, 1.0)
-    box = Box.of(y, C)
+def test_that_consecutive_pair_steps_equal_steps_with_recomputed_residuals(monkeypatch, C):
+    monkeypatch.setattr(smo, "_NEAR", -np.inf)
+    source, y = _problem(60, dtype=np.float64)
+    kernel, box = source.kernel(np.arange(60)), Box.of(y, C)
     together, _, steps = minimise(kernel, y.copy(), np.zeros(60), box, 0.0, 1e-12, 60)
     assert steps == 60
     beta = np.zeros(60)
@@ -272,21 +275,44 @@ def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(m
     assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some coefficients are at their bound
 
 
-class _Counted(Vectors):
-    """Vectors that count the requested rows."""
+def test_that_minimising_ends_with_residuals_in_double_precision():
+    source, y = _problem(200, 20.0, noise=1.0)
+    kernel, tol = source.kernel(np.arange(200)), 1e-2
+    kernel = (kernel + kernel.T) / np.float32(2.0)
+    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, tol, 20_000)
+    assert np.linalg.norm(beta) > 3e4  # a float32 product would have an error of 9e-3 or more
+    np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=0.1 * tol, rtol=0)
+
+
+def test_that_gap_and_bias_belong_to_the_points_that_can_move():
+    residual, box = np.array([1.0, 3.0, -2.0]), Box(np.zeros(3), np.full(3, 2.0))
+    assert kkt_gap(residual, np.zeros(3), box) == (-np.inf, 3.0)  # every β can only increase
+    assert kkt_gap(residual, np.full(3, 2.0), box) == (-np.inf, -2.0)  # every β can only decrease
+    assert kkt_gap(residual, np.array([2.0, 0.0, 2.0]), box) == (3.0 + 2.0, 0.5 * (3.0 - 2.0))
+    assert kkt_gap(residual, np.array([1.0, 0.0, 1.5]), box) == (3.0 + 2.0, 0.5 * (1.0 - 2.0))  # two points are free
+    upwards = Box(np.zeros(3), np.array([0.0, 1.0, 1.0]))  # the first point has weight 0
+    assert kkt_gap(np.array([5.0, 0.3, 0.8]), np.zeros(3), upwards) == (-np.inf, 0.8)
+    by_labels = Box.of(np.array([-1.0, 1.0]), 5.0)
+    assert (by_labels.lower.tolist(), by_labels.upper.tolist()) == ([-5.0, 0.0], [0.0, 5.0])
+
+
+# Cached kernel rows.
+
+
+class _Counted(VectorRows):
+    """Vectors that count the computed rows."""
 
     def __init__(self, data):
-        super().__init__(data)
-        self.asked = 0
+        super().__init__([ClassVectors(data)])
+        self.computed = 0
 
     def kernel(self, rows, columns=None, out=None, progress=NO_PROGRESS):
-        if columns is None:
-            self.asked += len(rows)
+        self.computed += len(rows)
         return super().kernel(rows, columns, out, progress)
 
 
 @pytest.mark.parametrize("capacity", [0, 30, 90, 200])
-def test_that_sums_and_squares_are_right_whatever_rows_were_kept_before(capacity):
+def test_that_sums_and_squares_are_right_whatever_rows_are_cached(capacity):
     random = np.random.default_rng(0)
     source = _Counted(random.standard_normal((200, 5)) / 3.0)
     kernel = source.kernel(np.arange(200), np.arange(200))
@@ -303,16 +329,24 @@ def test_that_sums_and_squares_are_right_whatever_rows_were_kept_before(capacity
         before = points
 
 
-def test_that_kept_rows_are_not_computed_again_and_those_to_keep_stay():
+def test_that_cached_rows_are_not_computed_again_and_those_to_keep_stay():
     source = _Counted(np.random.default_rng(0).standard_normal((200, 5)))
     rows = CachedRows(source, np.empty((50, 200)), 1e-3, NO_PROGRESS)
     first, second = np.arange(30), np.arange(30, 60)
-    rows.times(first, np.ones(30), first)
-    rows.times(first, np.ones(30), first)
-    assert source.asked == 30
-    rows.times(second, np.ones(30), first)  # capacity for twenty more, since the first thirty stay
-    assert source.asked == 60
-    rows.times(first, np.ones(30), first)
-    assert source.asked == 60
-    rows.times(second, np.ones(30), first)
-    assert source.asked == 70
+    # Twenty of the second thirty fit into the cache, because the first thirty stay.
+    for points, computed in ((first, 30), (first, 30), (second, 60), (first, 60), (second, 70)):
+        rows.times(points, np.ones(30), first)
+        assert source.computed == computed
+
+
+def test_that_cached_rows_sum_large_coefficients_in_double_precision():
+    Z, _ = layers(300)
+    points = np.arange(0, 300, 2)
+    # Values from distances do not depend on the block in which they are computed.
+    source = DistanceRows(vector_distances(Embedding.of(Z, (12,), [5.0])(Z), np.float32), np.arange(300), 1.0)
+    factors = 1e6 * np.random.default_rng(0).standard_normal(150)
+    exact = factors @ source.kernel(points).astype(np.float64)
+    for capacity in (300, 60, 0):  # capacity for all rows, for some and for none
+        rows = CachedRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
+        for _ in range(2):
+            np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)

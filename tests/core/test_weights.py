@@ -6,21 +6,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from slide_gui import SLIDE, Blocks, MultiWidthSVC, SLIDEClassifier
-from slide_gui.core.sampling import held_out_mask
 from slide_gui.core.slide.squashing import SQUASHINGS
-from slide_gui.core.svm import selection
-from slide_gui.core.svm.criteria import CRITERIA, evaluate, press, span
-from slide_gui.core.svm.kernel import layer_distances
-from slide_gui.core.svm.newton import newton
-from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.widths import LearnedWidths, Objective, WidthOptions, WidthsSample, WidthsStep
-from slide_gui.progress import NO_PROGRESS
-from tests.core.svm_data import layers, three_classes
+from tests.core.svm_data import SIZES, WIDTHS, layers, three_classes
 from tests.core.test_stack import images
-
-SIZES = (4, 3, 5)
-WIDTHS = (4.0, 3.0, 5.0)
-DEFINED = [key for key in CRITERIA if key != "radius-margin"]
 
 
 def _weights(n, seed=1):
@@ -29,11 +17,6 @@ def _weights(n, seed=1):
 
 def _whole(n, seed=1):
     return np.random.default_rng(seed).integers(0, 4, n)
-
-
-def _kernel(n, data=layers):
-    Z, codes = data(n)
-    return np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 20.0), codes
 
 
 @pytest.mark.parametrize("squashing", SQUASHINGS)
@@ -176,139 +159,3 @@ def test_that_a_class_weight_is_that_weight_of_each_of_its_rows():
     assert (whole.predict(Z) == 2).sum() > (plain.predict(Z) == 2).sum()
     with pytest.raises(ValueError, match=r"class_weight is .*must be finite numbers"):
         svm.set_params(class_weight={0: -1.0}).fit(Z, y)
-
-
-@pytest.mark.parametrize("criterion", DEFINED)
-@pytest.mark.parametrize("data", [layers, three_classes])
-def test_that_G_with_weights_is_the_derivative_by_every_entry_of_the_kernel_and_by_the_ridge(criterion, data):
-    kernel, codes = _kernel(40, data)
-    held_out, weights = held_out_mask(codes, 0), _weights(40)
-    direction = np.random.default_rng(0).standard_normal(kernel.shape)
-    direction = (direction + direction.T) / 40
-    np.fill_diagonal(direction, 0.0)
-
-    def evaluated(step=0.0, ridge=0.2):
-        return evaluate(criterion, kernel + step * direction, codes, ridge, held_out, weights=weights)
-
-    gradient = evaluated().gradient
-    slope = (evaluated(1e-5).value - evaluated(-1e-5).value) / 2e-5
-    assert slope == pytest.approx(np.vdot(gradient, direction), abs=1e-7)
-    assert abs(slope) > 1e-4
-    by_ridge = (evaluated(ridge=0.2 + 1e-5).value - evaluated(ridge=0.2 - 1e-5).value) / 2e-5
-    assert by_ridge == pytest.approx(np.sum(np.diag(gradient) / weights), abs=1e-7)
-    equal = evaluate(criterion, kernel, codes, 0.6, held_out, weights=np.full(40, 3.0))
-    plain = evaluate(criterion, kernel, codes, 0.2, held_out)
-    assert equal.value == pytest.approx(plain.value, abs=1e-12)
-    assert evaluated().value != pytest.approx(plain.value, abs=1e-3)
-
-
-@pytest.mark.parametrize("criterion", DEFINED)
-def test_that_the_gradient_by_widths_and_C_is_right_with_weights(criterion):
-    Z, codes = layers(60)
-    distances, weights = layer_distances(Z, SIZES), _weights(60)
-    objective = Objective(distances, codes, WidthOptions(criterion), NO_PROGRESS, weights)
-    theta = np.log([4.0, 3.0, 5.0, 2.0])
-    _, slope = objective(theta)
-    for number in range(4):
-        step = np.zeros(4)
-        step[number] = 1e-5
-        objective.starts.clear()
-        assert (objective(theta + step)[0] - objective(theta - step)[0]) / 2e-5 == pytest.approx(
-            slope[number], abs=1e-7
-        )
-
-
-def test_that_span_and_press_leave_a_weighted_row_out_as_a_whole_and_count_it_by_its_weight():
-    kernel, codes = _kernel(30)
-    y, weights, ridge = 2.0 * codes - 1.0, _weights(30), 0.2
-    diagonal = ridge / weights
-    squares = []
-    for left_out in range(30):
-        others = np.delete(np.arange(30), left_out)
-        system = np.block([[kernel[np.ix_(others, others)] + np.diag(diagonal[others]), np.ones((29, 1))],
-                           [np.ones((1, 29)), np.zeros((1, 1))]])  # fmt: skip
-        solved = np.linalg.solve(system, np.append(y[others], 0.0))
-        squares.append((y[left_out] - kernel[left_out, others] @ solved[:-1] - solved[-1]) ** 2)
-    found = press(kernel, y[:, None], ridge, weights=weights)
-    assert found.value == pytest.approx(np.average(squares, weights=weights), abs=1e-10)
-    active = newton(kernel, y, diagonal).active
-    inner = kernel[np.ix_(active, active)] + np.diag(diagonal[active])
-    beta = newton(kernel, y, diagonal).beta[active]
-    loosened = 0.1 / np.abs(beta)
-    ones = np.ones((len(active), 1))
-    system = np.block([[inner + np.diag(loosened), ones], [ones.T, np.zeros((1, 1))]])
-    outputs = 1.0 - y[active] * beta * (1.0 / np.diag(np.linalg.inv(system))[:-1] - loosened)
-    errors = 0.5 * (1.0 + np.tanh(-5.0 * outputs))
-    assert span(kernel, y, ridge, weights=weights).value == pytest.approx(weights[active] @ errors / weights.sum())
-
-
-def test_that_hold_out_with_weights_is_that_of_repeated_rows():
-    kernel, codes = _kernel(60)
-    held_out, weights = held_out_mask(codes, 3), 1 + _whole(60)
-    rows = np.arange(60).repeat(weights)
-    repeated = evaluate("hold-out", kernel[np.ix_(rows, rows)], codes[rows], 0.2, held_out[rows])
-    weighted = evaluate("hold-out", kernel, codes, 0.2, held_out, weights=weights.astype(float))
-    assert weighted.value == pytest.approx(repeated.value, abs=1e-9)
-
-
-def test_that_radius_margin_refuses_weights_in_one_sentence():
-    Z, y = layers(60)
-    with pytest.raises(ValueError, match=r"radius-margin criterion .* not defined with weights; choose span, hold-out"):
-        MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, _weights(60))
-
-
-class _Model:
-    """A model that misclassifies rows below a border, which depends on C."""
-
-    def __init__(self, C, codes):
-        self._C, self._codes = C, codes
-
-    def predict(self, Z, **_):
-        wrong = Z[:, 0] < 8.0 if self._C == 1.0 else Z[:, 0] >= 15.0
-        return np.where(wrong, 1 - Z[:, 1], Z[:, 1]).astype(int)
-
-
-def test_that_errors_count_by_weight_where_a_scale_and_C_are_chosen(monkeypatch):
-    codes = np.arange(100) % 2
-    Z = np.column_stack([np.arange(100) % 20, codes]).astype(float)
-    monkeypatch.setattr(selection, "train", lambda *given, **_: _Model(given[4], codes))
-    given = Z, codes, (2,), np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()
-    weights = np.where(Z[:, 0] >= 15.0, 50.0, 1.0)
-    assert selection.tune(*given) == (1.0, 10.0)  # misclassifies fewer rows
-    assert selection.tune(*given, weights=weights) == (1.0, 1.0)  # misclassifies rows of less weight
-
-
-@pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
-def test_that_learned_and_median_widths_are_compared_by_the_weights_of_the_rows_they_err_on(
-    heavy_weight, guarded, monkeypatch
-):
-    n, codes = 400, np.arange(400) % 2
-    heavy = np.arange(n) % 20 < 2
-    Z = np.column_stack([heavy, codes, np.random.default_rng(0).random((n, 10))])
-    weights = np.where(heavy, heavy_weight, 1.0)
-
-    class Model:
-        """A model that misclassifies heavy rows with learned widths, and half of the others with median widths."""
-
-        converged = True
-
-        def __init__(self, learned):
-            self._learned = learned
-
-        def predict(self, rows, **_):
-            wrong = rows[:, 0] == 1 if self._learned else (rows[:, 0] == 0) & (rows[:, 2] > 0.5)
-            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
-
-    def learn_on(sample, *_, **__):
-        step = WidthsStep(0, 0, 0.0, (1.0, 1.0, 1.0), (0.2, 0.3, 0.5), 1.0, 0)
-        return LearnedWidths("span", step, (step,), sample.rows)
-
-    monkeypatch.setattr(selection, "learn_on", learn_on)
-    monkeypatch.setattr(selection, "train", lambda *given, **_: Model(given[3][0] == 1.0))
-    sample = WidthsSample.of(Z, codes, SIZES, WidthOptions(subset_size=100), weights=weights)
-    chosen = selection.choose_widths(
-        Z, codes, SIZES, sample, WidthOptions(), SvmParameters(SIZES), weights=weights
-    ).chosen
-    outside = np.setdiff1d(np.arange(n), sample.rows)
-    assert chosen.guarded == guarded
-    assert chosen.learned_error == pytest.approx(np.average(heavy[outside], weights=weights[outside]))

@@ -10,10 +10,13 @@ from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.parameters import GUARD, SvmParameters
 from slide_gui.core.svm.selection import choose_widths
-from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_widths
-from tests.core.svm_data import layers, three_classes
+from slide_gui.core.svm.training import TrainingSet
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, WidthsStep
+from tests.core.svm_data import SIZES, layers, learned, sample, three_classes
 
-SIZES = (4, 3, 5)
+
+def _learned(widths, C):
+    return LearnedWidths("radius-margin", (WidthsStep(0, 0, 0.0, tuple(widths), (0.2, 0.3, 0.5), C, 0),))
 
 
 @pytest.fixture
@@ -23,21 +26,17 @@ def compared(monkeypatch):
     The function returns the given widths, the selection and the samples.
     """
 
-    def compare(Z, codes, scale, C, given=None, squared=True, memory=2 << 30, subset_size=2500, weights=None):
-        widths = tuple((scale * np.sqrt(3.0 * median_distances(Z, SIZES))).tolist())
-        samples = []
+    def compare(Z, codes, scale, C, given=None, squared=True, memory=2 << 30, subset_size=2500):
+        widths, samples = scale * np.sqrt(3.0 * median_distances(Z, SIZES)), []
 
-        def learn_on(sample, options, *, progress):
+        def learn_widths(sample, *_parameters, progress):
             samples.append(sample.rows)
-            step = WidthsStep(0, 0, 0.0, widths, (0.2, 0.3, 0.5), C, 0)
-            return LearnedWidths("radius-margin", step, (step,), sample.rows)
+            return _learned(widths.tolist(), C)
 
-        monkeypatch.setattr(selection, "learn_on", learn_on)
-        options = WidthOptions(subset_size=subset_size)
+        monkeypatch.setattr(selection, "learn_widths", learn_widths)
         parameters = SvmParameters(SIZES, loss="squared_hinge" if squared else "hinge", C=given, memory=memory)
-        sample = WidthsSample.of(Z, codes, SIZES, options, weights=weights)
-        found = choose_widths(Z, codes, SIZES, sample, options, parameters, weights=weights)
-        return np.array(widths), found, samples
+        some = sample(Z, codes, subset_size=subset_size)
+        return widths, choose_widths(TrainingSet(Z, codes, SIZES), some, parameters), samples
 
     return compare
 
@@ -57,12 +56,11 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared, s
     assert (found.chosen.guarded, found.chosen.name) == (False, "radius-margin")
     assert (found.chosen.learned_error, found.chosen.median_error) == (0.0, 0.0)
     assert found.widths == pytest.approx(good)
-    C = 7.0 if squared else 1.0
-    assert found.C == C
+    assert (7.0 if squared else 1.0) == found.C
 
 
 @pytest.mark.parametrize(("n", "folds"), [(100, 2), (995, 2), (1000, 1)])
-def test_that_widths_are_judged_on_folds_that_they_were_not_learned_on(n, folds, compared):
+def test_that_widths_are_evaluated_on_folds_that_they_were_not_learned_on(n, folds, compared):
     Z, codes = layers(n)
     _, found, samples = compared(Z, codes, 1.0, 1.0)
     held_out = [np.setdiff1d(np.arange(n), rows) for rows in samples[:folds]]
@@ -75,37 +73,34 @@ def test_that_widths_are_judged_on_folds_that_they_were_not_learned_on(n, folds,
         assert (len(counts), error) == (folds, sum(counts) / (folds * n // 5))
 
 
-def test_that_widths_of_a_subset_are_judged_on_the_other_rows(compared, monkeypatch):
+def test_that_widths_of_a_subset_are_evaluated_on_the_other_rows(compared, monkeypatch):
     Z, codes = layers(500)
     train, trained = selection.train, []
     monkeypatch.setattr(
-        selection, "train", lambda rows, *rest, **more: trained.append(rows) or train(rows, *rest, **more)
+        selection, "train", lambda data, *rest, **more: trained.append(data.Z) or train(data, *rest, **more)
     )
     _, found, (rows,) = compared(Z, codes, 1.0, 1.0, subset_size=200)
     assert np.array_equal(rows, stratified_subset(codes, 200, 0))
+    assert trained
     assert all(np.array_equal(each, Z[rows]) for each in trained)
     assert found.chosen.n_held_out == 500 - len(rows)
-    learned, median = found.chosen.candidates[-2:]
-    assert (learned.kind, median.kind) == ("learned", "median")
-    assert found.chosen.learned_error == learned.wrong / learned.n_rows
+    best, median = found.chosen.candidates[-2:]
+    assert (best.kind, median.kind) == ("learned", "median")
+    assert found.chosen.learned_error == best.wrong / best.n_rows
 
 
 def test_that_equal_counts_in_all_folds_are_equal_whatever_their_order(compared, monkeypatch):
-    Z, codes = layers(300)
-    counts = {"learned": (2, 3), "median": (0, 5)}
-    calls = []
+    counts, calls = {"learned": (2, 3), "median": (0, 5)}, []
 
     def wrong(self, factor, C, folds, progress):
-        size = int(np.isin(self._folds, folds).sum())
-        errors = np.zeros(size, bool)
+        errors = np.zeros(int(np.isin(self._folds, folds).sum()), bool)
         if len(folds) == 1:  # one held-out fold: first learned, then median widths
-            kind, fold = ("learned", "median")[len(calls) % 2], folds[0]
-            calls.append(kind)
-            errors[: counts[kind][fold]] = True
+            calls.append(("learned", "median")[len(calls) % 2])
+            errors[: counts[calls[-1]][folds[0]]] = True
         return errors, True
 
     monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
-    _, found, _ = compared(Z, codes, 1.0, 1.0)
+    _, found, _ = compared(*layers(300), 1.0, 1.0)
     assert len(calls) == 4
     assert found.chosen.learned_error == found.chosen.median_error == 5 / 120
     assert not found.chosen.guarded
@@ -126,11 +121,10 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
 
 
 def test_that_equal_weights_of_errors_are_equal_whatever_their_order():
-    weights = np.random.default_rng(0).random(1000)
-    order = np.random.default_rng(1).permutation(1000)
+    weights, order = np.random.default_rng(0).random(1000), np.random.default_rng(1).permutation(1000)
     wrong = weights > 0.4
-    assert selection._total(wrong, weights) == selection._total(wrong[order], weights[order])
-    assert selection._total(wrong, weights) == math.fsum(weights[wrong])
+    total = math.fsum(weights[wrong])
+    assert selection._total(wrong, weights) == selection._total(wrong[order], weights[order]) == total
     assert selection._total(wrong, None) == wrong.sum()
 
 
@@ -143,92 +137,118 @@ def test_that_classes_in_narrow_stripes_get_narrow_median_widths(compared):
     assert np.all(found.widths < 0.5 * wide)
 
 
-def test_that_half_of_the_memory_is_for_kernel_values(compared, monkeypatch):
-    Z, codes = layers(100)
+def test_that_half_of_the_memory_is_for_kernel_values(compared):
     enough = 2 * least_memory(80)  # each training has four fifths of the rows
-    sample = WidthsSample.of(Z, codes, SIZES, WidthOptions())
-    monkeypatch.setattr(WidthsSample, "of", lambda *_, **__: sample)  # its distances need more memory
-    compared(Z, codes, 1.0, 1.0, memory=enough)
+    compared(*layers(100), 1.0, 1.0, memory=enough)
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
-        compared(Z, codes, 1.0, 1.0, memory=enough - 2)
+        compared(*layers(100), 1.0, 1.0, memory=enough - 2)
 
 
 @pytest.mark.parametrize("scale", [0.05, 1.0])
-def test_that_a_given_C_is_kept_whoever_wins(scale, compared):
+def test_that_a_given_C_is_kept_whichever_widths_win(scale, compared):
     assert compared(*layers(120), scale, 2.5, given=2.5)[1].C == 2.5
 
 
 @pytest.mark.parametrize("subset_size", [2500, 60])
-def test_that_candidates_that_are_cut_off_are_marked(subset_size, compared, monkeypatch):
-    Z, codes = layers(150)
-    *_, found, _ = compared(Z, codes, 1.0, 1.0, subset_size=subset_size)
-    assert len(found.chosen.candidates) > 15
-    assert all(each.converged for each in found.chosen.candidates)
-    monkeypatch.setattr(selection, "_STEPS_A_ROW", 0)
-    *_, found, _ = compared(Z, codes, 1.0, 1.0, subset_size=subset_size)
-    assert not any(each.converged for each in found.chosen.candidates)
+def test_that_candidates_that_reach_the_limit_of_steps_are_marked(subset_size, compared, monkeypatch):
+    for converged in (True, False):
+        candidates = compared(*layers(150), 1.0, 1.0, subset_size=subset_size)[1].chosen.candidates
+        assert len(candidates) > 15
+        assert {each.converged for each in candidates} == {converged}
+        monkeypatch.setattr(selection, "_STEPS_PER_ROW", 0)
 
 
-def test_that_a_class_of_too_few_rows_leaves_the_learned_widths_uncompared(compared):
-    Z, _ = layers(30)
-    for few in (1, 2):
-        good, found, samples = compared(Z, (np.arange(30) < few).astype(int), 0.05, 3.0)
-        assert found.widths == pytest.approx(good)
-        assert (found.C, found.chosen.name, found.chosen.learned_error) == (3.0, "radius-margin", None)
-        assert [len(rows) for rows in samples] == [30]
+@pytest.mark.parametrize("few", [1, 2])
+def test_that_a_class_of_too_few_rows_leaves_the_learned_widths_uncompared(few, compared):
+    good, found, samples = compared(layers(30)[0], (np.arange(30) < few).astype(int), 0.05, 3.0)
+    assert found.widths == pytest.approx(good)
+    assert (found.C, found.chosen.name, found.chosen.learned_error) == (3.0, "radius-margin", None)
+    assert [len(rows) for rows in samples] == [30]
 
 
 def test_that_a_part_on_which_nothing_can_be_learned_is_left_out(monkeypatch):
     Z, codes = layers(100)
-    options, learn_on = WidthOptions(starts=1), selection.learn_on
+    parameters, some, learn_widths = SvmParameters(SIZES, starts=1), sample(Z, codes), selection.learn_widths
 
     def on_all_rows_only(sample, *given, **more):
         if len(sample.rows) < 100:
             raise ValueError("no finite value")
-        return learn_on(sample, *given, **more)
+        return learn_widths(sample, *given, **more)
 
-    monkeypatch.setattr(selection, "learn_on", on_all_rows_only)
-    sample = WidthsSample.of(Z, codes, SIZES, options)
-    found = choose_widths(Z, codes, SIZES, sample, options, SvmParameters(SIZES))
+    monkeypatch.setattr(selection, "learn_widths", on_all_rows_only)
+    found = choose_widths(TrainingSet(Z, codes, SIZES), some, parameters)
     assert (found.chosen.name, found.chosen.learned_error) == ("span", None)
-    assert tuple(found.widths) == learn_on(sample, options).widths
+    assert tuple(found.widths) == learn_widths(some, parameters).widths
 
 
-def _hard(n):
-    """Return two classes with a quarter of wrong labels, for which radius over margin falls towards narrow widths."""
-    rng = np.random.default_rng(1)
-    Z = rng.standard_normal((n, 12))
-    return Z, (Z[:, 0] + Z[:, 1] + Z[:, 6] > 0).astype(int) ^ (rng.random(n) < 0.25)
+@pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
+def test_that_learned_and_median_widths_are_compared_by_the_weights_of_misclassified_rows(
+    heavy_weight, guarded, monkeypatch
+):
+    n, codes = 400, np.arange(400) % 2
+    heavy = np.arange(n) % 20 < 2
+    Z = np.column_stack([heavy, codes, np.random.default_rng(0).random((n, 10))])
+    weights = np.where(heavy, heavy_weight, 1.0)
+
+    class Model:
+        """A model that misclassifies heavy rows with learned widths, and half of the others with median widths."""
+
+        converged = True
+
+        def __init__(self, widths):
+            self._learned = widths[0] == 1.0
+
+        def predict(self, rows, **_):
+            wrong = rows[:, 0] == 1 if self._learned else (rows[:, 0] == 0) & (rows[:, 2] > 0.5)
+            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
+
+    monkeypatch.setattr(selection, "learn_widths", lambda *_, **__: _learned((1.0, 1.0, 1.0), 1.0))
+    monkeypatch.setattr(selection, "train", lambda _data, widths, *_, **__: Model(widths))
+    some = WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(subset_size=100))
+    chosen = choose_widths(TrainingSet(Z, codes, SIZES, weights), some, SvmParameters(SIZES)).chosen
+    outside = np.setdiff1d(np.arange(n), some.rows)
+    assert chosen.guarded == guarded
+    assert chosen.learned_error == pytest.approx(np.average(heavy[outside], weights=weights[outside]))
+
+
+def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
+    codes = np.arange(100) % 2
+    Z = np.column_stack([np.arange(100) % 20, codes]).astype(float)
+
+    class Model:
+        """A model that misclassifies rows on one side of a border, which depends on C."""
+
+        def __init__(self, C):
+            self._C = C
+
+        def predict(self, rows, **_):
+            wrong = rows[:, 0] < 8.0 if self._C == 1.0 else rows[:, 0] >= 15.0
+            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
+
+    monkeypatch.setattr(selection, "train", lambda _data, _widths, C, *_, **__: Model(C))
+    for weights, C in ((None, 10.0), (np.where(Z[:, 0] >= 15.0, 50.0, 1.0), 1.0)):
+        data = TrainingSet(Z, codes, (2,), weights)
+        assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)
 
 
 def test_that_a_criterion_that_collapses_is_overruled_and_the_default_learns():
-    Z, y = _hard(1500)
+    rng = np.random.default_rng(1)  # with a quarter of wrong labels, radius over margin falls towards narrow widths
+    Z = rng.standard_normal((1500, 12))
+    y = (Z[:, 0] + Z[:, 1] + Z[:, 6] > 0).astype(int) ^ (rng.random(1500) < 0.25)
     rows, rest = slice(300), slice(300, None)
-    learned = learn_widths(Z[rows], y[rows], (6, 6), WidthOptions("radius-margin", starts=1))
-    collapsed = MultiWidthSVC(2, learned.widths, C=learned.C).fit(Z[rows], y[rows])
-    svm = MultiWidthSVC(2, criterion="radius-margin", starts=1, random_state=0).fit(Z[rows], y[rows])
-    assert svm.chosen_by_ == GUARD
-    assert svm.score(Z[rest], y[rest]) > collapsed.score(Z[rest], y[rest]) + 0.04
-    default = MultiWidthSVC(2, starts=1, random_state=0).fit(Z[rows], y[rows])
-    assert default.chosen_by_ == "span"
-    assert default.score(Z[rest], y[rest]) > collapsed.score(Z[rest], y[rest]) + 0.04
+    narrow = learned(Z[rows], y[rows], "radius-margin", starts=1)
+    collapsed = MultiWidthSVC(SIZES, narrow.widths, C=narrow.C).fit(Z[rows], y[rows]).score(Z[rest], y[rest])
+    for criterion, chosen_by in (("radius-margin", GUARD), ("auto", "span")):
+        svm = MultiWidthSVC(2, criterion=criterion, starts=1, random_state=0).fit(Z[rows], y[rows])
+        assert svm.chosen_by_ == chosen_by
+        assert svm.score(Z[rest], y[rest]) > collapsed + 0.04
 
 
-def test_that_what_is_said_to_have_chosen_is_the_criterion_the_medians_or_the_person():
+def test_that_chosen_by_is_the_criterion_the_median_widths_or_given():
     Z, y = layers(60)
     assert MultiWidthSVC(SIZES, "median").fit(Z, y).chosen_by_ == "median widths"
     assert MultiWidthSVC(SIZES, (4.0, 3.0, 5.0)).fit(Z, y).chosen_by_ == "given"
-    Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
-    assert MultiWidthSVC(SIZES, criterion="hold-out", starts=1, random_state=1).fit(Z, y).chosen_by_ == "hold-out"
-    Z, y = three_classes(60)
-    Z[:, 0] += 20.0 * y
-    assert MultiWidthSVC(SIZES, starts=1, random_state=0).fit(Z, y).chosen_by_ == "press"
-
-
-def test_that_exponents_are_the_weighted_sum_of_the_layers_distances():
-    Z, codes = layers(300)
-    sample = WidthsSample.of(Z, codes, SIZES, WidthOptions(subset_size=280, seed=3))
-    assert np.array_equal(sample.rows, stratified_subset(codes, 280, 3))
-    scaled = Z[sample.rows] / np.repeat([4.0, 3.0, 5.0], SIZES)
-    wanted = np.square(scaled[:, None] - scaled[None]).sum(-1)
-    np.testing.assert_allclose(sample.exponents(np.array([4.0, 3.0, 5.0])), wanted, rtol=1e-5, atol=1e-5)
+    for make, criterion, name in ((layers, "hold-out", "hold-out"), (three_classes, "auto", "press")):
+        Z, y = make(60)
+        Z[:, 0] += 20.0 * y  # no kernel makes an error, so the learned widths win the tie
+        assert MultiWidthSVC(SIZES, criterion=criterion, starts=1, random_state=0).fit(Z, y).chosen_by_ == name

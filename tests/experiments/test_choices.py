@@ -20,7 +20,6 @@ from slide_gui.core.slide.parameters import FIT_ON, StackParameters
 from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
-from slide_gui.core.svm.widths import WidthOptions
 from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.spec import CHOOSE, EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
@@ -170,7 +169,7 @@ def test_that_every_entry_has_its_own_key_and_words_that_stand_in_lists(table: d
 
 LISTED = [
     (kind, name)
-    for kind in (SLIDE, MultiWidthSVC, StackParameters, SvmParameters, SdaParameters, WidthOptions)
+    for kind in (SLIDE, MultiWidthSVC, StackParameters, SvmParameters, SdaParameters)
     for name in re.findall(r"^(\w+) : \{", inspect.getdoc(kind) or "", re.MULTILINE)
 ]
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.selection import fit_svm
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs import training

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from slide_gui.core.svm.kernel import median_distances
-from slide_gui.core.svm.selection import median_width_search
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.experiments.runs import training
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import stratified_sample

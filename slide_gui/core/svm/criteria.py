@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
+from slide_gui.core.svm.model import pairs_of
 from slide_gui.core.svm.newton import bordered_inverse, optimum
-from slide_gui.core.svm.pairs import pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import at
-from slide_gui.core.svm.kernel import KernelRows, Vectors, kernel_tiles, set_self_kernel, squared_norms
+from slide_gui.core.svm.kernel import KernelRows, VectorRows, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -18,7 +18,7 @@ Indices = NDArray[np.intp]
 _TILE = 256  # rows per matrix–vector product; the products are summed in float64
 
 
-class Room:
+class ScratchBuffer:
     """Reused memory for the kernel values of consecutive problems; new memory would be slower to fill."""
 
     def __init__(self) -> None:
@@ -88,8 +88,8 @@ class CachedRows:
         new = points[self._slot[points] < 0]
         if self._used + len(new) > len(self._store):
             self._compact(np.union1d(keep, points))
-        room = len(self._store) - self._used
-        fresh, passing = new[:room], new[room:]
+        free = len(self._store) - self._used
+        fresh, passing = new[:free], new[free:]
         if len(fresh):
             slots = slice(self._used, self._used + len(fresh))
             self._source.kernel(fresh, out=self._store[slots], progress=self._progress)
@@ -253,7 +253,7 @@ def solve(
     *,
     weights: Array | None = None,
     start: Array | None = None,
-    room: Room | None = None,
+    scratch: ScratchBuffer | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Solution:
     """Train a two-class SVM.
@@ -269,7 +269,7 @@ def solve(
         Positive weights, by which the C of each point is multiplied.
     start : ndarray of shape (n,), optional
         Signed dual coefficients to start from, for example from a neighbouring problem. They need not be feasible.
-    room : Room, optional
+    scratch : ScratchBuffer, optional
         Memory of an earlier problem to use again.
     progress : Progress
         Receives a `SolverStep` at every outer step.
@@ -291,7 +291,7 @@ def solve(
     box = Box.of(y, np.inf if options.squared else options.C if weights is None else options.C * weights)
     ridge = options.ridge if weights is None else options.ridge / weights
     steady = MonotonicProgress(progress)
-    room = Room() if room is None else room
+    scratch = ScratchBuffer() if scratch is None else scratch
     many = False
     if start is not None:
         beta = _feasible(start, box)
@@ -300,33 +300,35 @@ def solve(
         part = _first_quarter(y) if options.shuffled else _stratified(y, n // 4, options.seed)
         near = replace(options, tol=max(options.tol, _START_TOL))
         some = None if weights is None else weights[part]
-        first = solve(source.take(part), y[part], near, weights=some, room=room, progress=steady.pulse)
+        first = solve(source.take(part), y[part], near, weights=some, scratch=scratch, progress=steady.pulse)
         beta = np.zeros(n)
         beta[part] = first.beta
         many = bool(np.count_nonzero(first.beta) > _MANY * len(part))
     else:
         beta = np.zeros(n)
-    finer = source.refined_bytes if source.dtype == np.float32 else None
-    left = -1 if finer is None else options.memory - finer
-    coarse = left >= least_memory(n, 8)
-    outer = _Outer(source, y, box, ridge, options, room, many, coarse, steady)
-    solution = outer.run(beta)
-    if finer is None:
-        return _certain(solution, source.rounding, options.tol) if source.dtype == np.float64 else solution
-    settled = single_error(solution.beta) < _ERROR * options.tol
-    if options.exact and (settled or not coarse):
-        error = source.rounding * float(np.abs(solution.beta).sum())
-        if error >= _ERROR * options.tol:
-            solution = outer.corrected(solution, error)
-            settled = solution.converged
-    if settled or not coarse:
+    inexact = source if isinstance(source, VectorRows) and source.dtype == np.float32 else None
+    left = -1 if inexact is None else options.memory - inexact.refined_bytes
+    refinable = left >= least_memory(n, 8)
+    solver = _WorkingSetSolver(source, y, box, ridge, options, scratch, many, refinable, steady)
+    solution = solver.run(beta)
+    if inexact is None:
+        if isinstance(source, VectorRows):
+            return _certain(solution, source.rounding, options.tol)
         return solution
-    del outer
+    settled = single_error(solution.beta) < _ERROR * options.tol
+    if options.exact and (settled or not refinable):
+        error = inexact.rounding * float(np.abs(solution.beta).sum())
+        if error >= _ERROR * options.tol:
+            solution = solver.corrected(inexact, solution, error)
+            settled = solution.converged
+    if settled or not refinable:
+        return solution
+    del solver
     many = bool(np.count_nonzero(solution.beta) > _MANY * n)
     options = replace(options, memory=left)
-    refined = Vectors(source.exact_rows(np.arange(n), steady.pulse))
-    solution = _Outer(refined, y, box, ridge, options, room, many, False, steady).run(solution.beta, solution.steps)
-    return _certain(solution, refined.rounding, options.tol)
+    refined = VectorRows.of(inexact.exact_rows(np.arange(n), steady.pulse))
+    solver = _WorkingSetSolver(refined, y, box, ridge, options, scratch, many, False, steady)
+    return _certain(solver.run(solution.beta, solution.steps), refined.rounding, options.tol)
 
 
 def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
@@ -337,7 +339,7 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
     return replace(solution, gap=solution.gap + error, converged=solution.gap + error < tol)
 
 
-def exact_product(source: KernelRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
+def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
     """Return K β in float64 at some points, where β is 0 at all others; the tiles need little memory."""
     values, total = beta[points], np.zeros(len(points))
     for top in range(0, len(points), _TILE):
@@ -384,8 +386,8 @@ def _feasible(beta: Array, box: Box) -> Array:
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
-class _Outer:
-    """Outer loop over working sets."""
+class _WorkingSetSolver:
+    """Solve for working sets of points one after the other, or for the entire kernel matrix if it is small."""
 
     def __init__(
         self,
@@ -394,27 +396,29 @@ class _Outer:
         box: Box,
         ridge: Array | float,
         options: SolverOptions,
-        room: Room,
+        scratch: ScratchBuffer,
         many: bool,
-        coarse: bool,
+        refinable: bool,
         progress: MonotonicProgress,
     ) -> None:
         n = len(y)
         self._source, self._y, self._box, self._ridge, self._options = source, y, box, ridge, options
-        self._progress, self._coarse = progress, coarse
+        self._progress, self._refinable = progress, refinable
         self._whole, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
-        values = room.floats(self._largest**2 + capacity * n, source.dtype)
+        values = scratch.floats(self._largest**2 + capacity * n, source.dtype)
         self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
         self._rows = CachedRows(source, store, options.tol, progress.pulse)
         if many and capacity == n:
             self._rows.keep_all()
         self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
-    def corrected(self, solution: Solution, error: float) -> Solution:
+    def corrected(self, source: VectorRows, solution: Solution, error: float) -> Solution:
         """Compute the gap of a solution in float64, and continue to solve while that reduces the gap.
 
         Parameters
         ----------
+        source : VectorRows
+            The float32 source of this solver.
         solution : Solution
         error : float
             Bound on the error of the residuals. Points that satisfy their conditions by clearly more are not
@@ -428,7 +432,7 @@ class _Outer:
             margin = np.where(up, np.where(down, 0.0, -excess), excess)
             points = np.flatnonzero((beta != 0.0) | (margin < 2.0 * error + self._options.tol))
             residual = solution.residual.copy()
-            product = exact_product(self._source, beta, points, self._progress.pulse)
+            product = exact_product(source, beta, points, self._progress.pulse)
             residual[points] = self._y[points] - product - at(self._ridge, points) * beta[points]
             gap, bias = kkt_gap(residual, beta, self._box)
             converged = gap < self._options.tol
@@ -446,13 +450,13 @@ class _Outer:
         beta = beta.copy()
         if self._whole and not len(self._matrix):
             self._matrix = self._kernel(np.arange(len(beta)))
-        known, residual = residual is not None, self._y.copy() if residual is None else residual.copy()
-        if not known and self._whole:
-            residual -= kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
-        elif not known:
-            support = np.flatnonzero(beta)
+        if residual is not None:
+            residual = residual.copy()
+        elif self._whole:
+            residual = self._y - kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
+        else:
+            residual, support = self._y.copy(), np.flatnonzero(beta)
             self._shift(residual, support, beta[support], support)
-        limit = options.limit
         iteration, stalled, best, first, objective = 0, 0, np.inf, None, np.inf
         while True:
             gap, bias = kkt_gap(residual, beta, box)
@@ -464,25 +468,23 @@ class _Outer:
             earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
             stalled = 0 if gap < 0.99 * best or earlier - objective > _LEAST_GAIN * gap * gap else stalled + 1
             best = min(best, gap)
-            enough = max(options.tol, single_error(beta)) if self._coarse else options.tol
-            if gap < enough or self._steps >= limit or stalled > _MOST_STALLED:
+            enough = max(options.tol, single_error(beta)) if self._refinable else options.tol
+            if gap < enough or self._steps >= options.limit or stalled > _MOST_STALLED:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
             before = beta
             if self._whole:
-                beta, residual, _ = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0, limit)
+                beta, residual = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0)
             else:
-                beta = self._outer_step(residual, beta, bias, gap, limit)
+                beta = self._step(residual, beta, bias, gap)
             iteration += 1
             if np.array_equal(beta, before):
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
 
-    def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
+    def _step(self, residual: Array, beta: Array, bias: float, gap: float) -> Array:
         """Solve for one working set and update the residuals of all points in place."""
         points = self._working_set(residual, beta, bias)
         box, ridge = self._box.take(points), at(self._ridge, points)
-        moved, _, _ = self._minimise(
-            self._kernel(points), residual[points], beta[points], box, ridge, _LOOSE * gap, limit
-        )
+        moved, _ = self._minimise(self._kernel(points), residual[points], beta[points], box, ridge, _LOOSE * gap)
         change = moved - beta[points]
         changed = np.flatnonzero(change)
         beta = beta.copy()
@@ -506,23 +508,14 @@ class _Outer:
         box: Box,
         ridge: Array | float,
         loose: float,
-        limit: int,
-    ) -> tuple[Array, Array, int]:
-        options = self._options
-        target = max(0.5 * options.tol, loose)
-        minimum = minimise(
-            kernel,
-            residual,
-            beta,
-            box,
-            ridge,
-            target,
-            limit - self._steps,
-            self._progress.pulse,
-            before=self._steps,
+    ) -> tuple[Array, Array]:
+        options, before = self._options, self._steps
+        target, left = max(0.5 * options.tol, loose), options.limit - before
+        beta, residual, steps = minimise(
+            kernel, residual, beta, box, ridge, target, left, self._progress.pulse, before=before
         )
-        self._steps += minimum[2]
-        return minimum
+        self._steps += steps
+        return beta, residual
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
         """Subtract K̃·change from the residuals."""
@@ -542,8 +535,8 @@ class _Outer:
         most = min(least, max(self._largest - int(free.sum()), self._largest // 2))
         outside = _worst(np.flatnonzero(wanted & ~free), violation, most)
         inside = _worst(np.flatnonzero(free), violation, self._largest - len(outside))
-        room = min(least - len(outside), self._largest - len(outside) - len(inside))
-        close = _worst(np.flatnonzero((violation > -_CLOSE) & ~wanted & ~free), violation, max(room, 0))
+        left = min(least - len(outside), self._largest - len(outside) - len(inside))
+        close = _worst(np.flatnonzero((violation > -_CLOSE) & ~wanted & ~free), violation, max(left, 0))
         return np.sort(np.concatenate([outside, inside, close]))
 
 

@@ -28,10 +28,9 @@ from slide_gui.core.estimators import (
 )
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
-from slide_gui.core.svm.model import one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
-from slide_gui.core.svm.spread import solved_by
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.selection import fit_svm
+from slide_gui.core.svm.training import one_after_the_other, solved_by
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:

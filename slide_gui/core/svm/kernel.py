@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -246,108 +245,6 @@ def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -
     return np.setdiff1d(np.arange(Z.shape[1]), constant, assume_unique=True)
 
 
-class KernelRows(Protocol):
-    """Source of kernel values for a solver, all of one data type."""
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Return float32 or float64."""
-        ...
-
-    def __len__(self) -> int:
-        """Return the number of points n."""
-        ...
-
-    def kernel(
-        self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = ...
-    ) -> Values:
-        """Return the kernel between rows, in rising order, and columns, by default all."""
-        ...
-
-    def take(self, rows: Indices) -> KernelRows:
-        """Return the source for some of the points."""
-        ...
-
-    @property
-    def rounding(self) -> float:
-        """Return a bound on the rounding error of a kernel value."""
-        ...
-
-    def exact_rows(self, points: Indices, progress: Progress = ...) -> Array:
-        """Return some embedded rows in float64."""
-        ...
-
-    @property
-    def refined_bytes(self) -> int | None:
-        """Return the size of all embedded rows in float64, in bytes, or None if they are not available."""
-        ...
-
-
-class Vectors:
-    """Kernel source that computes values from embedded rows on demand.
-
-    Parameters
-    ----------
-    data : ndarray of shape (n, d), float32 or float64
-        Embedded rows, as an `Embedding` returns them.
-    """
-
-    def __init__(self, data: Values) -> None:
-        self.data = data
-        self.squares = squared_norms(data)
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Data type of the vectors and of their kernel values."""
-        return self.data.dtype
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def take(self, rows: Indices) -> Vectors:
-        """Return the source for some of the vectors, which are copied."""
-        return Vectors(self.data[rows])
-
-    def kernel(
-        self,
-        rows: Indices,
-        columns: Indices | None = None,
-        out: Values | None = None,
-        progress: Progress = NO_PROGRESS,
-    ) -> Values:
-        """Return the kernel between some rows and some columns, by default all, computed in tiles."""
-        left = take_rows(self.data, rows, progress), self.squares[rows]
-        other = self.data, self.squares
-        if columns is not None:
-            other = left if columns is rows else (take_rows(self.data, columns, progress), self.squares[columns])
-        values = kernel_tiles(left, other, out, progress)
-        if columns is None or columns is rows:
-            set_self_kernel(values, rows if columns is None else None)
-        return values
-
-    @property
-    def rounding(self) -> float:
-        """A bound on the rounding error of a kernel value."""
-        return kernel_rounding(self.squares)
-
-    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-        """Return some of the vectors in float64."""
-        return take_rows(self.data, points, progress).astype(np.float64, copy=False)
-
-    @property
-    def refined_bytes(self) -> int:
-        """Size of the vectors in float64, in bytes."""
-        return 8 * self.data.size
-
-    def distances(self, progress: Progress = NO_PROGRESS, dtype: DTypeLike | None = None) -> Values:
-        """Return the squared distances between all vectors, of shape (n, n), by default in their data type."""
-        rows = self.data, self.squares
-        distances: Values = np.empty((len(self), len(self)), self.dtype if dtype is None else dtype)
-        kernel_tiles(rows, rows, distances, progress, exponential=False)
-        np.fill_diagonal(distances, 0.0)
-        return distances
-
-
 def squared_norms(data: Values) -> Values:
     """Return ‖z‖² of each row, of shape (n,)."""
     return np.asarray(np.einsum("ij,ij->i", data, data))
@@ -416,8 +313,173 @@ def kernel_tiles(
     return out
 
 
-class Gram:
-    """Kernel source with values exp(−factor · D) of a precomputed matrix D, which all points of a grid share.
+def vector_distances(data: Values, dtype: DTypeLike, progress: Progress = NO_PROGRESS) -> Values:
+    """Return the squared distances between all vectors, of shape (n, n), with a zero diagonal."""
+    rows = data, squared_norms(data)
+    distances: Values = np.empty((len(data), len(data)), dtype)
+    kernel_tiles(rows, rows, distances, progress, exponential=False)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+class ClassVectors:
+    """Embedded rows of one class, and a cache of the kernel rows within the class.
+
+    Parameters
+    ----------
+    data : ndarray of shape (n, d), float32 or float64
+        Embedded rows, as an `Embedding` returns them.
+    memory : int
+        Number of bytes for cached kernel rows.
+    exact : callable, optional
+        Function of indices and a progress that returns these rows embedded in float64; by default `data` is converted.
+    """
+
+    def __init__(
+        self, data: Values, memory: int = 0, exact: Callable[[Indices, Progress], Values] | None = None
+    ) -> None:
+        n = len(data)
+        self.data, self.squares, self._exact = data, squared_norms(data), exact
+        self._rows: Values = np.empty((min(n, memory // max(data.itemsize * n, 1)), n), data.dtype)
+        self._slot = np.full(n, -1)
+        self._used = 0
+
+    def exact_rows(self, points: Indices, progress: Progress) -> Values:
+        """Return some rows in float64."""
+        if self._exact is not None:
+            return self._exact(points, progress)
+        return take_rows(self.data, points, progress).astype(np.float64, copy=False)
+
+    def some(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
+        """Return copies of some vectors, and their squared norms."""
+        return take_rows(self.data, points, progress), self.squares[points]
+
+    def first(self, size: int) -> tuple[Values, Values]:
+        """Return the first vectors, and their squared norms."""
+        return self.data[:size], self.squares[:size]
+
+    def within(self, points: Indices, out: Values, progress: Progress) -> None:
+        """Fill `out` with the kernel between some points (rows) and the first points of the class (columns)."""
+        everything, columns = self.first(len(self.data)), self.first(out.shape[1])
+        new = points[self._slot[points] < 0][: len(self._rows) - self._used]
+        if len(new):
+            slots = slice(self._used, self._used + len(new))
+            some = everything if len(new) == len(self.data) else self.some(new, progress)
+            kernel_tiles(some, everything, self._rows[slots], progress)
+            self._slot[new] = np.arange(slots.start, slots.stop)
+            self._used = slots.stop
+        slots_of = self._slot[points]
+        for position in np.flatnonzero(slots_of >= 0):
+            out[position] = self._rows[slots_of[position], : out.shape[1]]
+        progress.report(0.0)
+        rest = np.flatnonzero(slots_of < 0)
+        if len(rest):
+            some = columns if len(rest) == len(columns[0]) else self.some(points[rest], progress)
+            if len(rest) == len(points):
+                kernel_tiles(some, columns, out, progress)
+            else:
+                out[rest] = kernel_tiles(some, columns, None, progress)
+        set_self_kernel(out, points)
+
+
+class VectorRows:
+    """Source of kernel values between embedded vectors, which are computed on demand.
+
+    Parameters
+    ----------
+    classes : sequence of ClassVectors
+        The points of the first class come first. Sources can share classes, and thus their cached kernel rows.
+    sizes : sequence of int, optional
+        Number of points of each class to use; by default all.
+    """
+
+    def __init__(self, classes: Sequence[ClassVectors], sizes: Sequence[int] | None = None) -> None:
+        self._classes, self._sizes = classes, [len(c.data) for c in classes] if sizes is None else sizes
+        self._ends: Indices = np.cumsum(self._sizes)
+        self.dtype = classes[0].data.dtype
+
+    @classmethod
+    def of(cls, data: Values) -> VectorRows:
+        """Return the source for one array of vectors."""
+        return cls([ClassVectors(data)])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    @property
+    def refined_bytes(self) -> int:
+        """Size of all vectors in float64, in bytes."""
+        return 8 * len(self) * int(self._classes[0].data.shape[1])
+
+    @property
+    def rounding(self) -> float:
+        """A bound on the rounding error of a kernel value."""
+        pairs = zip(self._classes, self._sizes, strict=True)
+        return kernel_rounding(np.concatenate([each.squares[:size] for each, size in pairs]))
+
+    def take(self, points: Indices) -> VectorRows:
+        """Return the source for some points, in rising order; nothing is copied if they are the first of each class."""
+        parts = self._split(points)
+        if all(np.array_equal(part, np.arange(len(part))) for part in parts):
+            return VectorRows(self._classes, [len(part) for part in parts])
+        return VectorRows.of(self._gathered(points, NO_PROGRESS)[0])
+
+    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
+        """Return some points, in rising order, embedded in float64."""
+        parts = zip(self._classes, self._split(points), strict=True)
+        return np.concatenate([each.exact_rows(part, progress) for each, part in parts])
+
+    def kernel(
+        self,
+        rows: Indices,
+        columns: Indices | None = None,
+        out: Values | None = None,
+        progress: Progress = NO_PROGRESS,
+    ) -> Values:
+        """Return the kernel between some rows, in rising order, and some columns, by default all.
+
+        If both arguments are the same object, only half of the symmetric matrix is computed.
+        """
+        symmetric = columns is rows
+        if columns is not None and not (symmetric and len(rows) == len(self)):
+            left = self._gathered(rows, progress)
+            values = kernel_tiles(left, left if symmetric else self._gathered(columns, progress), out, progress)
+            if symmetric:
+                set_self_kernel(values)
+            return values
+        if out is None:
+            out = np.empty((len(rows), len(self)), self.dtype)
+        parts = self._split(rows)
+        heights = blocks_of([len(part) for part in parts])
+        for i, (these, part, height) in enumerate(zip(self._classes, parts, heights, strict=True)):
+            for j, (other, size, width) in enumerate(
+                zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True)
+            ):
+                tile = out[height, width]
+                if i == j:
+                    these.within(part, tile, progress)
+                elif symmetric and j < i:
+                    tile[:] = out[width, height].T
+                    progress.report(0.0)
+                else:
+                    kernel_tiles(these.some(part, progress), other.first(size), tile, progress)
+        return out
+
+    def _split(self, points: Indices) -> list[Indices]:
+        """Return the points of each class, numbered within the class."""
+        parts = np.split(points, np.searchsorted(points, self._ends[:-1]))
+        return [part - start for part, start in zip(parts, self._ends - self._sizes, strict=True)]
+
+    def _gathered(self, points: Indices, progress: Progress) -> tuple[Values, Values]:
+        """Return copies of some vectors, and their squared norms."""
+        pieces = [each.some(part, progress) for each, part in zip(self._classes, self._split(points), strict=True)]
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate([data for data, _ in pieces]), np.concatenate([squares for _, squares in pieces])
+
+
+class DistanceRows:
+    """Source of kernel values exp(−factor · D) of a precomputed matrix D, which all points of a grid share.
 
     Parameters
     ----------
@@ -429,33 +491,14 @@ class Gram:
     """
 
     def __init__(self, distances: Values, points: Indices, factor: float) -> None:
-        self.distances, self.points, self.factor = distances, points, factor
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """Data type of the distances and of the kernel values."""
-        return self.distances.dtype
+        self.distances, self.points, self.factor, self.dtype = distances, points, factor, distances.dtype
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def take(self, rows: Indices) -> Gram:
+    def take(self, points: Indices) -> DistanceRows:
         """Return the source for some of the points, with the same distances."""
-        return Gram(self.distances, self.points[rows], self.factor)
-
-    @property
-    def rounding(self) -> float:
-        """A bound on the rounding error of the exponential; the error of the distances is unknown."""
-        return float(np.finfo(self.dtype).eps)
-
-    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
-        """Raise NotImplementedError, since only distances are available."""
-        raise NotImplementedError
-
-    @property
-    def refined_bytes(self) -> None:
-        """None, since only distances are available."""
-        return None
+        return DistanceRows(self.distances, self.points[points], self.factor)
 
     def kernel(
         self,
@@ -465,8 +508,8 @@ class Gram:
         progress: Progress = NO_PROGRESS,
     ) -> Values:
         """Return the kernel between some rows and some columns, by default all."""
-        where = self.points if columns is None else self.points[columns]
-        return self.between(self.points[rows], where, out, progress)
+        others = self.points if columns is None else self.points[columns]
+        return self.between(self.points[rows], others, out, progress)
 
     def between(
         self, rows: Indices, columns: Indices, out: Values | None = None, progress: Progress = NO_PROGRESS
@@ -481,3 +524,7 @@ class Gram:
             np.exp(tile, out=tile)
             progress.report(0.0)
         return out
+
+
+KernelRows = VectorRows | DistanceRows
+"""A source of kernel values for the solver, all of one data type."""

@@ -1,28 +1,35 @@
-"""Select widths and C by cross-validation and on held-out rows, and compare learned with median widths."""
+"""Select widths and C by cross-validation and on held-out rows, and train a multi-width SVM with them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.sampling import deal_folds, held_out_mask, stratified_subset
-from slide_gui.core.svm.decomposition import SolverOptions, solve
-from slide_gui.core.svm.kernel import COARSE, Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
-from slide_gui.core.svm.model import train
-from slide_gui.core.svm.pairs import class_scores, pairs_of
-from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy
-from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
+from slide_gui.core.svm.kernel import (
+    COARSE,
+    DistanceRows,
+    Embedding,
+    block_sizes,
+    kernel_rounding,
+    median_distances,
+    refuse_large,
+    squared_norms,
+    vector_distances,
+    widths_from,
+)
+from slide_gui.core.svm.model import SvmModel, class_scores, pairs_of
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters
+from slide_gui.core.svm.training import Solve, TrainingSet, one_after_the_other, taken, train
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, WidthsStep, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
-
-if TYPE_CHECKING:
-    from slide_gui.core.svm.parameters import SvmParameters
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -128,14 +135,16 @@ class CrossValidation:
         """Return a mask of misclassified rows in the given folds, and True if all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
-        source = Gram(self._distances, np.arange(len(self._codes)), factor)
+        source = DistanceRows(self._distances, np.arange(len(self._codes)), factor)
         wrong, converged = np.zeros(len(self._codes), bool), True
         for fold in folds:
             wrong[self._folds == fold], solved = self._misclassified(source, C, fold, progress)
             converged = converged and solved
         return wrong[np.isin(self._folds, folds)], converged
 
-    def _misclassified(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
+    def _misclassified(
+        self, source: DistanceRows, C: float, fold: int, progress: Progress
+    ) -> tuple[NDArray[np.bool_], bool]:
         """Return a mask of misclassified rows in one fold, and True if the trainings of all pairs converged."""
         codes, inside = self._codes, self._folds != fold
         n_classes = int(codes.max()) + 1
@@ -145,7 +154,7 @@ class CrossValidation:
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
             options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
-            weights = None if self._weights is None else self._weights[members]
+            weights = taken(self._weights, members)
             solution = solve(source.take(members), y, options, weights=weights, start=start, progress=progress)
             self._starts[fold, pair[0], pair[1]] = solution.beta
             converged = converged and solution.converged
@@ -220,10 +229,10 @@ def median_width_search(
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
-    vectors = Vectors(embedding(Z, progress=pulse))
-    if vectors.rounding > COARSE:
-        vectors = Vectors(embedding(Z, dtype=np.float64, progress=pulse))
-    distances = vectors.distances(pulse, np.float32)
+    vectors = embedding(Z, progress=pulse)
+    if kernel_rounding(squared_norms(vectors)) > COARSE:
+        vectors = embedding(Z, dtype=np.float64, progress=pulse)
+    distances = vector_distances(vectors, np.float32, pulse)
     del vectors
     options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
     validation = CrossValidation(distances, codes, folds, options)
@@ -238,15 +247,11 @@ def median_width_search(
 
     for factor in factors:
         evaluate(float(np.sqrt(factor * len(sizes))), Cs)
-    coarse = min(points, key=_error)
+    coarse = min(points, key=lambda point: point.error)
     for factor in FINER:
         evaluate(coarse.sigma * factor**0.5, (coarse.C,))
-    best = min(points, key=_error)
+    best = min(points, key=lambda point: point.error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
-
-
-def _error(point: GridPoint) -> float:
-    return point.error
 
 
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
@@ -262,9 +267,7 @@ def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
 
 
 def tune(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    sizes: tuple[int, ...],
+    data: TrainingSet,
     widths: Array,
     scales: Sequence[float],
     Cs: Sequence[float],
@@ -272,8 +275,6 @@ def tune(
     progress: Progress = NO_PROGRESS,
     *,
     learned_on: Indices | None = None,
-    weights: Array | None = None,
-    row_groups: Indices | None = None,
 ) -> tuple[float, float]:
     """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
 
@@ -281,10 +282,9 @@ def tune(
 
     Parameters
     ----------
-    Z : ndarray of shape (n, d)
-        Rows, of which a stratified subset of at most 10 000 is used.
-    codes : ndarray of int, shape (n,)
-        Class codes.
+    data : TrainingSet
+        Rows, of which a stratified subset of at most 10 000 is used. A row is not held out if a row of its group is
+        trained or learned on.
     widths : ndarray of shape (L,)
         Widths to be multiplied by each scale.
     scales, Cs : sequence of float
@@ -295,40 +295,28 @@ def tune(
         Receives the progress and can cancel the search.
     learned_on : ndarray of int, optional
         Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
-    weights : ndarray of shape (n,), optional
-        Weights of the rows.
-    row_groups : ndarray of int, shape (n,), optional
-        Group of each row. A row is not held out if a row of its group is trained or learned on.
     """
     points = [(scale, C) for scale in scales for C in Cs]
-    rows = stratified_subset(codes, MOST_ROWS, parameters.seed)
-    fresh = np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
-    if len(points) == 1 or np.bincount(codes[rows][fresh]).max(initial=0) < 2:
+    rows = stratified_subset(data.codes, MOST_ROWS, parameters.seed)
+    codes, fresh = data.codes[rows], np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
+    if len(points) == 1 or np.bincount(codes[fresh]).max(initial=0) < 2:
         return points[0]
-    held_out = held_out_mask(codes[rows], parameters.seed, fresh, None if row_groups is None else row_groups[rows])
+    held_out = held_out_mask(codes, parameters.seed, fresh, taken(data.row_groups, rows))
     if not held_out.any():
         return points[0]
-    inside, outside = rows[~held_out], rows[held_out]
     steady = MonotonicProgress(progress)
-    fitted, held_out_rows = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
-    best, fewest = points[0], np.inf
-    medians, some = np.ones(len(sizes)), _of(weights, inside)
+    fitted, held_out_rows = (data.take(some, steady.pulse) for some in (rows[~held_out], rows[held_out]))
+    best, fewest, medians = points[0], np.inf, np.ones(len(data.sizes))
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
-        at_point = sizes, widths * scale, C, parameters
-        model = train(
-            fitted, codes[inside], *at_point, medians=medians, weights=some, exact=False, progress=steady.pulse
-        )
-        predicted = model.predict(held_out_rows, progress=steady.pulse)
-        wrong = _total(predicted != codes[outside], _of(weights, outside))
-        if wrong < fewest:
-            best, fewest = (scale, C), wrong
+        model = train(fitted, widths * scale, C, parameters, medians=medians, exact=False, progress=steady.pulse)
+        wrong = model.predict(held_out_rows.Z, progress=steady.pulse) != held_out_rows.codes
+        total = _total(wrong, held_out_rows.weights)
+        if total < fewest:
+            best, fewest = (scale, C), total
     return best
 
 
-_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ_t² = factor · L · median D_t
-_CS = (1.0, 10.0, 100.0)
-_HINGE_CS = (*_CS, 1000.0)
 _HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
 _FOLDS = 5
 _FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
@@ -336,12 +324,12 @@ _BEST = 3
 _JUDGED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
 _MOST_JUDGED = 5000
 _BLOCK = 500
-_STEPS_A_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
+_STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
 
 
 @dataclass(frozen=True, eq=False)
 class ChosenWidths:
-    """Widths and C selected by `choose_widths`.
+    """Selected widths and C.
 
     Attributes
     ----------
@@ -349,26 +337,18 @@ class ChosenWidths:
     C : float
     history : tuple of WidthsStep
         Iterations of learning, on a part of the sample if the median widths were selected there.
-    chosen : ChosenBy
-        Result of the comparison.
+    chosen : ChosenBy or None
+        Result of the comparison; None if the widths were not learned.
     """
 
     widths: Array
     C: float
-    history: tuple[WidthsStep, ...]
-    chosen: ChosenBy
+    history: tuple[WidthsStep, ...] = ()
+    chosen: ChosenBy | None = None
 
 
 def choose_widths(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    sizes: tuple[int, ...],
-    sample: WidthsSample,
-    options: WidthOptions,
-    parameters: SvmParameters,
-    *,
-    weights: Array | None = None,
-    progress: Progress = NO_PROGRESS,
+    data: TrainingSet, sample: WidthsSample, parameters: SvmParameters, progress: Progress = NO_PROGRESS
 ) -> ChosenWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
@@ -381,25 +361,18 @@ def choose_widths(
 
     Parameters
     ----------
-    Z : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Class codes.
-    sizes : tuple of int
-        Number of columns of each block.
+    data : TrainingSet
+        All rows.
     sample : WidthsSample
         Rows to learn on.
-    options : WidthOptions
-        Options of learning. If the comparison uses rows of the sample, no descent starts at `near`.
     parameters : SvmParameters
-        Loss, C, memory and seed are used.
-    weights : ndarray of shape (n,), optional
-        Weights of all rows in the number of errors.
+        If the comparison uses rows of the sample, no descent starts at `near`.
     progress : Progress
         Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
     """
-    comparison = _Comparison(options, parameters, progress)
-    if sample.row_groups is None and enough_fresh(len(sample.rows), len(codes)):
-        selected = comparison.on_fresh_rows(sample, Z, codes, sizes, weights)
+    comparison = _Comparison(parameters, progress)
+    if sample.row_groups is None and enough_fresh(len(sample.rows), len(data.codes)):
+        selected = comparison.on_fresh_rows(sample, data)
     else:
         selected = comparison.on_folds(sample)
     progress.report(1.0, selected.chosen)
@@ -409,37 +382,30 @@ def choose_widths(
 class _Comparison:
     """Comparison of learned with median widths, and the evaluated candidates."""
 
-    def __init__(self, options: WidthOptions, parameters: SvmParameters, progress: Progress) -> None:
-        self._learning, self._parameters, self._progress = options, parameters, progress
+    def __init__(self, parameters: SvmParameters, progress: Progress) -> None:
+        self._parameters, self._progress = parameters, progress
+        self._near = () if parameters.near is None else (parameters.near,)
         self._squared = LOSSES[parameters.loss].squared
         self._tried: list[Candidate] = []
         self._held_out: list[Candidate] = []
 
-    def on_fresh_rows(
-        self,
-        sample: WidthsSample,
-        Z: NDArray[np.floating],
-        codes: Indices,
-        sizes: tuple[int, ...],
-        weights: Array | None,
-    ) -> ChosenWidths:
+    def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> ChosenWidths:
         """Compare the widths on rows outside the sample."""
-        learned = learn_on(sample, self._learning, progress=self._progress.part(0.0, 0.6))
+        learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.6))
         if np.bincount(sample.codes).min() < 2:
             return self._uncompared(learned)
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
-        outside = np.setdiff1d(np.arange(len(codes)), sample.rows, assume_unique=True)
-        outside = outside[stratified_subset(codes[outside], _MOST_JUDGED, self._parameters.seed)]
-        fitted = take_rows(Z, sample.rows, steady.pulse)
-        limited = replace(self._parameters, max_iter=_STEPS_A_ROW * len(fitted))
+        outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
+        outside = outside[stratified_subset(data.codes[outside], _MOST_JUDGED, self._parameters.seed)]
+        fitted = data.take(sample.rows, steady.pulse)
+        limited = replace(self._parameters, max_iter=_STEPS_PER_ROW * len(sample.rows))
         for widths, best in both:
-            given = fitted, sample.codes, sizes, widths, best.C, limited
-            model = train(*given, medians=sample.medians, weights=sample.weights, exact=False, progress=steady.pulse)
+            model = train(fitted, widths, best.C, limited, medians=sample.medians, exact=False, progress=steady.pulse)
             blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
-            predicted = [model.predict(take_rows(Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
-            wrong = np.concatenate(predicted) != codes[outside]
-            self._held_out.append(_counted(best, wrong, _of(weights, outside), model.converged))
+            predicted = [model.predict(take_rows(data.Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
+            wrong = np.concatenate(predicted) != data.codes[outside]
+            self._held_out.append(_counted(best, wrong, taken(data.weights, outside), model.converged))
         chosen = self._decision(learned.criterion)
         widths, best = both[chosen.guarded]
         return ChosenWidths(widths, best.C, learned.history, chosen)
@@ -458,22 +424,22 @@ class _Comparison:
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
-                    learned = learn_on(inside, replace(self._learning, near=()), progress=_unheard(steady))
+                    learned = learn_widths(inside, self._parameters, progress=_unheard(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
                     validation = self._cross_validation(sample, widths, folds, steady.pulse)
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
-                    self._held_out.append(_counted(best, wrong, _of(sample.weights, folds == fold), converged))
+                    self._held_out.append(_counted(best, wrong, taken(sample.weights, folds == fold), converged))
         if learned is None:
-            return self._uncompared(learn_on(sample, self._learning, progress=self._progress))
+            return self._uncompared(learn_widths(sample, self._parameters, self._near, progress=self._progress))
         chosen = self._decision(learned.criterion)
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         if chosen.guarded:
             widths, best = self._best_median(sample, steady)
         else:
-            near = (*self._learning.near, (learned.widths, learned.C))
-            learned = learn_on(sample, replace(self._learning, near=near, starts=0), progress=steady.part(0.0, 0.8))
+            near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
+            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.8))
             widths, best = self._best_learned(sample, learned, steady.part(0.8, 1.0))
         return ChosenWidths(widths, best.C, learned.history, chosen)
 
@@ -494,12 +460,12 @@ class _Comparison:
     def _best_learned(
         self, sample: WidthsSample, learned: LearnedWidths, progress: Progress
     ) -> tuple[Array, Candidate]:
-        Cs = [learned.C * factor for factor in _HARDER] if self._squared else _HINGE_CS
+        Cs = [learned.C * factor for factor in _HARDER] if self._squared else C_GRID
         return self._best(sample, "learned", np.asarray(learned.widths), (1.0,), Cs, progress)
 
     def _best_median(self, sample: WidthsSample, progress: Progress) -> tuple[Array, Candidate]:
-        medians, scales = widths_from(sample.medians, float(len(sample.medians))), np.sqrt(_FACTORS).tolist()
-        return self._best(sample, "median", medians, scales, _CS if self._squared else _HINGE_CS, progress)
+        medians, scales = widths_from(sample.medians, float(len(sample.medians))), np.sqrt(SIGMA_FACTORS).tolist()
+        return self._best(sample, "median", medians, scales, CS if self._squared else C_GRID, progress)
 
     def _best(
         self,
@@ -528,7 +494,7 @@ class _Comparison:
             point, now = points[number], (folds >= 0) & (folds < some.stop)
             errors, converged = validation.wrong(point.scale**-2.0, point.C, some, steady.pulse)
             wrong[number, np.isin(folds, some)] = errors
-            return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)
+            return _counted(point, wrong[number, now], taken(sample.weights, now), converged and point.converged)
 
         points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
         finalists = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
@@ -542,7 +508,7 @@ class _Comparison:
     def _cross_validation(
         self, sample: WidthsSample, widths: Array, folds: Indices, progress: Progress
     ) -> CrossValidation:
-        given, limit = self._parameters, _STEPS_A_ROW * len(folds)
+        given, limit = self._parameters, _STEPS_PER_ROW * len(folds)
         options = SolverOptions(self._squared, 1.0, max_iter=limit, memory=given.memory // 2, seed=given.seed)
         return CrossValidation(sample.exponents(widths, progress), sample.codes, folds, options, sample.weights)
 
@@ -561,10 +527,6 @@ def _unheard(progress: Progress) -> Progress:
     return Listener(lambda fraction, _: progress.report(0.7 * fraction))
 
 
-def _of(weights: Array | None, rows: NDArray[Any]) -> Array | None:
-    return None if weights is None else weights[rows]
-
-
 def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
     """Return the number of True rows, or the exactly rounded sum of their weights."""
     return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
@@ -573,3 +535,159 @@ def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
 def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, converged: bool) -> Candidate:
     total = _total(np.ones(len(wrong), bool), weights)
     return replace(point, wrong=_total(wrong, weights), total=total, n_rows=len(wrong), converged=converged)
+
+
+_MEDIAN_ROWS = 1000
+_LEARNING = 5  # n × n matrices that a criterion needs in addition to the distances in each layer
+_SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`
+
+
+def fit_svm(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    parameters: SvmParameters,
+    *,
+    weights: Array | None = None,
+    row_groups: Indices | None = None,
+    start: SvmModel | None = None,
+    progress: Progress = NO_PROGRESS,
+    solve_pairs: Solve = one_after_the_other,
+) -> SvmModel:
+    """Select widths and C by the parameters, then train on all rows.
+
+    Parameters
+    ----------
+    Z : ndarray or memmap of shape (n, d), float32 or float64
+        Rows [h⁰, h¹, …], which are read in blocks.
+    codes : ndarray of int, shape (n,)
+        Class codes 0 … k − 1, each present, with k ≥ 2.
+    weights : ndarray of shape (n,), optional
+        Positive weights of the rows. At the final widths, the C of a row is C times its weight. If widths and C are
+        selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
+    row_groups : ndarray of int, shape (n,), optional
+        Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
+    start : SvmModel, optional
+        Model of the same rows in a neighbouring representation; the solver starts from its coefficients.
+    progress : Progress
+        Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
+    solve_pairs : callable
+        Function that solves the problems of all pairs of classes.
+
+    Raises
+    ------
+    ValueError
+        If parameters are out of range, if widths do not fit the blocks, if there are fewer than two classes, or if the
+        criterion is not defined with weights.
+    MemoryError
+        If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
+    Cancelled
+        If the progress cancels.
+    """
+    parameters = parameters.checked()
+    codes = np.asarray(codes)
+    n_classes = int(codes.max()) + 1
+    if n_classes < 2:
+        raise ValueError("all rows belong to one class; training needs at least two classes")
+    sizes = block_sizes(Z.shape[1], parameters.groups)
+    most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
+    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters, grouped=row_groups is not None)
+    check_free(
+        needed,
+        f"training on {len(codes)} rows of {Z.shape[1]} columns",
+        "use fewer rows or less memory for it",
+    )
+    pulse = progress.part(0.0, 0.0)
+    refuse_large(Z, pulse)
+    medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
+    # For each pair of rows, learning takes about 13 times as long as training, but it uses the subset only.
+    learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
+    chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
+    data = TrainingSet(Z, codes, sizes, weights, row_groups)
+    selected = _selected_widths(data, medians, parameters, progress.part(0.0, chosen_by))
+    model = train(
+        data,
+        selected.widths,
+        selected.C,
+        parameters,
+        medians=medians,
+        start=start,
+        progress=progress.part(chosen_by, 1.0),
+        solve_pairs=solve_pairs,
+    )
+    return replace(model, history=selected.history, chosen=selected.chosen)
+
+
+def svm_bytes(
+    counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters, *, grouped: bool = False
+) -> int:
+    """Return the approximate peak memory, in bytes, of selecting widths and C and training, without the input.
+
+    The memory depends on the number of support vectors. The estimate assumes that many rows are support vectors.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Number of rows in each class.
+    columns, layers : int
+        Number of columns and of blocks of columns.
+    grouped : bool
+        True if rows have groups.
+    """
+    n = sum(counts)
+    needs: list[int] = [_solved(counts, columns, parameters.memory)]
+    if parameters.widths == "learn":
+        learned = min(n, parameters.subset_size)
+        matrices: float = layers + _LEARNING
+        # Learning on four fifths of the subset needs all its distances as well.
+        if grouped or not enough_fresh(learned, n):
+            matrices = max(matrices, layers + 0.64 * matrices)
+        needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
+    elif parameters.C is None:
+        share = 0.8 * min(1.0, MOST_ROWS / n)
+        inside = [math.ceil(share * count) for count in counts]
+        needs.append(4 * int(1.25 * sum(inside)) * columns + _solved(inside, columns, parameters.memory))
+    return max(needs)
+
+
+def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
+    """Return the memory, in bytes, of training at given widths and C: embedded rows, kernel rows, support vectors."""
+    n, pair = sum(counts), sum(sorted(counts)[-2:])
+    rows, left = 4 * n * columns, max(memory - 4 * n * columns, 0)
+    if len(counts) == 2:
+        return 2 * rows + largest_store(pair, left)
+    shared = left // 3
+    cached = sum(4 * count * min(count, shared // max(4 * n, 1)) for count in counts)
+    return 2 * rows + cached + largest_store(pair, left - shared)
+
+
+def _selected_widths(data: TrainingSet, medians: Array, parameters: SvmParameters, progress: Progress) -> ChosenWidths:
+    """Return the widths and C to train with."""
+    given, layers = parameters.C, len(data.sizes)
+    if parameters.widths == "learn":
+        return _learned_widths(data, parameters, progress)
+    if isinstance(parameters.widths, str):
+        scales: tuple[float, ...] = GLOBAL_SCALES
+        widths = widths_from(medians, float(layers))
+    else:
+        widths, scales = np.asarray(parameters.widths, dtype=np.float64), (1.0,)
+        if len(widths) != layers:
+            raise ValueError(
+                f"widths is {parameters.widths!r}; it must contain {layers} positive numbers, one per block"
+            )
+    if given is not None:
+        return ChosenWidths(widths, given)
+    scale, C = tune(data, widths, scales, C_GRID, parameters, progress)
+    return ChosenWidths(widths * scale, C)
+
+
+def _learned_widths(data: TrainingSet, parameters: SvmParameters, progress: Progress) -> ChosenWidths:
+    sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.0))
+    selected = choose_widths(data, sample, parameters, progress.part(0.0, 0.9))
+    rows = sample.rows
+    del sample
+    if not (parameters.retune and enough_fresh(len(rows), len(data.codes))):
+        return selected
+    Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
+    last = progress.part(0.9, 1.0)
+    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows)
+    return replace(selected, widths=selected.widths * scale, C=C)

@@ -1,226 +1,308 @@
-"""Train a multi-width SVM: select widths and C, then train all pairs of classes."""
+"""Train a multi-width SVM one-vs-one at given widths and C, in this process or on a Dask cluster."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm.decomposition import largest_store
+from slide_gui.blas import limit_threads
+from slide_gui.core.linear_algebra import take_rows
+from slide_gui.core.svm.decomposition import ScratchBuffer, Solution, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import (
-    block_sizes,
+    COARSE,
+    ClassVectors,
+    Embedding,
+    Values,
+    VectorRows,
+    kernel_rounding,
     median_distances,
-    refuse_large,
-    widths_from,
+    shares_of,
+    squared_norms,
+    varying_columns,
 )
-from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
-from slide_gui.core.svm.selection import (
-    C_GRID,
-    GLOBAL_SCALES,
-    MOST_ROWS,
-    NEAR_CS,
-    NEAR_SCALES,
-    choose_widths,
-    enough_fresh,
-    tune,
-)
-from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep
-from slide_gui.memory import check_free
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.core.svm.model import SvmModel, pairs_of
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.core.workers import TaskProgress, results_of, sent
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
-_MEDIAN_ROWS = 1000
-_LEARNING = 5  # n × n matrices that a criterion needs in addition to the distances in each layer
-_SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`
+if TYPE_CHECKING:
+    from distributed import Client
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
+_SMALL = 1024  # largest number of rows that is trained in float64
+_BLOCK_ROWS = 512
+_LARGE = 1000.0  # norm of the coefficients above which float32 kernel values change the margins visibly
 
-def fit_svm(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    parameters: SvmParameters,
-    *,
-    weights: Array | None = None,
-    row_groups: Indices | None = None,
-    start: SvmModel | None = None,
-    progress: Progress = NO_PROGRESS,
-    solve_pairs: Solve = one_after_the_other,
-) -> SvmModel:
-    """Select widths and C by the parameters, then train on all rows.
 
-    Parameters
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Labelled rows that an SVM is trained on.
+
+    Attributes
     ----------
-    Z : ndarray or memmap of shape (n, d), float32 or float64
+    Z : ndarray or memmap of shape (n, d)
         Rows [h⁰, h¹, …], which are read in blocks.
     codes : ndarray of int, shape (n,)
-        Class codes 0 … k − 1, each present, with k ≥ 2.
-    weights : ndarray of shape (n,), optional
-        Positive weights of the rows. At the final widths, the C of a row is C times its weight. If widths and C are
-        selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
-    row_groups : ndarray of int, shape (n,), optional
-        Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
-    start : SvmModel, optional
-        Model of the same rows in a neighbouring representation; the solver starts from its coefficients.
-    progress : Progress
-        Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
-    solve_pairs : callable
-        Function that solves the problems of all pairs of classes.
+        Class codes 0 … k − 1.
+    sizes : tuple of int
+        Number of columns of each layer.
+    weights : ndarray of shape (n,) or None
+        Positive weights of the rows.
+    row_groups : ndarray of int, shape (n,), or None
+        Group of each row. No split separates rows of one group.
+    """
+
+    Z: NDArray[np.floating]
+    codes: Indices
+    sizes: tuple[int, ...]
+    weights: Array | None = None
+    row_groups: Indices | None = None
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.codes.max()) + 1
+
+    def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> TrainingSet:
+        """Return a copy of some rows."""
+        Z = take_rows(self.Z, rows, progress)
+        return TrainingSet(Z, self.codes[rows], self.sizes, taken(self.weights, rows), taken(self.row_groups, rows))
+
+
+def taken(values: Any, rows: NDArray[Any]) -> Any:
+    """Return the values of some rows, or None if there are no values."""
+    return None if values is None else values[rows]
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One outer step of the solver on one pair of classes; pairs are numbered from 0."""
+
+    pair: int
+    n_pairs: int
+    solver: SolverStep
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblems:
+    """The problems of all pairs of classes, each independent of the others.
+
+    Attributes
+    ----------
+    data : TrainingSet
+    embedding : Embedding
+        Embedding for the widths.
+    C : float
+    parameters : SvmParameters
+    start : SvmModel or None
+        Model from whose coefficients the solver starts.
+    exact : bool
+        True if the optimality gaps must be verified in float64.
+    """
+
+    data: TrainingSet
+    embedding: Embedding
+    C: float
+    parameters: SvmParameters
+    start: SvmModel | None
+    exact: bool
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The two class codes of each problem."""
+        return pairs_of(self.data.n_classes)
+
+    def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[tuple[Indices, Solution]]:
+        """Yield the rows and the solution of some problems in order, which share kernel values if memory allows it.
+
+        Only the support vectors are returned: the indices of their rows, and a solution without residuals.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Indices in `pairs`.
+        """
+        p, pairs, codes = self.parameters, self.pairs, self.data.codes
+        steady = MonotonicProgress(progress)
+        options = SolverOptions(
+            LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True, exact=self.exact
+        )
+        sources, scratch = _Sources(self.data, self.embedding, p, len(numbers) > 1, steady.pulse), ScratchBuffer()
+        for done, number in enumerate(numbers):
+            pair, part = pairs[number], steady.part(done / len(numbers), (done + 1) / len(numbers))
+
+            def report(fraction: float, step: object, number: int = number, part: Progress = part) -> None:
+                if isinstance(step, SolverStep):
+                    step = TrainingStep(number, len(pairs), step)
+                part.report(fraction, step)
+
+            part.report(0.0)
+            members = np.concatenate([sources.members[code] for code in pair])
+            source, memory = sources.of(pair)
+            solution = solve(
+                source,
+                np.where(codes[members] == pair[1], 1.0, -1.0),
+                replace(options, memory=memory),
+                weights=taken(self.data.weights, members),
+                start=self._start(number, members),
+                scratch=scratch,
+                progress=Listener(report),
+            )
+            support = np.flatnonzero(solution.beta)
+            yield members[support], replace(solution, beta=solution.beta[support], residual=np.empty(0))
+
+    def _start(self, number: int, members: Indices) -> Array | None:
+        if self.start is None:
+            return None
+        near = np.zeros(len(self.data.codes))
+        near[self.start.support] = self.start.coefficients[number]
+        return near[members]
+
+
+Solve = Callable[[PairProblems, Progress], Iterable[tuple[Indices, Solution]]]
+"""Function that solves all problems in order."""
+
+
+def one_after_the_other(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
+    """Solve all problems in this process."""
+    return problems.solved(range(len(problems.pairs)), progress)
+
+
+def solved_by(client: Client) -> Solve:
+    """Return a function that solves the problems of all pairs of classes on a cluster, one task per pair.
+
+    The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
 
     Raises
     ------
-    ValueError
-        If parameters are out of range, if widths do not fit the blocks, if there are fewer than two classes, or if the
-        criterion is not defined with weights.
-    MemoryError
-        If `parameters.memory` is too small, or if too little memory is free. The message gives the required memory.
-    Cancelled
-        If the progress cancels.
+    TypeError
+        If `client` is not a `distributed.Client`.
     """
-    parameters = parameters.checked()
-    codes = np.asarray(codes)
-    n_classes = int(codes.max()) + 1
-    if n_classes < 2:
-        raise ValueError("all rows belong to one class; training needs at least two classes")
-    sizes = block_sizes(Z.shape[1], parameters.groups)
-    most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
-    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters, grouped=row_groups is not None)
-    check_free(
-        needed,
-        f"training on {len(codes)} rows of {Z.shape[1]} columns",
-        "use fewer rows or less memory for it",
-    )
-    pulse = progress.part(0.0, 0.0)
-    refuse_large(Z, pulse)
-    medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
-    # For each pair of rows, learning takes about 13 times as long as training, but it uses the subset only.
-    learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
-    chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
-    part = progress.part(0.0, chosen_by)
-    widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, row_groups, parameters, part)
-    return train(
-        Z,
-        codes,
-        sizes,
-        widths,
-        C,
-        parameters,
-        history=history,
-        chosen=chosen,
-        medians=medians,
-        weights=weights,
-        start=start,
-        progress=progress.part(chosen_by, 1.0),
-        solve_pairs=solve_pairs,
-    )
+    if not callable(getattr(client, "submit", None)):
+        raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
+
+    def solve(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
+        token = secrets.token_hex(8)
+        there = sent(client, problems, f"slide-pairs-{token}")
+        numbers = range(len(problems.pairs))
+        tasks = [client.submit(_solved, there, number, key=f"slide-pair-{token}-{number}") for number in numbers]
+        return results_of(client, tasks, progress)
+
+    return solve
 
 
-def svm_bytes(
-    counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters, *, grouped: bool = False
-) -> int:
-    """Return the approximate peak memory, in bytes, of selecting widths and C and training, without the input.
-
-    The memory depends on the number of support vectors. The estimate assumes that many rows are support vectors.
-
-    Parameters
-    ----------
-    counts : sequence of int
-        Number of rows in each class.
-    columns, layers : int
-        Number of columns and of blocks of columns.
-    grouped : bool
-        True if rows have groups.
-    """
-    n = sum(counts)
-    needs: list[int] = [_solved(counts, columns, parameters.memory)]
-    if parameters.widths == "learn":
-        learned = min(n, parameters.subset_size)
-        matrices: float = layers + _LEARNING
-        # Learning on four fifths of the subset needs all its distances as well.
-        if grouped or not enough_fresh(learned, n):
-            matrices = max(matrices, layers + 0.64 * matrices)
-        needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
-    elif parameters.C is None:
-        share = 0.8 * min(1.0, MOST_ROWS / n)
-        inside = [math.ceil(share * count) for count in counts]
-        needs.append(4 * int(1.25 * sum(inside)) * columns + _solved(inside, columns, parameters.memory))
-    return max(needs)
+def _solved(problems: PairProblems, number: int) -> tuple[Indices, Solution]:
+    limit_threads(1)
+    (solution,) = problems.solved([number], TaskProgress())
+    return solution
 
 
-def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the memory, in bytes, of training at given widths and C: embedded rows, kernel rows, support vectors."""
-    n, pair = sum(counts), sum(sorted(counts)[-2:])
-    rows, left = 4 * n * columns, max(memory - 4 * n * columns, 0)
-    if len(counts) == 2:
-        return 2 * rows + largest_store(pair, left)
-    shared = left // 3
-    cached = sum(4 * count * min(count, shared // max(4 * n, 1)) for count in counts)
-    return 2 * rows + cached + largest_store(pair, left - shared)
-
-
-def _choose(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    sizes: tuple[int, ...],
-    medians: Array,
-    weights: Array | None,
-    row_groups: Indices | None,
+def train(
+    data: TrainingSet,
+    widths: Array,
+    C: float,
     parameters: SvmParameters,
-    progress: Progress,
-) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
-    """Return the widths, C, the history of learning, and how learned widths were selected."""
-    given = parameters.C
-    if not isinstance(parameters.widths, str):
-        widths = np.asarray(parameters.widths, dtype=np.float64)
-        if len(widths) != len(sizes):
-            raise ValueError(
-                f"widths is {parameters.widths!r}; it must contain {len(sizes)} positive numbers, one per block"
-            )
-        if given is None:
-            given = tune(
-                Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress, weights=weights, row_groups=row_groups
-            )[1]
-        return widths, given, (), None
-    if parameters.widths == "median":
-        widths = widths_from(medians, float(len(sizes)))
-        if given is not None:
-            return widths, given, (), None
-        scale, C = tune(
-            Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress, weights=weights, row_groups=row_groups
-        )
-        return widths * scale, C, (), None
-    options = WidthOptions(
-        parameters.criterion,
-        given,
-        parameters.subset_size,
-        parameters.starts,
-        seed=parameters.seed,
-        memory=parameters.memory,
-        near=() if parameters.near is None else (parameters.near,),
+    *,
+    medians: Array | None = None,
+    start: SvmModel | None = None,
+    exact: bool = True,
+    progress: Progress = NO_PROGRESS,
+    solve_pairs: Solve = one_after_the_other,
+) -> SvmModel:
+    """Train at given widths and C, with the arguments of `fit_svm`.
+
+    The optimality gap of an `exact` model is verified in float64. `medians` are the median distances of the rows.
+    """
+    n = len(data.codes)
+    if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):
+        start = None
+    medians = median_distances(data.Z, data.sizes, seed=parameters.seed) if medians is None else medians
+    steady = MonotonicProgress(progress)
+    embedding = Embedding.of(data.Z, data.sizes, widths, steady.pulse)
+    solved = list(solve_pairs(PairProblems(data, embedding, C, parameters, start, exact), steady))
+    support = np.unique(np.concatenate([members for members, _ in solved]))
+    coefficients = np.zeros((len(solved), len(support)))
+    for row, (members, solution) in zip(coefficients, solved, strict=True):
+        row[np.searchsorted(support, members)] = solution.beta
+    vectors = embedding(data.Z, support, progress=steady.pulse)
+    coarse = np.finfo(np.float32).eps * squared_norms(vectors).max(initial=0.0) > COARSE
+    if coarse or n <= _SMALL or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
+        vectors = embedding(data.Z, support, np.float64, steady.pulse)
+    return SvmModel(
+        embedding=embedding,
+        vectors=vectors,
+        support=support,
+        coefficients=coefficients,
+        biases=np.array([solution.bias for _, solution in solved]),
+        n_classes=data.n_classes,
+        shares=tuple(shares_of(widths, medians).tolist()),
+        C=C,
+        gap=max(solution.gap for _, solution in solved),
+        steps=sum(solution.steps for _, solution in solved),
+        converged=all(solution.converged for _, solution in solved),
     )
-    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights, row_groups)
-    part, seen = progress.part(0.0, 0.9), sample.rows
-    selected = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
-    widths, C = selected.widths, selected.C
-    del sample
-    if parameters.retune and enough_fresh(len(seen), len(codes)):
-        Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
-        part = progress.part(0.9, 1.0)
-        scale, C = tune(
-            Z,
-            codes,
-            sizes,
-            widths,
-            NEAR_SCALES,
-            Cs,
-            parameters,
-            part,
-            learned_on=seen,
-            weights=weights,
-            row_groups=row_groups,
+
+
+class _Sources:
+    """Kernel values for pairs of classes; all pairs share them if the memory allows it."""
+
+    def __init__(
+        self, data: TrainingSet, embedding: Embedding, parameters: SvmParameters, several: bool, pulse: Progress
+    ) -> None:
+        n, random = len(data.codes), np.random.default_rng(parameters.seed)
+        self.members = [random.permutation(np.flatnonzero(data.codes == code)) for code in range(data.n_classes)]
+        self._columns = varying_columns(data.Z, pulse)
+        self._Z, self._embedding, self._memory, self._pulse = data.Z, embedding, parameters.memory, pulse
+        fine = n <= _SMALL or self._too_coarse(n)
+        self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
+        self._shared: list[ClassVectors] = []
+        self._free = self._memory - self._bytes(n)
+        shared_bytes = self._free // 3
+        largest = sum(sorted(len(members) for members in self.members)[-2:])
+        needed = max(least_memory(largest, self._dtype.itemsize), self._memory // 3)
+        if len(self.members) > 2 and several and self._free - shared_bytes >= needed:
+            self._free -= shared_bytes
+            self._shared = [self._vectors(rows, shared_bytes * len(rows) // n) for rows in self.members]
+
+    def of(self, pair: tuple[int, int]) -> tuple[VectorRows, int]:
+        """Return the kernel of a pair of classes, and the number of bytes that its solver may use."""
+        if self._shared:
+            return VectorRows([self._shared[code] for code in pair]), self._free
+        n = sum(len(self.members[code]) for code in pair)
+        free, need = self._memory - self._bytes(n), least_memory(n, self._dtype.itemsize)
+        if free < need:
+            raise MemoryError(
+                f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
+                f"{(self._memory - free + need) / 1e6:.0f} MB in addition to its "
+                f"input, more than the limit of {self._memory / 1e6:.0f} MB; raise the memory or use fewer rows"
+            )
+        return VectorRows([self._vectors(self.members[code]) for code in pair]), free
+
+    def _vectors(self, rows: Indices, memory: int = 0) -> ClassVectors:
+        return ClassVectors(
+            self._embed(rows, self._dtype, self._pulse),
+            memory,
+            lambda points, progress: self._embed(rows[points], np.dtype(np.float64), progress),
         )
-        widths = widths * scale
-    return widths, C, selected.history, selected.chosen
+
+    def _bytes(self, n: int) -> int:
+        """Return the size of n embedded rows in bytes."""
+        return self._dtype.itemsize * n * len(self._columns)
+
+    def _too_coarse(self, n: int) -> bool:
+        """True if float32 is too coarse for the kernel: many rows are far from the centre and close to each other."""
+        squares = np.empty(n, np.float32)
+        for start in range(0, n, _BLOCK_ROWS):
+            rows = np.arange(start, min(start + _BLOCK_ROWS, n))
+            squares[rows] = squared_norms(self._embed(rows, np.dtype(np.float32), self._pulse))
+        return kernel_rounding(squares) > COARSE
+
+    def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
+        return self._embedding(self._Z, rows, dtype, progress, self._columns)

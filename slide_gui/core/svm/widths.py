@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import take_rows, take_submatrix
+from slide_gui.core.linear_algebra import take_submatrix
 from slide_gui.core.sampling import held_out_mask, stratified_subset
-from slide_gui.core.svm.criteria import AUTO, CRITERIA, evaluate, resolved
+from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.training import TrainingSet, taken
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 Array = NDArray[np.float64]
@@ -23,38 +25,72 @@ Indices = NDArray[np.intp]
 _CACHED_ROWS = 64  # rows per tile: all arrays of a tile of 2 500 columns fit in the cache
 
 
-@dataclass(frozen=True)
-class WidthOptions:
-    """Options for learning widths.
+@dataclass(frozen=True, eq=False)
+class WidthsSample:
+    """Rows that widths are learned on, and the distances between them.
 
     Attributes
     ----------
-    criterion : str
-        Key of `LEARNED_BY`.
-    C : float or None
-        Fixed value of C, or None to learn it.
-    subset_size : int
-        Largest number of points in the stratified subset.
-    starts : int
-        Number of descents, each from one of the best points of a grid. At most one is used if `near` is not empty.
-    max_iter : int
-        Largest number of L-BFGS-B iterations per start.
-    seed : int
-        Seed of the subset and of the held-out points.
-    memory : int
-        Number of bytes for the matrices of distances and kernel values.
-    near : tuple of (widths, C)
-        Additional starts, at the solutions of neighbouring problems.
+    rows : ndarray of int, shape (n,)
+        Sorted indices of a stratified subset.
+    codes : ndarray of int, shape (n,)
+        Class codes of the rows.
+    medians : ndarray of shape (L,)
+        Median of D_t in each layer.
+    distances : ndarray of shape (L, n, n)
+        Squared distances D_t in each layer.
+    weights : ndarray of shape (n,) or None
+        Weights of the rows.
+    row_groups : ndarray of int, shape (n,), or None
+        Group of each row. No split separates rows of one group.
     """
 
-    criterion: str = AUTO
-    C: float | None = None
-    subset_size: int = 2500
-    starts: int = 2
-    max_iter: int = 50
-    seed: int = 0
-    memory: int = 1 << 31
-    near: tuple[tuple[tuple[float, ...], float], ...] = ()
+    rows: Indices
+    codes: Indices
+    medians: Array
+    distances: Array
+    weights: Array | None = None
+    row_groups: Indices | None = None
+
+    @classmethod
+    def of(cls, data: TrainingSet, parameters: SvmParameters, progress: Progress = NO_PROGRESS) -> WidthsSample:
+        """Draw at most `subset_size` rows, stratified and regardless of their weights.
+
+        Raises
+        ------
+        MemoryError
+            If learning would need more than `parameters.memory`. The message gives the required memory.
+        """
+        rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
+        need = 8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6))
+        if need > parameters.memory:
+            raise MemoryError(
+                f"learning {layers} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
+                f"limit of {parameters.memory / 1e6:.0f} MB; raise the memory or learn on a smaller subset"
+            )
+        steady = MonotonicProgress(progress)
+        steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
+        some = data.take(rows, steady.pulse)
+        medians = median_distances(some.Z, data.sizes, seed=parameters.seed, progress=steady.pulse)
+        distances = layer_distances(some.Z, data.sizes, steady.pulse)
+        return cls(rows, some.codes, medians, distances, some.weights, some.row_groups)
+
+    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
+        """Return the sample of the rows at some positions, with unchanged medians."""
+        distances = np.empty((len(self.distances), len(some), len(some)))
+        for target, whole in zip(distances, self.distances, strict=True):
+            target[:] = take_submatrix(whole, some, progress)
+        weights, groups = taken(self.weights, some), taken(self.row_groups, some)
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
+
+    def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
+        """Return Σ_t D_t / σ_t², of shape (n, n)."""
+        exponents = np.empty(self.distances.shape[1:], np.float32)
+        for top in range(0, len(exponents), _TILE):
+            tile = self.distances[:, top : top + _TILE]
+            exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
+            progress.report(0.0)
+        return exponents
 
 
 class Objective:
@@ -62,34 +98,19 @@ class Objective:
 
     Parameters
     ----------
-    distances : ndarray of shape (L, n, n)
-        Squared distances D_t in each layer.
-    codes : ndarray of int, shape (n,)
-        Class codes 0 … k − 1.
-    options : WidthOptions
+    sample : WidthsSample
+    parameters : SvmParameters
+        Criterion, C and seed are used. C is learned if it is None.
     progress : Progress
         Can cancel the computation.
-    weights : ndarray of shape (n,), optional
-        Weights of the points.
-    row_groups : ndarray of int, shape (n,), optional
-        Group of each point. A criterion that holds points out holds out whole groups.
     """
 
-    def __init__(
-        self,
-        distances: Array,
-        codes: Indices,
-        options: WidthOptions,
-        progress: Progress,
-        weights: Array | None = None,
-        row_groups: Indices | None = None,
-    ) -> None:
-        self.distances, self.codes, self.options, self.weights = distances, codes, options, weights
-        self.progress = progress
-        self.criterion = resolved(options.criterion, int(codes.max()) + 1)
-        self.held_out = np.zeros(len(codes), bool)
+    def __init__(self, sample: WidthsSample, parameters: SvmParameters, progress: Progress) -> None:
+        self.sample, self.parameters, self.progress = sample, parameters, progress
+        self.criterion = resolved(parameters.criterion, int(sample.codes.max()) + 1)
+        self.held_out = np.zeros(len(sample.codes), bool)
         if CRITERIA[self.criterion].holds_out:
-            self.held_out = held_out_mask(codes, options.seed, None, row_groups)
+            self.held_out = held_out_mask(sample.codes, parameters.seed, None, sample.row_groups)
             if not self.held_out.any():
                 raise ValueError(
                     f"the criterion {self.criterion} cannot hold out whole groups, because some class would be lost; "
@@ -98,33 +119,31 @@ class Objective:
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
-    def on(self, rows: Indices) -> Objective:
-        """Return the objective on some of the rows; held-out rows stay held out."""
-        distances = np.empty((len(self.distances), len(rows), len(rows)))
-        for target, whole in zip(distances, self.distances, strict=True):
-            target[:] = take_submatrix(whole, rows, self.progress)
-        weights = None if self.weights is None else self.weights[rows]
-        part = Objective(distances, self.codes[rows], self.options, self.progress, weights)
-        part.held_out = self.held_out[rows]
+    def on_part(self, size: int) -> Objective:
+        """Return the objective on a stratified subset of about `size` rows; held-out rows stay held out."""
+        few = stratified_subset(self.sample.codes, size, self.parameters.seed)
+        if len(few) == len(self.sample.codes):
+            return self
+        part = Objective(replace(self.sample.on(few, self.progress), row_groups=None), self.parameters, self.progress)
+        part.held_out = self.held_out[few]
         return part
 
     def split(self, theta: Array) -> tuple[Array, float]:
         """Return log σ_t and log C."""
-        n_layers = len(self.distances)
-        if self.options.C is not None:
-            return theta, float(np.log(self.options.C))
-        return theta[:n_layers], float(theta[n_layers])
+        if self.parameters.C is not None:
+            return theta, float(np.log(self.parameters.C))
+        return theta[:-1], float(theta[-1])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Return J(θ) and its gradient; J is infinite if an SVM did not converge."""
         log_widths, log_c = self.split(theta)
         rates = np.exp(-2.0 * log_widths)
-        ridge, weights = float(np.exp(-log_c)), self.weights
+        ridge, weights, codes = float(np.exp(-log_c)), self.sample.weights, self.sample.codes
         self.progress.report(0.0)
         kernel = self._kernel(rates)
         known = self.held_out, self.starts, self.progress
         try:
-            evaluation = evaluate(self.criterion, kernel, self.codes, ridge, *known, weights=weights)
+            evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
             self.starts.clear()  # neighbouring kernels may not converge from these starts either
             return np.inf, np.zeros(len(theta))
@@ -134,17 +153,18 @@ class Objective:
         by_ridge = float(np.trace(gradient) if weights is None else np.sum(np.diag(gradient) / weights))
         slope = np.empty(len(theta))
         slope[: len(rates)] = 2.0 * rates * self._contracted(gradient, kernel)
-        if self.options.C is None:
+        if self.parameters.C is None:
             slope[len(rates)] = -ridge * by_ridge
         return evaluation.value, slope
 
     def _kernel(self, rates: Array) -> Array:
         """Return exp(−Σ_t rate_t D_t); only half of the symmetric matrix is computed."""
-        kernel: Array = np.empty(self.distances.shape[1:])
+        first, *others = self.sample.distances
+        kernel: Array = np.empty(first.shape)
         for top in range(0, len(kernel), _CACHED_ROWS):
             block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
-            tile = self.distances[0, block, rest] * -rates[0]
-            for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
+            tile = first[block, rest] * -rates[0]
+            for rate, distances in zip(rates[1:], others, strict=True):
                 tile -= rate * distances[block, rest]
             np.exp(tile, out=tile)
             kernel[rest, block] = tile.T
@@ -154,13 +174,13 @@ class Objective:
 
     def _contracted(self, gradient: Array, kernel: Array) -> Array:
         """Return Σ_ij G_ij K_ij D_t,ij for each layer; K and D are symmetric, so half of the products suffice."""
-        sums = np.zeros(len(self.distances))
+        sums = np.zeros(len(self.sample.distances))
         for top in range(0, len(kernel), _CACHED_ROWS):
             block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
             weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains both halves
-            for layer, distances in enumerate(self.distances):
+            for layer, distances in enumerate(self.sample.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
             self.progress.report(0.0)
         return sums
@@ -170,6 +190,7 @@ _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # descents begin on this many rows if there are at least twice as many
+_MOST_ITERATIONS = 50  # of L-BFGS-B per start
 _USUAL_STEPS = 6
 _QUIET_STEPS = 3  # a descent ends after this many steps in a row with a relative change below 1e-4
 _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may be a thousandth of a useful step
@@ -222,19 +243,20 @@ class LearnedWidths:
     ----------
     criterion : str
         Minimised criterion; "auto" is replaced by the criterion that it selected.
-    best : WidthsStep
-        Iteration with the smallest J + prior over all starts. Points of a line search do not count: their J may be
-        lower at extreme widths, which the prior prevents.
     history : tuple of WidthsStep
         All iterations.
-    subset : ndarray of int
-        Rows that the widths were learned on.
     """
 
     criterion: str
-    best: WidthsStep
     history: tuple[WidthsStep, ...]
-    subset: Indices
+
+    @property
+    def best(self) -> WidthsStep:
+        """The iteration with the smallest J + prior over all starts.
+
+        Points of a line search do not count: their J may be lower at extreme widths, which the prior prevents.
+        """
+        return _best(self.history)
 
     @property
     def widths(self) -> tuple[float, ...]:
@@ -247,6 +269,10 @@ class LearnedWidths:
         return self.best.C
 
 
+def _best(history: Sequence[WidthsStep]) -> WidthsStep:
+    return min(history, key=lambda step: step.objective)
+
+
 @dataclass
 class _Descent:
     """One L-BFGS-B descent with its stopping rule and history.
@@ -256,7 +282,6 @@ class _Descent:
     """
 
     objective: Objective
-    medians: Array
     start: int
     origin: Array
     begin: Array
@@ -295,14 +320,14 @@ class _Descent:
             self.start,
             value,
             tuple(widths.tolist()),
-            tuple(shares_of(widths, self.medians).tolist()),
+            tuple(shares_of(widths, self.objective.sample.medians).tolist()),
             float(np.exp(log_c)),
             n_support,
             self.prior(theta),
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        # Most descents end long before `max_iter`, so the usual number of iterations counts as half of the progress.
+        # Most descents end long before the limit, so the usual number of iterations counts as half of the progress.
         self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
@@ -337,7 +362,7 @@ class _Descent:
             method="L-BFGS-B",
             bounds=[(value - _REACH, value + _REACH) for value in self.origin],
             callback=self.after_iteration,
-            options={"maxiter": self.objective.options.max_iter, "gtol": 1e-5 * unit, "ftol": 0.0},
+            options={"maxiter": _MOST_ITERATIONS, "gtol": 1e-5 * unit, "ftol": 0.0},
         )
 
 
@@ -351,100 +376,24 @@ def _minimize(progress: Progress) -> Callable[..., Any]:
     return minimize  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, eq=False)
-class WidthsSample:
-    """Rows that widths are learned on, and the distances between them.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (n,)
-        Sorted indices of a stratified subset.
-    codes : ndarray of int, shape (n,)
-        Class codes of the rows.
-    medians : ndarray of shape (L,)
-        Median of D_t in each layer.
-    distances : ndarray of shape (L, n, n)
-        Squared distances D_t in each layer.
-    weights : ndarray of shape (n,) or None
-        Weights of the rows.
-    row_groups : ndarray of int, shape (n,), or None
-        Group of each row. No split separates rows of one group.
-    """
-
-    rows: Indices
-    codes: Indices
-    medians: Array
-    distances: Array
-    weights: Array | None = None
-    row_groups: Indices | None = None
-
-    @classmethod
-    def of(
-        cls,
-        Z: NDArray[np.floating],
-        codes: Indices,
-        sizes: tuple[int, ...],
-        options: WidthOptions,
-        progress: Progress = NO_PROGRESS,
-        weights: Array | None = None,
-        row_groups: Indices | None = None,
-    ) -> WidthsSample:
-        """Draw the rows regardless of their weights; see `learn_widths` for arguments and errors."""
-        rows = stratified_subset(codes, options.subset_size, options.seed)
-        need = 8 * len(rows) ** 2 * max(len(sizes) + 6, len(sizes) + 0.64 * (len(sizes) + 6))
-        if need > options.memory:
-            raise MemoryError(
-                f"learning {len(sizes)} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
-                f"limit of {options.memory / 1e6:.0f} MB; raise the memory or learn on a smaller subset"
-            )
-        steady = MonotonicProgress(progress)
-        steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
-        sample = take_rows(Z, rows, steady.pulse)
-        medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
-        distances = layer_distances(sample, sizes, steady.pulse)
-        return cls(rows, codes[rows], medians, distances, _rows_or_none(weights, rows), _rows_or_none(row_groups, rows))
-
-    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
-        """Return the sample of the rows at some positions, with unchanged medians."""
-        distances = np.empty((len(self.distances), len(some), len(some)))
-        for target, whole in zip(distances, self.distances, strict=True):
-            target[:] = take_submatrix(whole, some, progress)
-        weights, groups = _rows_or_none(self.weights, some), _rows_or_none(self.row_groups, some)
-        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
-
-    def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
-        """Return Σ_t D_t / σ_t², of shape (n, n)."""
-        exponents = np.empty(self.distances.shape[1:], np.float32)
-        for top in range(0, len(exponents), _TILE):
-            tile = self.distances[:, top : top + _TILE]
-            exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
-            progress.report(0.0)
-        return exponents
-
-
-def _rows_or_none(values: Any, rows: Indices) -> Any:
-    return None if values is None else values[rows]
-
-
 def learn_widths(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    sizes: tuple[int, ...],
-    options: WidthOptions,
+    sample: WidthsSample,
+    parameters: SvmParameters,
+    near: Sequence[tuple[tuple[float, ...], float]] = (),
     *,
     progress: Progress = NO_PROGRESS,
 ) -> LearnedWidths:
-    """Learn the widths σ_t, and C unless it is given, on a stratified subset of the rows.
+    """Learn the widths σ_t, and C unless it is given, on the rows of a sample.
 
     Parameters
     ----------
-    Z : ndarray of shape (n, d)
-        Rows [h⁰, h¹, …].
-    codes : ndarray of int, shape (n,)
-        Class codes 0 … k − 1 of at least two classes.
-    sizes : tuple of int
-        Number of columns of each layer.
-    options : WidthOptions
+    sample : WidthsSample
+        Rows of at least two classes.
+    parameters : SvmParameters
+        Criterion, C, starts and seed are used.
+    near : sequence of (widths, C)
+        Additional starts, at the solutions of neighbouring problems. With these, at most one start is a point of the
+        grid.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
 
@@ -452,52 +401,33 @@ def learn_widths(
     ------
     ValueError
         If the criterion is unknown, or if it has no finite value at any start.
-    MemoryError
-        If the matrices need more than `options.memory`. The message gives the required memory.
     """
     steady = MonotonicProgress(progress)
-    return learn_on(WidthsSample.of(Z, codes, sizes, options, steady.part(0.0, 0.0)), options, progress=steady)
-
-
-def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
-    """Learn the widths σ_t, and C unless it is given, on the rows of a sample; see `learn_widths`."""
-    steady = MonotonicProgress(progress)
-    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights, sample.row_groups)
-    origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
+    objective = Objective(sample, parameters, steady.pulse)
+    origins = _origins(objective, near, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15
     if len(sample.codes) >= 2 * _PART_ROWS:
         patience, begun = 1, 0.4  # the descent on all rows starts close to its optimum
-        part = MonotonicProgress(steady.part(0.15, 0.4))
-        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, part)
+        starts = _descended(objective.on_part(_PART_ROWS), starts, MonotonicProgress(steady.part(0.15, 0.4)))
     rest = steady.part(begun, 1.0)
     history: list[WidthsStep] = []
     for done, (number, origin, begin) in enumerate(starts):
         share = rest.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
-        _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
-    if not history and options.near:
-        return learn_on(sample, replace(options, near=()), progress=steady)
+        _Descent(objective, number, origin, begin, share, history, patience).run()
+    if not history and near:
+        return learn_widths(sample, parameters, progress=steady)
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "
             "because the SVM did not converge; give C or the widths, or learn on fewer rows"
         )
-    return LearnedWidths(objective.criterion, min(history, key=_objective), tuple(history), sample.rows)
-
-
-def _objective(step: WidthsStep) -> float:
-    return step.objective
-
-
-def _part(objective: Objective, size: int) -> Objective:
-    """Return the objective on a stratified subset of about `size` rows, or on all rows if there are fewer."""
-    few = stratified_subset(objective.codes, size, objective.options.seed)
-    return objective if len(few) == len(objective.codes) else objective.on(few)
+    return LearnedWidths(objective.criterion, tuple(history))
 
 
 def _descended(
-    part: Objective, medians: Array, starts: list[tuple[int, Array, Array]], progress: MonotonicProgress
+    part: Objective, starts: list[tuple[int, Array, Array]], progress: MonotonicProgress
 ) -> list[tuple[int, Array, Array]]:
     """Descend from every start on a part of the rows, which is faster, and return the best start with its end point.
 
@@ -505,42 +435,41 @@ def _descended(
     """
     ends = []
     for number, origin, begin in starts:
-        stage = Stage(f"learning widths on {len(part.codes)} rows", number, len(starts))
+        stage = Stage(f"learning widths on {len(part.sample.codes)} rows", number, len(starts))
         progress.report(number / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
-        _Descent(part, medians, number, origin, begin, progress.pulse, history).run()
+        _Descent(part, number, origin, begin, progress.pulse, history).run()
         if history:
-            ends.append((min(history, key=_objective), number, origin))
+            ends.append((_best(history), number, origin))
     if not ends:
         return starts
     step, number, origin = min(ends, key=lambda end: end[0].objective)
-    theta = np.log([*step.widths, step.C])[: len(origin)]
-    return [(number, origin, theta)]
+    return [(number, origin, np.log([*step.widths, step.C])[: len(origin)])]
 
 
-def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
+def _origins(objective: Objective, near: Sequence[tuple[tuple[float, ...], float]], progress: Progress) -> list[Array]:
     """Return the solutions of neighbouring problems, then the best points of the grid scale × C.
 
     The grid is evaluated on a few hundred rows. If there are neighbouring solutions, at most one point of the grid is
     used. It is a safeguard, because following neighbouring solutions may lead to a poor local optimum.
     """
-    options = objective.options
-    near = [np.log([*widths, C])[: len(widths) + (options.C is None)] for widths, C in options.near]
-    n_starts = min(1, options.starts) if near else max(1, options.starts)
+    given, medians = objective.parameters.C, objective.sample.medians
+    size = len(medians) + (given is None)
+    origins = [np.log([*widths, C])[:size] for widths, C in near]
+    n_starts = min(1, objective.parameters.starts) if origins else max(1, objective.parameters.starts)
     if n_starts == 0:
-        return near
-    small = _part(objective, _START_ROWS)
-    points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
+        return origins
+    small = objective.on_part(_START_ROWS)
+    points = [(scale, C) for scale in _SCALES for C in (_START_CS if given is None else (given,))]
     evaluated = []
     for number, (scale, C) in enumerate(points):
-        progress.report(
-            number / len(points), Stage(f"evaluating starts for {objective.criterion}", number, len(points))
-        )
-        log_widths = np.log(widths_from(medians, scale * len(medians)))
-        theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
+        stage = Stage(f"evaluating starts for {objective.criterion}", number, len(points))
+        progress.report(number / len(points), stage)
+        theta = np.append(np.log(widths_from(medians, scale * len(medians))), np.log(C))[:size]
         small.starts.clear()
         value, _ = small(theta)
-        evaluated.append((value, theta))
-    evaluated = sorted((entry for entry in evaluated if np.isfinite(entry[0])), key=lambda entry: entry[0])
-    return [*near, *(theta for _, theta in evaluated[:n_starts])]
+        if np.isfinite(value):
+            evaluated.append((value, theta))
+    evaluated.sort(key=lambda entry: entry[0])
+    return [*origins, *(theta for _, theta in evaluated[:n_starts])]

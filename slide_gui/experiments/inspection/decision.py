@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.kernel import squared_norms
-from slide_gui.core.svm.pairs import class_scores, pairs_of
+from slide_gui.core.svm.model import class_scores, pairs_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.kernel import Embedding, block_sizes, median_distances
-from slide_gui.core.svm.model import SvmModel, train
+from slide_gui.core.svm.model import SvmModel
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
-from slide_gui.core.svm.selection import GridPoint, median_width_search
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.selection import GridPoint, fit_svm, median_width_search
+from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.result import Classifier, RunResult
 from slide_gui.experiments.runs.spec import RunSpec
@@ -56,8 +56,8 @@ def train_svm(
     method = METHODS[spec.method]
     if not method.learns or (method.network and spec.svm.widths == "median"):
         grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7))
-        widths, C = np.asarray(grid.widths), grid.C
-        model = train(Z, codes, sizes, widths, C, svm, medians=medians, progress=progress.part(0.7, 1.0))
+        data, widths, last = TrainingSet(Z, codes, sizes), np.asarray(grid.widths), progress.part(0.7, 1.0)
+        model = train(data, widths, grid.C, svm, medians=medians, progress=last)
         return model, _classifier(model, plain, grid.points)
     start = None
     if neighbour is not None and neighbour.classifier is not None:
@@ -120,17 +120,17 @@ def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoi
 def model_of(classifier: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
     """Return the SVM of a stored classifier, with its support vectors embedded again."""
     return SvmModel(
-        embedding,
-        vectors,
-        classifier.support.astype(np.intp),
-        classifier.coefficients,
-        classifier.biases,
-        n_classes,
-        classifier.shares,
-        classifier.C,
-        classifier.history,
-        classifier.chosen,
-        classifier.gap,
-        0,
-        classifier.converged,
+        embedding=embedding,
+        vectors=vectors,
+        support=classifier.support.astype(np.intp),
+        coefficients=classifier.coefficients,
+        biases=classifier.biases,
+        n_classes=n_classes,
+        shares=classifier.shares,
+        C=classifier.C,
+        gap=classifier.gap,
+        steps=0,
+        converged=classifier.converged,
+        history=classifier.history,
+        chosen=classifier.chosen,
     )
