@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.experiments.files.source import width_criterion
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.figures.canvas import INK, Plot, label_room, line_color

@@ -20,11 +20,10 @@ from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.model import SvmModel, class_scores
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import fit_svm, median_width_search, stratified_folds
 from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import TrainingStep
-from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, not_equivalent_by_weight, three_classes
 

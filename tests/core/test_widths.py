@@ -5,8 +5,8 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm import widths as svm_widths
 from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.newton import NotConverged
-from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.widths import Objective, WidthsStep
+from slide_gui.core.svm.parameters import SvmParameters, WidthsStep
+from slide_gui.core.svm.widths import Objective
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener
 from tests.core.svm_data import SIZES, StopAfter, layers, learned, sample, three_classes
 

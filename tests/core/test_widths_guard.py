@@ -8,10 +8,10 @@ from slide_gui.core.svm import selection
 from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.kernel import median_distances
-from slide_gui.core.svm.parameters import GUARD, SvmParameters
+from slide_gui.core.svm.parameters import GUARD, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import choose_widths
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, WidthsStep
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample
 from tests.core.svm_data import SIZES, layers, learned, sample, three_classes
 
 

@@ -11,9 +11,9 @@ from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.decomposition import SolverStep
+from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.core.svm.training import TrainingStep
-from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs import run as run_progress
 from slide_gui.experiments.runs.run import Estimate, ProgressCollector, RunProgress

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect
 
-from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
-from slide_gui.core.svm.model import pairs_of
 from slide_gui.core.svm.newton import bordered_inverse, optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -360,7 +360,7 @@ def evaluate(
         columns = columns[:, 1:] if n_classes == 2 else columns
         return chosen.evaluate(kernel, columns, ridge, weights=weights, progress=progress)
     starts = {} if starts is None else starts
-    pairs = pairs_of(n_classes)
+    pairs = list(combinations(range(n_classes), 2))
     value, support = 0.0, 0
     gradient = np.zeros_like(kernel) if len(pairs) > 1 else None
     beta = np.zeros(len(codes))

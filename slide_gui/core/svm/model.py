@@ -13,8 +13,7 @@ from slide_gui.core.svm.kernel import Embedding, kernel_tiles, squared_norms
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 if TYPE_CHECKING:
-    from slide_gui.core.svm.parameters import ChosenBy
-    from slide_gui.core.svm.widths import WidthsStep
+    from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]

@@ -122,6 +122,42 @@ def _checked_widths(widths: object) -> str | tuple[float, ...]:
         raise ValueError(refusal) from None
 
 
+@dataclass(frozen=True)
+class WidthsStep:
+    """One iteration of learning the widths.
+
+    Attributes
+    ----------
+    iteration : int
+        Number of the iteration, counted over all starts.
+    start : int
+        Number of the start of this descent.
+    criterion : float
+        Criterion J without the prior.
+    widths, shares : tuple of float
+        Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
+    C : float
+    n_support : int
+        Number of support vectors on the subset, summed over all pairs of classes.
+    prior : float
+        Prior that is added to J in the objective.
+    """
+
+    iteration: int
+    start: int
+    criterion: float
+    widths: tuple[float, ...]
+    shares: tuple[float, ...]
+    C: float
+    n_support: int
+    prior: float = 0.0
+
+    @property
+    def objective(self) -> float:
+        """The minimised objective, J + prior; it never rises within a descent."""
+        return self.criterion + self.prior
+
+
 GUARD = "median widths (guard)"
 """Name of the selection if median widths replaced the learned ones."""
 

@@ -25,9 +25,9 @@ from slide_gui.core.svm.kernel import (
     widths_from,
 )
 from slide_gui.core.svm.model import SvmModel, class_scores, pairs_of
-from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.training import Solve, TrainingSet, one_after_the_other, taken, train
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, WidthsStep, learn_widths
+from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 

@@ -15,7 +15,7 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
-from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters, WidthsStep
 from slide_gui.core.svm.training import TrainingSet, taken
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
@@ -197,42 +197,6 @@ _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may 
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
-
-
-@dataclass(frozen=True)
-class WidthsStep:
-    """One iteration of learning the widths.
-
-    Attributes
-    ----------
-    iteration : int
-        Number of the iteration, counted over all starts.
-    start : int
-        Number of the start of this descent.
-    criterion : float
-        Criterion J without the prior.
-    widths, shares : tuple of float
-        Width σ_t of each layer, and the fraction of the kernel's exponent that the layer contributes.
-    C : float
-    n_support : int
-        Number of support vectors on the subset, summed over all pairs of classes.
-    prior : float
-        Prior that is added to J in the objective.
-    """
-
-    iteration: int
-    start: int
-    criterion: float
-    widths: tuple[float, ...]
-    shares: tuple[float, ...]
-    C: float
-    n_support: int
-    prior: float = 0.0
-
-    @property
-    def objective(self) -> float:
-        """The minimised objective, J + prior; it never rises within a descent."""
-        return self.criterion + self.prior
 
 
 @dataclass(frozen=True)

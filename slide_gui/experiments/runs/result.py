@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 from slide_gui.core.svm.selection import GridPoint
-from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array

@@ -19,10 +19,9 @@ from slide_gui.core.sda.model import SdaHistory
 from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
 from slide_gui.core.svm.model import SvmModel
-from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.core.svm.training import TrainingStep
-from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate

@@ -15,7 +15,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
