@@ -235,14 +235,13 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None
         ({"image_shape": [-2, -3]}, "image_shape"),
         ({"generated": 1}, "generated"),
         ({"seconds": -1}, "seconds"),
-        ({"seconds": float("nan")}, "is not JSON"),
+        ({"seconds": float("nan")}, "seconds"),
         ({"fingerprint": "0" * 63}, "fingerprint"),
         ({"dataset": 7}, "dataset"),
         ({"dataset": "x" * 1001}, "dataset"),
         ({"errors": [0.1]}, "members are not"),
         ({"errors": [0.1] * 300}, "errors"),
         ({"errors": [0.1, "low"]}, "errors"),
-        ({"parameters": {"noise": 0.3}}, "parameters"),
         ({"parameters": [1]}, "parameters"),
     ],
 )
@@ -258,4 +257,6 @@ def test_that_a_wrong_manifest_is_refused_by_its_entry(saved: Path, change: dict
 def test_that_wrong_parameters_are_refused(saved: Path, name: str, value: object) -> None:
     with zipfile.ZipFile(saved) as archive:
         manifest = json.loads(np.load(io.BytesIO(archive.read("manifest.npy"))).tobytes())
-    refused(edited(saved, {"parameters": {**manifest["parameters"], name: value}}), "parameters")
+    refused(
+        edited(saved, {"parameters": {**manifest["parameters"], name: value}}), f"the manifest cannot be used: {name}"
+    )

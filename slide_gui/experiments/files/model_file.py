@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import math
 import os
+import re
 import time
 import zipfile
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeGuard
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.lazy import LazyRows
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
-from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.documents import from_document, unmarked
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name
 
@@ -96,6 +96,7 @@ FORMAT_VERSION = 1
 
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 16
+_LONGEST_NAME = 1000
 _REMEDY = "save the model again with slide-gui fit"
 
 
@@ -114,7 +115,7 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
     OSError
         If the file cannot be written. An existing file stays unchanged.
     """
-    manifest = json.dumps(_manifest(model), ensure_ascii=False, allow_nan=False).encode()
+    manifest = json.dumps(_Manifest.of(model).document(), ensure_ascii=False, allow_nan=False).encode()
     arrays: dict[str, NDArray[Any]] = {_MANIFEST: np.frombuffer(manifest, dtype=np.uint8)}
     for k, layer in enumerate(model.stack.layers, start=1):
         arrays[f"weights_{k}"] = np.ascontiguousarray(layer.weights, dtype="<f8")
@@ -155,23 +156,71 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
         raise DataError(f"is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
 
 
-def _manifest(model: FittedModel) -> dict[str, Any]:
-    stack = model.stack
-    return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "version": model.version,
-        "dataset": model.dataset,
-        "fingerprint": model.fingerprint,
-        "image_shape": list(model.image_shape) if model.image_shape else None,
-        "generated": model.generated,
-        "seconds": model.seconds,
-        "n_features": stack.n_features,
-        "n_samples": stack.n_samples,
-        "parameters": asdict(stack.parameters),
-        "errors": [layer.error for layer in stack.layers],
-        **({"feature_names": list(model.feature_names)} if model.feature_names else {}),
-    }
+@dataclass(frozen=True)
+class _Manifest:
+    """The values of a model file except the weights. Entries that later versions add are ignored."""
+
+    version: str
+    dataset: str
+    fingerprint: str
+    image_shape: tuple[int, int] | None
+    generated: bool
+    seconds: float
+    n_features: int
+    n_samples: int
+    parameters: StackParameters
+    errors: tuple[float, ...]
+    feature_names: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, model: FittedModel) -> _Manifest:
+        shared = {each.name: getattr(model, each.name) for each in fields(cls) if hasattr(model, each.name)}
+        stack = model.stack
+        errors = tuple(layer.error for layer in stack.layers)
+        return cls(
+            **shared, n_features=stack.n_features, n_samples=stack.n_samples, parameters=stack.parameters, errors=errors
+        )
+
+    def document(self) -> dict[str, Any]:
+        document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
+        return document if self.feature_names else {k: v for k, v in document.items() if k != "feature_names"}
+
+    @classmethod
+    def read(cls, text: bytes) -> _Manifest:
+        """Return the manifest in a JSON text.
+
+        Raises
+        ------
+        ValueError
+            If an entry has a wrong type or is out of range. The message names it.
+        """
+        document = json.loads(text)
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise ValueError(f"its format is not {FORMAT!r}")
+        version = document.get("format_version")
+        if type(version) is not int or version != FORMAT_VERSION:
+            raise ValueError(f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}")
+        known = {each.name for each in fields(cls)}
+        manifest = from_document(cls, {key: value for key, value in document.items() if key in known}, "the manifest")
+        manifest._check()
+        return replace(manifest, parameters=manifest.parameters.checked())
+
+    def _check(self) -> None:
+        d, shape = self.n_features, self.image_shape
+        most = min(self.parameters.depth, MOST_LAYERS)
+        expected = {
+            "n_features": (d >= 1, "1 or more"),
+            "n_samples": (self.n_samples >= 1, "1 or more"),
+            "seconds": (self.seconds >= 0, "0 or more"),
+            "fingerprint": (re.fullmatch("[0-9a-f]{64}", self.fingerprint), "64 hexadecimal digits"),
+            "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
+            "errors": (len(self.errors) <= most and all(each >= 0 for each in self.errors), f"up to {most}, 0 or more"),
+            "feature_names": (len(self.feature_names) in (0, d), f"{d} texts"),
+            "dataset": (len(self.dataset) <= _LONGEST_NAME, "a short text"),
+        }
+        for name, (fits, what) in expected.items():
+            if not fits:
+                raise ValueError(f"{name} is {str(getattr(self, name))[:60]}, expected {what}")
 
 
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
@@ -180,44 +229,37 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
         raise DataError(f"is an archive without a manifest, not a slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
     if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
-        raise DataError(
-            f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}",
-            place,
-        )
-    raw = _member(archive, _MANIFEST, np.dtype("u1"), None, place)
+        raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
+    text = _member(archive, _MANIFEST, np.dtype("u1"), None, place).tobytes()
     try:
-        document = json.loads(raw.tobytes(), parse_constant=_no_constant)
-    except (ValueError, RecursionError):
-        raise DataError(f"the manifest is not JSON; {_REMEDY}", place) from None
-    manifest = _Manifest(document, place)
+        manifest = _Manifest.read(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"the manifest cannot be used: {error}; {_REMEDY}", place) from None
     d, depth = manifest.n_features, len(manifest.errors)
     expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
     if set(members) != expected or len(archive.infolist()) != len(expected):
-        raise DataError(
-            f"the members are not the manifest and weights of {depth} layers; {_REMEDY}",
-            place,
-        )
+        raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
     layers = []
     for k, error in enumerate(manifest.errors, start=1):
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
         if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
-            raise DataError(
-                "{name} contains NaN, infinity or numbers beyond float32; {remedy}".format(
-                    name=f"weights_{k}", remedy=_REMEDY
-                ),
-                place,
-            )
-        layers.append(Layer(weights, error))
-    stack = Stack(manifest.parameters, tuple(layers), d, manifest.n_samples)
-    return manifest.model(stack)
+            raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
+        layers.append(Layer(weights, float(error)))
+    return FittedModel(
+        Stack(manifest.parameters, tuple(layers), d, manifest.n_samples),
+        unmarked(manifest.dataset, manifest.generated),
+        manifest.fingerprint,
+        manifest.image_shape,
+        manifest.generated,
+        float(manifest.seconds),
+        manifest.version,
+        tuple(map(clean_name, manifest.feature_names)),
+    )
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
     if len(infos) > MOST_LAYERS + 1:
-        raise DataError(
-            f"{len(infos)} members, expected at most {MOST_LAYERS + 1}; {_REMEDY}",
-            place,
-        )
+        raise DataError(f"{len(infos)} members, expected at most {MOST_LAYERS + 1}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise DataError(
@@ -226,10 +268,7 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
             )
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
-        raise DataError(
-            f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again",
-            place,
-        )
+        raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again", place)
 
 
 def _member(
@@ -245,115 +284,3 @@ def _member(
             place,
         )
     return np.ascontiguousarray(array)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-class _Manifest:
-    """The manifest, with the type and range of every entry checked."""
-
-    def __init__(self, document: object, place: str) -> None:
-        self._place = place
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise DataError(f"the manifest's format is not {FORMAT!r}; {_REMEDY}", place)
-        self._document = document
-        version = document.get("format_version")
-        if type(version) is not int or version != FORMAT_VERSION:
-            raise DataError(
-                f"format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}; open it with the "
-                "version that wrote it",
-                place,
-            )
-        self.n_features = self._whole("n_features", 1)
-        self.n_samples = self._whole("n_samples", 1)
-        self.errors = self._errors()
-        self.parameters = self._parameters()
-        if len(self.errors) > min(self.parameters.depth, MOST_LAYERS):
-            self._refuse("errors", f"at most {min(self.parameters.depth, MOST_LAYERS)} numbers, one per layer")
-
-    def model(self, stack: Stack) -> FittedModel:
-        """Return the model of this manifest with the given stack."""
-        generated = self._document.get("generated")
-        if not isinstance(generated, bool):
-            self._refuse("generated", "true or false")
-        seconds = self._document.get("seconds")
-        if not _is_number(seconds) or seconds < 0:
-            self._refuse("seconds", "a number, 0 or more")
-        fingerprint = self._text("fingerprint")
-        if len(fingerprint) != 64 or set(fingerprint) - set("0123456789abcdef"):
-            self._refuse("fingerprint", "64 hexadecimal digits")
-        return FittedModel(
-            stack,
-            unmarked(self._text("dataset"), generated),
-            fingerprint,
-            self._image_shape(),
-            generated,
-            float(seconds),
-            self._text("version"),
-            self._feature_names(),
-        )
-
-    def _refuse(self, key: str, expected: str) -> NoReturn:
-        value = repr(self._document.get(key))[:60]
-        raise DataError(
-            f"the manifest's {key} is {value}, expected {expected}; {_REMEDY}",
-            self._place,
-        )
-
-    def _text(self, key: str) -> str:
-        value = self._document.get(key)
-        if not isinstance(value, str) or len(value) > 1000:
-            self._refuse(key, "a short text")
-        return value
-
-    def _whole(self, key: str, least: int) -> int:
-        value = self._document.get(key)
-        if type(value) is not int or not least <= value < 1 << 53:
-            self._refuse(key, f"an integer of at least {least}")
-        return value
-
-    def _image_shape(self) -> tuple[int, int] | None:
-        value = self._document.get("image_shape")
-        if value is None:
-            return None
-        whole = isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value)
-        if not whole or value[0] * value[1] != self.n_features:
-            self._refuse("image_shape", f"null or rows and columns of {self.n_features} pixels")
-        return value[0], value[1]
-
-    def _feature_names(self) -> tuple[str, ...]:
-        value = self._document.get("feature_names", [])
-        if not isinstance(value, list) or len(value) not in (0, self.n_features):
-            self._refuse("feature_names", f"{self.n_features} texts")
-        if not all(isinstance(name, str) and len(name) <= 1000 for name in value):
-            self._refuse("feature_names", "short texts")
-        return tuple(map(clean_name, value))
-
-    def _errors(self) -> list[float]:
-        value = self._document.get("errors")
-        if not isinstance(value, list) or not all(_is_number(e) and e >= 0 for e in value):
-            self._refuse("errors", "a list of numbers, 0 or more")
-        return [float(e) for e in value]
-
-    def _parameters(self) -> StackParameters:
-        value = self._document.get("parameters")
-        kinds = {field.name: type(field.default) for field in fields(StackParameters)}
-        if not isinstance(value, dict) or set(value) != set(kinds):
-            self._refuse("parameters", f"an object with {', '.join(kinds)}")
-        for key, kind in kinds.items():
-            right = _is_number(value[key]) if kind is float else type(value[key]) is kind
-            if not right:
-                self._refuse("parameters", f"{key} as {kind.__name__}")
-        try:
-            return StackParameters(**value).checked()
-        except (ValueError, TypeError, OverflowError) as error:
-            raise DataError(f"the manifest's parameters: {error}; {_REMEDY}", self._place) from None
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    try:
-        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
-    except OverflowError:
-        return False
