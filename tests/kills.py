@@ -35,7 +35,7 @@ from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, load_model, save_model
 from slide_gui.experiments.files.session import SUFFIX, read_session
-from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run as run_spec
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.files.model_file import FittedModel
     from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.inspection.copies import CopiesResult
+    from slide_gui.experiments.inspection.closed_form import CopiesResult
     from slide_gui.experiments.inspection.flow import FlowResult
     from slide_gui.experiments.inspection.rows import WeightRows
     from slide_gui.figures.export import FigureExport
@@ -372,7 +372,7 @@ def _copies(arguments: argparse.Namespace) -> int:
         )
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
-    from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
+    from slide_gui.experiments.inspection.closed_form import MOST_ROWS, CopiesResult, CopiesStudy
     from slide_gui.figures.copies import copies_export
 
     counts = [2**k for k in range(arguments.most.bit_length())]

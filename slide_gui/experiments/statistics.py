@@ -208,34 +208,25 @@ class McNemar:
         Rows that only one of the two misclassifies.
     exact : float
         Two-sided p-value of the exact binomial test.
-    mid_p : float
-        The same p-value with half the weight of the observed result, which is less conservative.
     """
 
     only_first: int
     only_second: int
     exact: float
-    mid_p: float
 
 
 def mcnemar(wrong_first: Errors, wrong_second: Errors) -> McNemar:
-    """Compare two classifiers by the rows that they misclassify.
+    """Compare two classifiers by the rows that only one of them misclassifies.
 
     Parameters
     ----------
     wrong_first, wrong_second : ndarray of bool, shape (n,)
         True for misclassified rows.
     """
+    from scipy.special import bdtr
+
     b, c = int((wrong_first & ~wrong_second).sum()), int((wrong_second & ~wrong_first).sum())
-    n, least = b + c, min(b, c)
-    if n == 0:
-        return McNemar(0, 0, 1.0, 1.0)
-    seen = math.exp(_log_binomial(n, least))
-    k = np.arange(least, 0, -1)
-    tail = seen * (1.0 + float(np.cumprod(k / (n - k + 1.0)).sum()))  # P(K = k − 1) = P(K = k)·k/(n − k + 1)
-    if b == c:
-        return McNemar(b, c, 1.0, 1.0 - 0.5 * seen)
-    return McNemar(b, c, min(1.0, 2.0 * tail), 2.0 * tail - seen)
+    return McNemar(b, c, min(1.0, 2.0 * float(bdtr(min(b, c), b + c, 0.5))))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -250,8 +241,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (m - rank) * p_values[place]))
         adjusted[place] = largest
     return adjusted
-
-
-def _log_binomial(n: int, k: int) -> float:
-    """Return log P(K = k) for n tosses of a fair coin."""
-    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2.0)

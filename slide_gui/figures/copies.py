@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.inspection.copies import CopiesResult
+from slide_gui.experiments.inspection.closed_form import CopiesResult
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.canvas import (
     MUTED,
@@ -185,7 +185,7 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
         Source of the data of the fit.
     """
     copies, most = result.copies, result.copies.points[-1].copies
-    imports = "from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy\n"
+    imports = "from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy\n"
     imports += "from slide_gui.figures.copies import copies_export"
     return export_of(
         "copies",

@@ -145,7 +145,7 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
             f"* {len(units)} × {units[0]} units, {epochs} epochs per layer, one row per step: EXTRAPOLATED from one "
             f"epoch of {first.rows} rows per layer, not measured completely."
         )
-    notes += [f"SdA on {row.data.title}: {row.sda_recorded}." for row in rows if row.sda_recorded]
+    notes += [f"SdA on {row.data.title}: {row.sda_chosen}." for row in rows if row.sda_chosen]
     return TextTable(
         "Running time of feature generation",
         head,
@@ -224,7 +224,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             if other is not None:
                 tested = [other.difference, other.low, other.high, other.p, other.adjusted, other.test]
             rows.append([
-                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.recorded, cell.features,
+                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
                 *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
@@ -242,7 +242,7 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     lines = [
         [
             row.data.title, row.data.generated, row.slide, row.sda, row.tutorial and row.tutorial.seconds, row.speedup,
-            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_recorded,
+            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_chosen,
         ]
         for row in rows
     ]  # fmt: skip

@@ -11,7 +11,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.session import read_session
 from slide_gui.experiments.files.source import DataSource, image_text
-from slide_gui.experiments.inspection.copies import CopiesStudy
+from slide_gui.experiments.inspection.closed_form import CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
 from tests.experiments.tiny import rectangles
 

@@ -7,9 +7,9 @@ import pytest
 
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.inspection import comparison
+from slide_gui.experiments.inspection.comparison import compare_errors, compare_rows
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.sweeps import comparison
-from slide_gui.experiments.sweeps.comparison import compare_errors, compare_rows
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 100)

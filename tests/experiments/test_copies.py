@@ -6,7 +6,7 @@ import pytest
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.inspection.copies import Copies, CopiesPoint, CopiesStudy
+from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint, CopiesStudy
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
-from slide_gui.experiments.inspection.explain import explain, strongest
+from slide_gui.experiments.inspection.rows import explain, strongest
 from tests.core.listings import lide
 
 X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)

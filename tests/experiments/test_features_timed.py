@@ -11,8 +11,8 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.runs import representation
-from slide_gui.experiments.runs.representation import Reuse, feature_seconds
+from slide_gui.experiments.runs import fitting
+from slide_gui.experiments.runs.fitting import Reuse, feature_seconds
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.executor import Pause
@@ -34,8 +34,8 @@ def test_that_seconds_are_those_of_the_fit_and_of_the_features_of_the_training_p
             transformed.append(rows)
 
     asked = []
-    monkeypatch.setattr(representation.time, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(representation, "fit_stack", lambda *a, **k: asked.append(a) or Fitted())
+    monkeypatch.setattr(fitting.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(fitting, "fit_stack", lambda *a, **k: asked.append(a) or Fitted())
     own = spec(DATA, 0.4, 2)
     assert feature_seconds(DATA, own) == 7.0
     assert asked == [(DATA.train, own.stack)]

@@ -7,7 +7,7 @@ import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.inspection.permutation import fit_shuffled, shuffling, unshuffled
+from slide_gui.experiments.inspection.closed_form import fit_shuffled, shuffling, unshuffled
 from tests.core.test_stack import images
 
 

@@ -10,9 +10,9 @@ import pytest
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.experiments.runs import training
+from slide_gui.experiments.runs.fitting import model_of, train_svm
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import stratified_sample
-from slide_gui.experiments.runs.training import model_of, train_svm
 from slide_gui.progress import NO_PROGRESS
 from tests.core.svm_data import layers
 from tests.experiments.tiny import rectangles, spec

@@ -15,7 +15,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
+from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.figures.copies import copies_export, draw_copies
 from slide_gui.figures.export import FigureExport, save_bundle

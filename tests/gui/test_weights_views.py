@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 
 from slide_gui.core.slide.denoiser import denoiser_weights, expected_q
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.inspection.explain import explain
 from slide_gui.experiments.inspection.flow import Forward, survivors
+from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel

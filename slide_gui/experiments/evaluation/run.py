@@ -21,7 +21,7 @@ from slide_gui.experiments.evaluation.table import (
     with_answer,
 )
 from slide_gui.experiments.runs.cost import RunKind, RunShape
-from slide_gui.experiments.runs.representation import feature_seconds
+from slide_gui.experiments.runs.fitting import feature_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import subset

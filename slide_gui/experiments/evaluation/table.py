@@ -219,7 +219,6 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         chosen.validation_error if isinstance(chosen, PointResult) else None,
         result.timings.features,
         result.timings.total,
-        _choice(result),
     )
 
 
@@ -294,8 +293,6 @@ class SplitAnswer:
         Seconds of feature generation, as in `Timings`.
     seconds : float
         Duration of the run on test rows.
-    recorded : str
-        Text of `chosen` for files.
     """
 
     split: int
@@ -308,7 +305,6 @@ class SplitAnswer:
     validation_error: float | None
     features: float | None
     seconds: float
-    recorded: str = ""
 
 
 @dataclass(frozen=True)
@@ -425,11 +421,6 @@ class Cell:
     def chosen(self) -> str:
         """The most frequent selection, with its number of splits."""
         return _most([answer.chosen for answer in self.answers if answer.chosen])
-
-    @property
-    def recorded(self) -> str:
-        """Text of `chosen` for files."""
-        return _most([answer.recorded for answer in self.answers if answer.recorded])
 
     @property
     def paper(self) -> Published | None:

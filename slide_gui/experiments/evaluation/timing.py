@@ -54,8 +54,8 @@ class TimeRow:
     ----------
     slide, sda : float or None
         Seconds measured here. The autoencoders have the parameters selected on validation rows.
-    sda_chosen, sda_recorded : str
-        These parameters in words, for display and for files.
+    sda_chosen : str
+        These parameters in words.
     tutorial : Extrapolated or None
         Autoencoders with the parameters of the deep learning tutorials.
     paper_slide, paper_sda, paper_speedup : float or None
@@ -70,7 +70,6 @@ class TimeRow:
     paper_slide: float | None
     paper_sda: float | None
     paper_speedup: float | None
-    sda_recorded: str = ""
 
     @property
     def speedup(self) -> float | None:
@@ -120,7 +119,6 @@ def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | Non
                 paper_slide,
                 paper_sda,
                 paper_speedup,
-                "" if sda is None else sda.recorded,
             )
         )
     return tuple(rows)

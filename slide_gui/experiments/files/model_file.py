@@ -240,11 +240,11 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     if set(members) != expected or len(archive.infolist()) != len(expected):
         raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
     layers = []
-    for k, error in enumerate(manifest.errors, start=1):
+    for k, layer_error in enumerate(manifest.errors, start=1):
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
         if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
             raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
-        layers.append(Layer(weights, float(error)))
+        layers.append(Layer(weights, float(layer_error)))
     return FittedModel(
         Stack(manifest.parameters, tuple(layers), d, manifest.n_samples),
         unmarked(manifest.dataset, manifest.generated),

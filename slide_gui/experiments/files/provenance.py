@@ -14,7 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint

@@ -11,6 +11,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import LEVEL, ErrorRate
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.inspection.comparison import compare_errors
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
@@ -19,7 +20,6 @@ from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.cluster_runs import executor_of
-from slide_gui.experiments.sweeps.comparison import compare_errors
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage

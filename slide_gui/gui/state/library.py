@@ -10,10 +10,10 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.inspection.comparison import RunComparison, compare_rows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun, tags_of
-from slide_gui.experiments.sweeps.comparison import Comparison, compare_rows
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
@@ -143,20 +143,20 @@ class RunLibrary(QObject):
                 results.append(store.load(key))
         return results
 
-    def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[Comparison], None]) -> None:
+    def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison], None]) -> None:
         """Load two results, and fit their stacks again for the rows of W of some pixels."""
         dataset = self._workspace.dataset
 
-        def work(progress: Progress) -> Comparison:
+        def work(progress: Progress) -> RunComparison:
             first, second = self.load_results(keys, progress.part(0.0, 0.1))
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
                 why_not = "These runs belong to other data than the open data set. Open their data to see the weights."
-                return Comparison(first, second, None, why_not, None, ())
+                return RunComparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
-                return Comparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
+                return RunComparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
             rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress.part(0.1, 1.0))
             names = dataset.label_names, dataset.feature_names
-            return Comparison(first, second, rows, "", dataset.image_shape, *names)
+            return RunComparison(first, second, rows, "", dataset.image_shape, *names)
 
         self._submit("Comparing two runs", work, "load", deliver)
 

@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, live_spec, run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold

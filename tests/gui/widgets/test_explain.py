@@ -7,7 +7,7 @@ import numpy as np
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.core.slide.denoiser import denoiser_weights
-from slide_gui.experiments.inspection.explain import explain
+from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights.explained import lines_of
 from slide_gui.gui.pages.weights.formula_view import ExplainPanel, math_width, plain_math
 from slide_gui.gui.theme import figure_font

@@ -13,11 +13,11 @@ from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.files.source import describe_choice
+from slide_gui.experiments.inspection.comparison import RunComparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
-from slide_gui.experiments.sweeps.comparison import Comparison, compare_errors
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
@@ -178,7 +178,7 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
-    def _compared(self, comparison: Comparison) -> None:
+    def _compared(self, comparison: RunComparison) -> None:
         self.comparison.show_comparison(comparison)
         self.numbers_changed.emit()
 
@@ -197,11 +197,11 @@ _EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
 
 
 class ComparisonView(QWidget):
-    """The view of one `Comparison`."""
+    """The view of one `RunComparison`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shown: Comparison | None = None
+        self._shown: RunComparison | None = None
         self._pixel = 0
         self.answer = PlainLabel(_EMPTY, self)
         self.answer.setWordWrap(True)
@@ -243,7 +243,7 @@ class ComparisonView(QWidget):
         """Report that the comparison is being computed; the previous one stays visible."""
         self.answer.setText("Comparing…")
 
-    def show_comparison(self, shown: Comparison) -> None:
+    def show_comparison(self, shown: RunComparison) -> None:
         """Show the comparison of two runs."""
         self._shown, self._pixel = shown, 0
         self.answer.setText(_sentence(shown))
@@ -365,7 +365,7 @@ def _describe(result: RunResult) -> str:
     return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
 
 
-def _sentence(shown: Comparison) -> str:
+def _sentence(shown: RunComparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
     errors = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
-from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
+from slide_gui.experiments.inspection.closed_form import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style

@@ -10,8 +10,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
-from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.experiments.inspection.rows import Explanation, explain, nearby_peak, strongest
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.formula_view import ExplainLine, ExplainPanel, plain_math

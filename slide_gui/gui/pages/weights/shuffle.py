@@ -10,7 +10,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from slide_gui.experiments.inspection.permutation import ShuffledFit, fit_shuffled, shuffling
+from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import row_tile, short_size

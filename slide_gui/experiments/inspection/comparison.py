@@ -12,18 +12,18 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.inspection.rows import drowns, input_rms
-from slide_gui.experiments.runs.representation import Reuse
+from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.statistics import McNemar, error_matrix, mcnemar
 from slide_gui.progress import NO_PROGRESS, Progress
 
-Rows = NDArray[np.float64]
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ComparedRows:
-    """Rows of W of two runs, A and B, for the same pixels.
+    """Array of W of two runs, A and B, for the same pixels.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class ComparedRows:
     """
 
     pixels: tuple[int, ...]
-    first: Rows
-    second: Rows
-    difference: Rows
+    first: Array
+    second: Array
+    difference: Array
     contributions: bool = False
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class RunComparison:
     """Two results with their rows of W, or the reason why there are none.
 
     Attributes
@@ -101,7 +101,7 @@ def compare_rows(
     return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least], drowned)
 
 
-def _rows(stack: Stack, pixels: Sequence[int], contributions: bool) -> Rows:
+def _rows(stack: Stack, pixels: Sequence[int], contributions: bool) -> Array:
     weights = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
     for j, layer in enumerate(stack.layers):
         weights[:, j] = layer.weights[list(pixels)]
