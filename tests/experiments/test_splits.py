@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.runs import training
+from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import (
     Classes,
@@ -270,6 +270,6 @@ def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch: pytest.Mon
     assert grid is not None
     assert min(point.error for point in grid.grid) > 0.2  # each row has four nearly equal rows of its class
     passed = []
-    monkeypatch.setattr(training, "fit_svm", lambda *a, **k: passed.append(k["row_groups"]) or fit_svm(*a, **k))
+    monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: passed.append(k["row_groups"]) or fit_svm(*a, **k))
     run(data, replace(spec(data, training="split"), held_out=data.held_out))
     assert passed[0].tolist() == data.groups[split_rows(data.train_labels, 0, 0, data.groups)[0]].tolist()

@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.selection import fit_svm, median_width_search
-from slide_gui.experiments.runs import training
+from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.fitting import model_of, train_svm
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.splits import stratified_sample
@@ -24,7 +24,7 @@ Z, CODES = layers(90)
 def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(training, "_GRID_ROWS", 50)
+    monkeypatch.setattr(fitting, "_GRID_ROWS", 50)
     own = spec(DATA, method="median", seed=3)
     model, found = train_svm(Z, CODES, (4, 3, 5), own, None, NO_PROGRESS)
     rows = np.sort(stratified_sample(CODES, 50, 3))
@@ -46,7 +46,7 @@ def test_that_a_given_C_is_the_only_one_of_the_grid_and_the_loss_is_the_runs() -
 
 def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(training, "fit_svm", lambda *a, **k: asked.append((a[2], k["start"])) or fit_svm(*a, **k))
+    monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: asked.append((a[2], k["start"])) or fit_svm(*a, **k))
     near = run(DATA, spec(DATA, noise=0.3))
     own = near.classifier
     assert own is not None
