@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, Q
 
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.page import PINNED
-from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
 from tests.gui.helpers import StubSource, labelled, settle, wait

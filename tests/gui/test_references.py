@@ -14,7 +14,7 @@ from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
-from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import FeatureBars, ImageView

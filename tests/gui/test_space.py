@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.flow_view import FlowLayout
-from slide_gui.gui.pages.weights.page import VIEWS, SamplePanel
-from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.main_window import MainWindow, _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel

@@ -14,7 +14,8 @@ from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
-from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
+from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
 from tests.gui.helpers import StubSource, labelled, settle, wait, wheel

@@ -79,16 +79,16 @@ class Explorer:
         ValueError
             As `fit_stack`.
         """
-        parameters = parameters.checked()
         started = time.monotonic()
-        if self._can_preview(parameters) and features and parameters.depth:
-            rows = self._noise_path(parameters).rows(np.array(features), parameters.noise)
+        path = self._noise_path(parameters) if features and parameters.depth else None
+        if path is not None:
+            rows = path.rows(np.array(features), parameters.noise)
             preview = Preview(parameters, dict(zip(features, rows, strict=True)))
             progress.report(0.0, preview)
         while (left := started + settle - time.monotonic()) > 0:
             time.sleep(min(left, 0.005))
             progress.report(0.0)
-        share = 0.0
+        parameters, share = parameters.checked(), 0.0
         scatter = self._scatter(parameters)
         if scatter is None:
             share = 1.0 / max(parameters.depth, 1)
@@ -118,8 +118,7 @@ class Explorer:
 
     def prepare(self, parameters: StackParameters) -> None:
         """Compute the noise path now, so that the first preview is immediate."""
-        if self._can_preview(parameters):
-            self._noise_path(parameters.checked())
+        self._noise_path(parameters)
 
     def _problem(self, parameters: StackParameters) -> str:
         key = parameters.squashing, parameters.threshold, parameters.depth > 0
@@ -127,23 +126,21 @@ class Explorer:
             self._problems[key] = threshold_problem(self._rows, parameters)
         return self._problems[key]
 
-    def _can_preview(self, parameters: StackParameters) -> bool:
-        """Return True if the scatter is available and small enough for a fast eigendecomposition."""
-        return self._scatter(parameters) is not None and self._rows.shape[1] <= WHOLE
-
     def _scatter(self, parameters: StackParameters) -> InputScatter | None:
         """Return the available scatter for these parameters, or None."""
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
-    def _noise_path(self, parameters: StackParameters) -> NoisePath:
-        scatter = self._scatter(parameters)
-        assert scatter is not None
+    def _noise_path(self, parameters: StackParameters) -> NoisePath | None:
+        """Return the noise path of the first layer, or None before a fit and if an eigendecomposition is slow."""
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
         known = self._paths.get(parameters.sums)
         if known is None or known[0] != key:
+            scatter = self._scatter(parameters)
+            if scatter is None or self._rows.shape[1] > WHOLE:
+                return None
             matrix = scatter.values if parameters.fit_on == "values" else scatter.squashed
             known = self._paths[parameters.sums] = key, NoisePath(matrix, parameters.ridge)
         return known[1]

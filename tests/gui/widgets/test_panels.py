@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.pages.weights.readout import Readout
+from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice

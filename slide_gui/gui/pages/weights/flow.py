@@ -20,8 +20,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
-from slide_gui.gui.pages.weights.shown_image import ImageRow
-from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
-from slide_gui.gui.pages.weights.readout import Readout
-from slide_gui.gui.pages.weights.shown_image import ImageRow, ShownImage
-from slide_gui.gui.pages.weights.view import PixelSelection, View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.pages.weights.view import PixelSelection, ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
-from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.pixels import integer_scale
+from slide_gui.gui.widgets.image import FeatureBars, ImageView
+from slide_gui.gui.widgets.layouts import nested
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
-from slide_gui.text import layer_name
 
 if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
@@ -42,132 +36,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.state.runs import RunController
 
-_USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
-_LEAST_SIDE, _MOST_SIDE = 140, 504
-_LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # widths that the numbers below the image need, in columns or in one line
 _BETWEEN = 12
-_READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
-
-
-class SamplePanel(QWidget):
-    """The image with its pins, and the numbers of the selected weight."""
-
-    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._pixels, self._source = context.workspace, context.pixels, context.tiles
-        self._shown = context.shown
-        self.image, self.bars = ImageView(self), FeatureBars(self)
-        self._pointer = QStackedWidget(self)
-        for view in (self.image, self.bars):
-            view.pixel_hovered.connect(self._pixels.point_at)
-            view.pixel_clicked.connect(self._workspace.toggle_pin)
-            self._pointer.addWidget(view)
-        self._readout = Readout(self)
-        left = flush(QVBoxLayout(self))
-        left.addWidget(self._pointer)
-        left.addWidget(ImageRow(self._shown, self))
-        left.addWidget(self._readout)
-        left.addStretch(1)
-        self.set_room(_USUAL_SIDE + 2 * MARGIN, 0)
-        self._shown.changed.connect(self._show_image)
-        self._pixels.moved.connect(self._refresh_readout)
-        self._pixels.crossed.connect(self._crossed)
-
-    @Slot()
-    def _show_image(self) -> None:
-        dataset, values = self._workspace.dataset, self._shown.values
-        if dataset is None or values is None:
-            return
-        if dataset.image_shape:
-            self.image.set_image(values.reshape(dataset.image_shape))
-        else:
-            self.bars.set_values(values, dataset.feature_names)
-        self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
-
-    def least_width(self) -> int:
-        """Return the width that the numbers need."""
-        return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
-
-    def set_room(self, width: int, height: int) -> None:
-        """Fit the image into a width and a height (0: any height), without numbers if the height is small."""
-        below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
-        self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
-        below += numbers if self._readout.isVisibleTo(self) else 0
-        tall = max(min(height - below if height else width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
-        wide = max(min(width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
-        dataset = self._workspace.dataset
-        if dataset is not None and dataset.image_shape:
-            rows, columns = dataset.image_shape
-            if self._workspace.state.selection.transposed:
-                rows, columns = columns, rows
-            ratio = self.devicePixelRatioF()
-            scale = min(integer_scale(rows, tall, ratio), integer_scale(columns, wide, ratio))
-            tall, wide = math.ceil(rows * scale), math.ceil(columns * scale)
-        else:
-            tall = wide = min(tall, wide)
-        self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
-        self.setFixedWidth(max(wide + 2 * MARGIN, self.least_width()))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Choose the number of decimals that fits the width."""
-        super().resizeEvent(event)
-        self._refresh_readout()
-
-    # Pins and numbers -------------------------------------------------------------------------------------------
-
-    @Slot()
-    def refresh(self) -> None:
-        """Show the current pins and numbers."""
-        theme, selection = theme_of(self), self._workspace.state.selection
-        pins = [(pin, theme.pin(number)) for number, pin in enumerate(selection.pins)]
-        self.image.set_transposed(selection.transposed)
-        for view in (self.image, self.bars):
-            view.set_pins(pins)
-        self._refresh_readout()
-
-    @Slot()
-    def _crossed(self) -> None:
-        for view in (self.image, self.bars):
-            view.set_cursor(self._pixels.source)
-        self._refresh_readout()
-
-    @Slot()
-    def _refresh_readout(self) -> None:
-        dataset = self._workspace.dataset
-        if dataset is None:
-            return
-        target = self._pixels.target
-        source = target if self._pixels.source is None else self._pixels.source
-        columns, cells = [], []
-        depth = self._workspace.state.parameters.depth
-        across = len(_READOUT_ROWS) if self._readout.is_turned() else depth
-        decimals = 3 if self._readout.holds(across, "+0.000") else 2
-        for k in range(1, depth + 1):
-            columns.append(layer_name(k))
-            row, shown = self._source.row(target, k), self._source.shown(target, k)
-            if row is None or shown is None or self._source.is_stale(target, k):
-                cells.append(("–",) * len(_READOUT_ROWS))
-            else:
-                cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
-        title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
-        rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
-        self._readout.set_values(title, tuple(columns), tuple(rows))
-
-
-def _numbers(
-    row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int, decimals: int
-) -> tuple[str, ...]:
-    """Return weight, contribution, rank by size, per cent of the row and bias as texts."""
-    weights, bias = row[:-1], row[-1]
-    size = np.abs(shown[:-1])
-    rank = int(np.count_nonzero(size > size[source])) + 1
-    total = float(size.sum())
-    share = 100 * float(size[source]) / total if total > 0 else np.nan
-    share_decimals = 0 if share >= 99.95 or (share >= 9.95 and decimals < 3) else 1  # fewer in narrow columns
-    part = "–" if np.isnan(share) else f"{share:.{share_decimals}f} %"
-    weight = float(weights[source])
-    contribution = "–" if rms is None else signed(weight * float(rms[source]), decimals)
-    return signed(weight, decimals), contribution, str(rank), signed(float(bias), decimals), part
 
 
 def _all_rows(context: ViewContext, parent: QWidget) -> View:
@@ -289,7 +158,7 @@ class WeightsPage(Page):
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
-        workspace.fitting.changed.connect(self.refresh)
+        workspace.fitting.changed.connect(self._show_fit)
         self.pixels.moved.connect(self.numbers_changed)
 
     # Views ------------------------------------------------------------------------------------------------------
@@ -535,16 +404,22 @@ class WeightsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the workspace's current state unless the full-screen view covers the page."""
+        """Show the workspace's current state."""
+        self._sample.refresh()
+        self.pixels.watch()
+        self._show_fit()
+
+    @Slot()
+    def _show_fit(self) -> None:
+        """Show the layers unless the full-screen view covers the page."""
         if self._workspace.dataset is None or (self._wall is not None and self._wall.isVisible()):
             return
         selection = self._workspace.state.selection
         self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors
         self._show_subtitle()
-        self._sample.refresh()
+        self._sample.refresh_numbers()
         self.shown_view().refresh()
         self._share_room()
-        self.pixels.watch()
         self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:

@@ -1,4 +1,4 @@
-"""The base class of views of the Weights page, with the selected pixel, tiles and layer selection they share."""
+"""The base class of views of the Weights page, with the image, selected pixel, tiles and layer choice they share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
@@ -14,11 +16,11 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import TileSource
-from slide_gui.gui.pages.weights.shown_image import ShownImage
-from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ChoiceButtons, PlainLabel, label
+from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
+from slide_gui.text import count, label_names
 
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
@@ -206,6 +208,124 @@ class PixelSelection(QObject):
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
         self.feature = self._target = self.source = None
+        self.watch()
+
+
+class ShownImage(QObject):
+    """The image that the page shows: a training image, the mean or a test image.
+
+    Signals
+    -------
+    changed()
+        `values` and `caption` changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._mean: NDArray[np.float32] | None = None
+        self.values: NDArray[np.float32] | None = None
+        self.caption = ""
+        self.is_mean = False
+        workspace.dataset_changed.connect(self._forget)
+        workspace.state_changed.connect(self._follow)
+
+    @Slot()
+    def next(self) -> None:
+        """Show the next training image."""
+        self._step(1)
+
+    @Slot()
+    def previous(self) -> None:
+        """Show the previous training image."""
+        self._step(-1)
+
+    @Slot()
+    def toggle_mean(self) -> None:
+        """Show the mean image, or return to the training image."""
+        sample = self._workspace.state.selection.sample
+        self._workspace.select(sample=~sample)  # ~k selects the mean and remembers sample k
+
+    def show_test(self, row: int) -> None:
+        """Show a test image until the user selects a training image."""
+        dataset = self._workspace.dataset
+        if dataset is not None and 0 <= row < len(dataset.test):
+            self._workspace.show_test(row)
+
+    def _step(self, step: int) -> None:
+        dataset = self._workspace.dataset
+        if dataset is not None:
+            sample = self._workspace.state.selection.sample
+            shown = ~sample if sample < 0 else sample
+            self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
+
+    def _show_selected(self) -> None:
+        dataset, row = self._workspace.dataset, self._workspace.state.test_row
+        sample = self._workspace.state.selection.sample
+        if dataset is None:
+            return
+        total = count(len(dataset.train))
+        self.is_mean = row is None and sample < 0
+        if row is not None:
+            self.values, labels = dataset.test[row], dataset.test_labels
+            self.caption = f"test {count(row + 1)}{_class_caption(dataset, labels, row)}"
+        elif sample >= 0:
+            self.values, labels = dataset.train[sample], dataset.train_labels
+            self.caption = f"{count(sample + 1)} of {total}{_class_caption(dataset, labels, sample)}"
+        else:
+            if self._mean is None:
+                some = dataset.train[:: max(1, len(dataset.train) // 2000)]
+                self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
+            self.values, self.caption = self._mean, f"mean of {total}"
+        self.changed.emit()
+
+    @Slot(object)
+    def _forget(self, _dataset: Dataset) -> None:
+        self._mean = None
+        self._show_selected()
+
+    @Slot(object, object)
+    def _follow(self, state: State, old: State) -> None:
+        if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
+            self._show_selected()
+
+
+def _class_caption(dataset: Dataset, labels: NDArray[np.int64] | None, row: int) -> str:
+    if labels is None:
+        return ""
+    label = int(labels[row])
+    (name,) = label_names((label,), dataset.label_names)
+    return f" · label {label}" if name == str(label) else f" · {name}"
+
+
+class ImageRow(QWidget):
+    """The name of the image, and the buttons ◀, ▶ and mean."""
+
+    def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown = shown
+        self._caption = ElidedLabel("", self)
+        row = flush(QHBoxLayout(self), 4)
+        row.addWidget(self._caption, 1)
+        previous = add_button(self, row, "◀", "Previous image (Ctrl+Left)", "flat")
+        previous.clicked.connect(shown.previous)
+        following = add_button(self, row, "▶", "Next image (Ctrl+Right)", "flat")
+        following.clicked.connect(shown.next)
+        for button in (previous, following):
+            button.setFixedWidth(28)
+            button.setAccessibleName(button.toolTip().split(" (")[0])
+        self._mean = add_button(self, row, "mean", "Show the mean of the training images (Ctrl+M)", "flat")
+        self._mean.setCheckable(True)
+        self._mean.clicked.connect(shown.toggle_mean)
+        shown.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        self._caption.setText(self._shown.caption)
+        self._mean.setChecked(self._shown.is_mean)
 
 
 class LayerChoice(QWidget):

@@ -1,0 +1,274 @@
+"""The left of the Weights page: the image with its pins, and the numbers of the selected weight."""
+
+from __future__ import annotations
+
+import math
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+
+from slide_gui.figures.color_scale import signed
+from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
+from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.pixels import integer_scale
+from slide_gui.text import layer_name
+
+_USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
+_LEAST_SIDE, _MOST_SIDE = 140, 504
+_LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # widths that the numbers below the image need, in columns or in one line
+_READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
+LINE, HEAD, EDGE = 22, 24, 4
+USUAL = "+0.0000"
+
+
+class Readout(QWidget):
+    """A table with rows such as weight, rank, bias and per cent, and one column per layer.
+
+    If the columns do not fit the width, the table is transposed.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = ""
+        self._columns: tuple[str, ...] = ()
+        self._rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setAccessibleName("Values under the cursor: table")
+
+    def set_values(
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: tuple[tuple[str, tuple[str, ...]], ...],
+    ) -> None:
+        """Show a table.
+
+        Parameters
+        ----------
+        title : str
+            Text at the top left, such as "at 14, 12".
+        columns : tuple of str
+            One title per layer.
+        rows : tuple of (str, tuple of str)
+            A name and one text per column; texts of a row have the same number of decimals.
+            Missing texts are left empty.
+        """
+        height = self.sizeHint().height()
+        self._title, self._columns, self._rows = title, columns, rows
+        lines = [f"{name} {', '.join(texts)}" for name, texts in rows]
+        self.setAccessibleDescription("; ".join([title, *lines]))
+        if self.sizeHint().height() != height:
+            self.updateGeometry()
+        self.update()
+
+    def is_turned(self, width: int | None = None) -> bool:
+        """True if the layers are in rows because their columns do not fit."""
+        room = (self.width() if width is None else width) - self._first_column() - EDGE
+        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
+        return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
+
+    def holds(self, columns: int, text: str) -> bool:
+        """Return True if a text fits into this number of columns."""
+        advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
+        return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        lines = len(self._columns) if self.is_turned(width) else len(self._rows)
+        return HEAD + max(lines, 4) * LINE
+
+    def sizeHint(self) -> QSize:
+        return QSize(252, self.heightForWidth(max(self.width(), 252)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(180, HEAD + 4 * LINE)
+
+    def _first_column(self, turned: bool = False) -> float:
+        if turned:  # the title of the table shares a line with the column titles
+            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
+        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
+
+    def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
+        """Return the column titles and the lines as displayed."""
+        if not turned:
+            return self._columns, list(self._rows)
+        names = tuple(name for name, _ in self._rows)
+        lines = [
+            (title, tuple(texts[i] if i < len(texts) else "" for _, texts in self._rows))
+            for i, title in enumerate(self._columns)
+        ]
+        return names, lines
+
+    def _ends(
+        self, titles: tuple[str, ...], lines: list[tuple[str, tuple[str, ...]]], metrics: QFontMetricsF
+    ) -> list[float]:
+        """Return the right edges of the columns: equal widths for layers, widths of the texts for others."""
+        turned = self.is_turned()
+        widths = [0.0] * len(titles)
+        if turned:
+            columns = zip(titles, *(texts for _, texts in lines), strict=True)
+            widths = [max(map(metrics.horizontalAdvance, column)) for column in columns]
+        first = self._first_column(turned)
+        gap = (self.width() - EDGE - first - sum(widths)) / max(len(titles), 1)
+        return [first + total + (i + 1) * gap for i, total in enumerate(accumulate(widths))]
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme, turned = theme_of(self), self.is_turned()
+        titles, lines = self._cells(turned)
+        painter = QPainter(self)
+        first = self._first_column(turned)
+        small = figure_font(self, SECONDARY)
+        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
+        ends = self._ends(titles, lines, QFontMetricsF(body))
+        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        middle = int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(small)
+        painter.setPen(QColor(theme.muted))
+        metrics = QFontMetricsF(small)
+        room = ends[0] - 2 * EDGE - metrics.horizontalAdvance(titles[0]) if titles else self.width() - 2.0 * EDGE
+        title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), middle, title)
+        for title, end in zip(titles, ends, strict=True):
+            painter.drawText(QRectF(0, 0, end, HEAD), right, title)
+        for line, (name, texts) in enumerate(lines):
+            top = HEAD + line * LINE
+            painter.setPen(QPen(QColor(theme.line), 1.0))
+            painter.drawLine(EDGE, top, self.width() - EDGE, top)
+            painter.setFont(body)
+            painter.setPen(QColor(theme.text))
+            painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
+            for text, end in zip(texts, ends, strict=False):
+                painter.drawText(QRectF(0, top, end, LINE), right, text)
+        painter.end()
+
+
+class SamplePanel(QWidget):
+    """The image with its pins, and the numbers of the selected weight."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._pixels, self._source = context.workspace, context.pixels, context.tiles
+        self._shown = context.shown
+        self.image, self.bars = ImageView(self), FeatureBars(self)
+        self._pointer = QStackedWidget(self)
+        for view in (self.image, self.bars):
+            view.pixel_hovered.connect(self._pixels.point_at)
+            view.pixel_clicked.connect(self._workspace.toggle_pin)
+            self._pointer.addWidget(view)
+        self._readout = Readout(self)
+        left = flush(QVBoxLayout(self))
+        left.addWidget(self._pointer)
+        left.addWidget(ImageRow(self._shown, self))
+        left.addWidget(self._readout)
+        left.addStretch(1)
+        self.set_room(_USUAL_SIDE + 2 * MARGIN, 0)
+        self._shown.changed.connect(self._show_image)
+        self._pixels.moved.connect(self.refresh_numbers)
+        self._pixels.crossed.connect(self._crossed)
+
+    @Slot()
+    def _show_image(self) -> None:
+        dataset, values = self._workspace.dataset, self._shown.values
+        if dataset is None or values is None:
+            return
+        if dataset.image_shape:
+            self.image.set_image(values.reshape(dataset.image_shape))
+        else:
+            self.bars.set_values(values, dataset.feature_names)
+        self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
+
+    def least_width(self) -> int:
+        """Return the width that the numbers need."""
+        return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
+
+    def set_room(self, width: int, height: int) -> None:
+        """Fit the image into a width and a height (0: any height), without numbers if the height is small."""
+        below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
+        self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
+        below += numbers if self._readout.isVisibleTo(self) else 0
+        tall = max(min(height - below if height else width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
+        wide = max(min(width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
+        dataset = self._workspace.dataset
+        if dataset is not None and dataset.image_shape:
+            rows, columns = dataset.image_shape
+            if self._workspace.state.selection.transposed:
+                rows, columns = columns, rows
+            ratio = self.devicePixelRatioF()
+            scale = min(integer_scale(rows, tall, ratio), integer_scale(columns, wide, ratio))
+            tall, wide = math.ceil(rows * scale), math.ceil(columns * scale)
+        else:
+            tall = wide = min(tall, wide)
+        self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
+        self.setFixedWidth(max(wide + 2 * MARGIN, self.least_width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose the number of decimals that fits the width."""
+        super().resizeEvent(event)
+        self.refresh_numbers()
+
+    # Pins and numbers -------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the current pins."""
+        theme, selection = theme_of(self), self._workspace.state.selection
+        pins = [(pin, theme.pin(number)) for number, pin in enumerate(selection.pins)]
+        self.image.set_transposed(selection.transposed)
+        for view in (self.image, self.bars):
+            view.set_pins(pins)
+
+    @Slot()
+    def _crossed(self) -> None:
+        for view in (self.image, self.bars):
+            view.set_cursor(self._pixels.source)
+        self.refresh_numbers()
+
+    @Slot()
+    def refresh_numbers(self) -> None:
+        """Show the numbers of the selected weight in each layer."""
+        dataset = self._workspace.dataset
+        if dataset is None:
+            return
+        target = self._pixels.target
+        source = target if self._pixels.source is None else self._pixels.source
+        columns, cells = [], []
+        depth = self._workspace.state.parameters.depth
+        across = len(_READOUT_ROWS) if self._readout.is_turned() else depth
+        decimals = 3 if self._readout.holds(across, "+0.000") else 2
+        for k in range(1, depth + 1):
+            columns.append(layer_name(k))
+            row, shown = self._source.row(target, k), self._source.shown(target, k)
+            if row is None or shown is None or self._source.is_stale(target, k):
+                cells.append(("–",) * len(_READOUT_ROWS))
+            else:
+                cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
+        title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
+        rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
+        self._readout.set_values(title, tuple(columns), tuple(rows))
+
+
+def _numbers(
+    row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int, decimals: int
+) -> tuple[str, ...]:
+    """Return weight, contribution, rank by size, per cent of the row and bias as texts."""
+    weights, bias = row[:-1], row[-1]
+    size = np.abs(shown[:-1])
+    rank = int(np.count_nonzero(size > size[source])) + 1
+    total = float(size.sum())
+    share = 100 * float(size[source]) / total if total > 0 else np.nan
+    share_decimals = 0 if share >= 99.95 or (share >= 9.95 and decimals < 3) else 1  # fewer in narrow columns
+    part = "–" if np.isnan(share) else f"{share:.{share_decimals}f} %"
+    weight = float(weights[source])
+    contribution = "–" if rms is None else signed(weight * float(rms[source]), decimals)
+    return signed(weight, decimals), contribution, str(rank), signed(float(bias), decimals), part
