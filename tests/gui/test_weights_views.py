@@ -384,7 +384,7 @@ def test_that_where_contributions_are_shown_the_numbers_are_those_of_the_pixel_t
     most = (weights * np.sqrt(np.diag(layer.scatter)[:-1])).argmax(axis=1)
     a = int(np.flatnonzero(most != weights.argmax(axis=1))[0])
     window.weights_page.pixels.point_at(a)
-    wait(lambda: "contributes most" in explained.panel.accessibleDescription())
+    wait(lambda: "contributes most" in explained.panel.table.accessibleDescription())
     assert value(explained, "W_{ab}") == pytest.approx(layer.weights[a, most[a]], abs=6e-5)
 
 
@@ -399,7 +399,7 @@ def test_that_the_numbers_follow_noise_and_layer(window, explained):
     assert value(explained, "S_{aa}") == pytest.approx(
         window.workspace.fitting.stack.layers[2].scatter[a, a], abs=0.006
     )
-    assert "h²" in explained.panel.accessibleDescription()
+    assert "h²" in explained.panel.table.accessibleDescription()
 
 
 def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all_their_digits():
@@ -421,10 +421,10 @@ def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all
 
 def test_that_depth_zero_and_plain_features_are_explained_too(window, explained):
     window.workspace.set_parameters(depth=0)
-    assert "Depth 0" in explained.panel.accessibleDescription()
+    assert "Depth 0" in explained.panel.table.accessibleDescription()
     window.workspace.set_parameters(depth=2)
     opened(window, plain())
-    wait(lambda: "x15" in explained.panel.accessibleDescription())
+    wait(lambda: "x15" in explained.panel.table.accessibleDescription())
     assert len(explained.panel.lines()) == 9
 
 

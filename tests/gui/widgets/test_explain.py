@@ -4,13 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.rows import explain
-from slide_gui.gui.pages.weights.explained import lines_of
-from slide_gui.gui.pages.weights.formula_view import ExplainPanel, math_width, plain_math
-from slide_gui.gui.theme import figure_font
+from slide_gui.gui.pages.weights.explained import ExplainPanel, lines_of
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS
@@ -33,21 +31,13 @@ def test_that_the_diagonal_survives_once() -> None:
     assert lines["E[Q]_{ab}"].place == "eq. 10, α = β"
 
 
-def test_that_the_panel_speaks_and_fits_at_650_pixels(app: QApplication, shown: Callable[..., Any]) -> None:
+def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown: Callable[..., Any]) -> None:
     panel: ExplainPanel = shown(ExplainPanel(), 650, 300)
     panel.set_lines("Layer 1", "b is chosen.", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
-    assert "E[P]_ab = S_ab q_b = " in panel.accessibleDescription()
-    name, formula, numbers, place, value_end = panel.columns()
-    assert numbers is not None
-    assert place is not None
-    assert name < formula < numbers < value_end < place
-    font = figure_font(panel, 11)
-    assert all(place + math_width(line.place, font) <= 650 for line in panel.lines())
+    table = panel.table
+    assert "E[P]_ab = S_ab q_b = " in table.accessibleDescription()
+    assert table.item(3, 1).data(Qt.ItemDataRole.AccessibleTextRole) == "S_ab q_b"
+    assert not any(table.isColumnHidden(column) for column in range(5))
     panel.resize(330, 300)
-    _, _, numbers, place, value_end = panel.columns()
-    assert place is None
-    assert value_end <= 330
-
-
-def test_that_a_formula_reads_as_plain_text() -> None:
-    assert plain_math("Σ_{c} W_{ac} x^{2}") == "Σ_c W_ac x^2"
+    assert [table.isColumnHidden(column) for column in range(5)] == [False, False, True, False, True]
+    assert table.columnViewportPosition(3) + table.columnWidth(3) <= 330

@@ -475,12 +475,9 @@ class AllRows(View):
         names, layer = self._source.names(), stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         weights = layer.weights if rms is None else layer.weights * np.append(rms, 1.0)
-        title = (
-            f"Weights of every row of W, layer {number}"
-            if rms is None
-            else f"Contributions of every row of W, layer {number}"
-        )
+        quantity = "Weights" if rms is None else "Contributions"
         rows, heads = [(name,) for name in names], (*names, "bias")
+        title = f"{quantity} of every row of W, layer {number}"
         return (NumberTable(title, ("row of",), rows, heads, weights),)
 
     @Slot()

@@ -1,22 +1,34 @@
-"""The view that computes one weight step by step (§3), with the numbers of two pixels and their rows."""
+"""The view that computes one weight step by step (§3): formulas of S, q, E[P], E[Q] and W with numbers inserted."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFont, QPainter, QResizeEvent, QStaticText, QTextOption, QTransform
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableWidget,
+    QTableWidgetItem,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 
 from slide_gui.experiments.inspection.rows import Explanation, explain, nearby_peak, strongest
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.weights.formula_view import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
-from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.controls import LowScroll
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.text import count, fixed, layer_name, number, significant
@@ -24,6 +36,178 @@ from slide_gui.text import count, fixed, layer_name, number, significant
 _TILES = 150  # least height of the tiles in pixels
 _ROUNDING = 1e-10  # relative to E[Q]_aa; rounding error of a sum that is exactly 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
+_ROW, _GAP = 27, 28  # height of a line and space after a column in pixels
+_NUMBERS, _VALUE, _PLACE = 2, 3, 4  # columns of the table
+_ONE_LINE = QTextOption()
+_ONE_LINE.setWrapMode(QTextOption.WrapMode.NoWrap)
+
+
+@dataclass(frozen=True)
+class ExplainLine:
+    """A step with its name, formula, inserted numbers, result, reference to the paper, and meaning."""
+
+    name: str
+    formula: str
+    numbers: str
+    value: str
+    place: str
+    tip: str
+
+
+def plain_math(text: str) -> str:
+    """Return a formula as plain text for screen readers.
+
+    >>> plain_math("E[Q]_{ab} = S_{ab} q_{a}")
+    'E[Q]_ab = S_ab q_a'
+    """
+    return re.sub(r"([_^])\{([^}]*)\}", r"\1\2", text)
+
+
+class _FormulaDelegate(QStyledItemDelegate):
+    """Draws text in which ``_{…}`` and ``^{…}`` are subscripts and superscripts, below a line."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._formula = lru_cache(256)(_formula)  # most formulas stay when the pixel changes
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Any) -> None:
+        self.initStyleOption(option, index)
+        formula, option.text = self._formula(option.text, option.font.toString()), ""
+        option.widget.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
+        box, size = option.rect, formula.size()
+        left = box.right() - size.width() - _GAP if index.column() == _VALUE else box.left()
+        painter.save()
+        painter.setPen(QColor(theme_of(option.widget).line))
+        painter.drawLine(box.topLeft(), box.topRight())
+        painter.setPen(option.palette.text().color())
+        painter.setFont(option.font)
+        painter.drawStaticText(QPointF(left, box.center().y() - 0.5 * size.height()), formula)
+        painter.restore()
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Any) -> QSize:
+        self.initStyleOption(option, index)
+        return QSize(round(self._formula(option.text, option.font.toString()).size().width()) + _GAP, _ROW)
+
+
+def _formula(text: str, font: str) -> QStaticText:
+    html = re.sub(r"_\{([^}]*)\}", r"<sub style='font-size: 15px'>\1</sub>", text)
+    formula = QStaticText(re.sub(r"\^\{([^}]*)\}", r"<sup style='font-size: 15px'>\1</sup>", html))
+    formula.setTextFormat(Qt.TextFormat.RichText)
+    formula.setTextOption(_ONE_LINE)
+    used = QFont()
+    used.fromString(font)
+    formula.prepare(QTransform(), used)
+    return formula
+
+
+class FormulaTable(QTableWidget):
+    """A table of formulas; Up and Down move between lines and report the meaning of each."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(0, _PLACE + 1, parent)
+        self.setItemDelegate(_FormulaDelegate(self))
+        self.setStyleSheet("QTableView { background: transparent; border: 0; border-radius: 0; }")
+        self.setShowGrid(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setTabKeyNavigation(False)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.horizontalHeader().hide()
+        self.horizontalHeader().setStretchLastSection(True)
+        self.verticalHeader().hide()
+        self.verticalHeader().setDefaultSectionSize(_ROW)
+        self.setFixedHeight(9 * _ROW)
+        self.setAccessibleName("The numbers behind one weight: table of formulas")
+        self.currentCellChanged.connect(self._show_tip)
+
+    def set_lines(self, lines: tuple[ExplainLine, ...], stale: bool) -> None:
+        """Show the steps, in grey if the numbers are stale."""
+        theme, body, strong = theme_of(self), figure_font(self, BODY), figure_font(self, BODY, strong=True)
+        fonts = (strong, body, body, strong, figure_font(self, SECONDARY))
+        self.setRowCount(len(lines))
+        for row, line in enumerate(lines):
+            plain = theme.muted if stale else theme.text
+            result = theme.accent_text if line.name.startswith("W_{ab") and not stale else plain
+            colours = (plain, plain, theme.muted, result, theme.muted)
+            texts = (line.name, line.formula, line.numbers, line.value, line.place)
+            for column, (text, colour, font) in enumerate(zip(texts, colours, fonts, strict=True)):
+                self._set_cell(row, column, text, colour, font, line.tip)
+        self._fit_columns()
+
+    def _set_cell(self, row: int, column: int, text: str, colour: str, font: QFont, tip: str) -> None:
+        cell = self.item(row, column)
+        if cell is None:
+            cell = QTableWidgetItem()
+            self.setItem(row, column, cell)
+        cell.setText(text)
+        cell.setForeground(QColor(colour))
+        cell.setFont(font)
+        cell.setToolTip(tip)
+        cell.setData(Qt.ItemDataRole.AccessibleTextRole, plain_math(text))
+        cell.setData(Qt.ItemDataRole.AccessibleDescriptionRole, tip)
+
+    def _fit_columns(self) -> None:
+        """Show the references, and the numbers, only if the table is wide enough for them."""
+        widths = [self.sizeHintForColumn(column) for column in range(_PLACE + 1)]
+        for column, width in enumerate(widths):
+            self.setColumnWidth(column, width)
+        for column in (_PLACE, _NUMBERS):
+            hidden = sum(widths) > self.width()
+            self.setColumnHidden(column, hidden)
+            widths[column] *= not hidden
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    @Slot(int, int)
+    def _show_tip(self, row: int, column: int) -> None:
+        cell = self.item(row, column)
+        if self.hasFocus() and cell is not None:
+            QToolTip.showText(self.mapToGlobal(self.visualItemRect(cell).bottomLeft()), cell.toolTip(), self)
+
+
+class ExplainPanel(QWidget):
+    """The steps that lead to one weight, below a description of a, b and the layer."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines: tuple[ExplainLine, ...] = ()
+        self._title, self._second = ElidedLabel("", self, ""), ElidedLabel("", self)
+        self._title.setFont(figure_font(self, strong=True))
+        self.table = FormulaTable(self)
+        column = flush(QVBoxLayout(self), 4)
+        for part in (self._title, self._second, self.table):
+            column.addWidget(part)
+
+    def set_lines(self, title: str, second: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
+        """Show the numbers of one pair of features.
+
+        Parameters
+        ----------
+        title, second : str
+            Description of a, b and the layer.
+        lines : tuple of ExplainLine
+            Steps; without any only the titles are shown.
+        stale : bool
+            True to grey the numbers because newer weights are being computed.
+        """
+        self._lines = lines
+        self._title.setText(title)
+        self._second.setText(second)
+        self.table.set_lines(lines, stale)
+        steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
+        self.table.setAccessibleDescription("; ".join(filter(None, [title, second, *steps])))
+
+    @property
+    def title(self) -> str:
+        """Return the description of a, b and the layer."""
+        return self._title.text()
+
+    def lines(self) -> tuple[ExplainLine, ...]:
+        """Return the steps."""
+        return self._lines
 
 
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
@@ -119,16 +303,15 @@ class ExplainedWeight(View):
             return
         shape = dataset.image_shape
         if depth == 0:
-            title = "Depth 0: no pixel is reconstructed" if shape else "Depth 0: no feature is reconstructed"
-            self._say(title, "Raise the depth to explain a weight.")
+            noun = "pixel" if shape else "feature"
+            self._show_none(f"Depth 0: no {noun} is reconstructed", "Raise the depth to explain a weight.")
             return
         row = self._source.row(a, layer)
-        if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
-            self._say(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
+        scatter = stack.layers[layer - 1].scatter if stack is not None and len(stack.layers) >= layer else None
+        if row is None or stack is None or scatter is None:
+            self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             self.numbers_changed.emit()
             return
-        scatter = stack.layers[layer - 1].scatter
-        assert scatter is not None
         b, why = self._other(row, a, shape is not None)
         preview = self._workspace.fitting.preview
         previewed = layer == 1 and preview is not None and a in preview.rows
@@ -156,26 +339,15 @@ class ExplainedWeight(View):
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
         """Return b, and the reason: the largest weight or contribution in the row, as other views show it."""
-        source = self._pixels.source
+        source, noun = self._pixels.source, "pixel" if are_pixels else "feature"
         if source is not None:
-            why = "b is the pixel under the cursor." if are_pixels else "b is the feature under the cursor."
-            return source, why
-        shown = self._source.shown(a, self._choice.layer)
-        if shown is None or not self._source.shows_contributions():
-            why = (
-                "b has the largest weight except a’s own; move over an image below for another pixel."
-                if are_pixels
-                else "b has the largest weight except a’s own; move over an image below for another feature."
-            )
-            return strongest(row, a), why
-        why = (
-            "b contributes most, weight × RMS, except a itself; move over an image below for another pixel."
-            if are_pixels
-            else "b contributes most, weight × RMS, except a itself; move over an image below for another feature."
-        )
-        return strongest(shown, a), why
+            return source, f"b is the {noun} under the cursor."
+        shown = self._source.shown(a, self._choice.layer) if self._source.shows_contributions() else None
+        what = "has the largest weight except a’s own" if shown is None else "contributes most, weight × RMS, except a"
+        other = strongest(row if shown is None else shown, a)
+        return other, f"b {what}; move over an image below for another {noun}."
 
-    def _say(self, title: str, second: str) -> None:
+    def _show_none(self, title: str, second: str) -> None:
         self.panel.set_lines(title, second, ())
         self.tiles.set_content((), ())
 
