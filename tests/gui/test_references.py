@@ -13,7 +13,7 @@ from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.pages.weights.all_rows import Mosaic
-from slide_gui.gui.pages.weights.copies_plot import CopiesPlot, CopiesSeries
+from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
@@ -21,6 +21,7 @@ from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from tests.gui.helpers import rate, wheel
+from tests.gui.plots.test_copies import copies_of
 
 REPAINTS = 2_500
 NOISE = 100  # what else happens meanwhile; painting that loses one each time loses five hundred
@@ -89,7 +90,7 @@ def criterion():
 
 def copies():
     plot = CopiesPlot()
-    plot.set_series((CopiesSeries("all", "#D55E00", ((1, 1.0, 0.9, 1.1), (2, 0.7, 0.6, 0.8)), -0.5, 1.0),), 64)
+    plot.set_copies(copies_of(4), 3, "3")
     return plot
 
 
