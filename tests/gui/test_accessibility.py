@@ -16,6 +16,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import Painted
 from tests.gui.helpers import StubSource, labelled, settle, wait
@@ -150,7 +151,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window: MainWi
     closed_window.resize(1280, 720)
     closed_window.show()
     over_pages(walked, closed_window, "no data")
-    closed_window.tell("error", "A title", "A sentence.", details="a trace", remedy="Do it", path="/a/path")
+    closed_window.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
     walked.over(closed_window, "notice")
     assert not walked.faults, "\n".join(walked.faults)
 

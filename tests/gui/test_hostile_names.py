@@ -26,6 +26,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.page_stack import PAGES
+from slide_gui.gui.state.jobs import UserMessage
 from tests.gui.helpers import settle, show_page, wait
 from tests.gui.test_accessibility import dialogs, walk
 from tests.hostile import hostile_file
@@ -168,7 +169,7 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
     (dialog,) = dialogs(window)
     look_at(dialog)
     dialog.hide()
-    window.tell("error", TAG, TAG, details=TAG, remedy="Do it", path=TAG)
+    window.show_message(UserMessage(TAG, TAG, "Do it", details=TAG, path=TAG))
     shown["notice", ""] = look_at(window)
     assert not picture.opened()
     for key, text in shown.items():

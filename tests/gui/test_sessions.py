@@ -138,7 +138,7 @@ def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(wind
 def test_that_crash_after_crash_the_sessions_before_are_still_there(app, tmp_path):
     folder, queue = tmp_path / "session", JobQueue()
     folder.mkdir()
-    offered = []
+    messages = []
     for number in (1, 1, 2, 2, 3, 4, 5, 6):
         write_session(SessionRecord(DataSource(key="rectangles", seed=number)), folder / "last.slide-session")
         (folder / "open").touch()  # the mark of a window that ended before it had written it
@@ -146,10 +146,10 @@ def test_that_crash_after_crash_the_sessions_before_are_still_there(app, tmp_pat
             (folder / "open").write_text(f"{2**22}\npython\n{platform.node()}\n")
             (folder / "open.rmlock").touch()
         keeper = SessionKeeper(Workspace(queue), NoPages(), folder)
-        keeper.crashed.connect(offered.append)
+        keeper.message.connect(messages.append)
         keeper.start(resume=True)
         keeper.close()
-    assert offered == [folder / "recovered.slide-session"] * 8
+    assert [message.remedy for message in messages] == ["Restore it"] * 8
     seeds = {path.stem: read_session(path).source.seed for path in folder.glob("*.slide-session")}
     assert seeds == {"recovered": 6, "recovered2": 5, "recovered3": 4, "recovered4": 3, "recovered5": 2}
     tear_down(queue)

@@ -27,6 +27,7 @@ from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.main_window import MainWindow, _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.helpers import StubSource, settle, wait
@@ -229,7 +230,7 @@ def test_that_escape_takes_an_enlarged_tile_back_before_it_cancels_anything(wind
     assert tiles.layout_of().size[0] > 2 * small.size[0]
     bar = window.weights_page.shown_view().findChild(ColorBar)
     assert bar.geometry().left() - tiles.layout_of().needed < 40
-    window.tell("information", "Exported", "somewhere")
+    window.show_message(UserMessage("Exported", "somewhere", kind="information"))
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert tiles.enlarged is None
     assert window.notice.isVisible()
@@ -257,7 +258,7 @@ def test_that_pins_are_set_in_a_tile_with_ctrl_and_an_undone_pin_leaves_no_enlar
 def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
     for name in ("view_pinned", "view_flow", "page_curves", "page_runs"):
         window.actions_by_name[name].trigger()
-        window.tell("error", "A title", "A sentence about what happened. " * 8, remedy="Locate…")
+        window.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
         settle(0.05)
         notice, pages = window.notice, window.pages
         place = [each.mapTo(window, QPoint()) for each in (notice, pages)]

@@ -178,7 +178,7 @@ def _not_here(window: MainWindow, needs_image: bool = False) -> str:
 
 
 def _not_cancellable(window: MainWindow) -> str:
-    return "" if window.session.busy or window.shows_notice else "No job is running"
+    return "" if window.session.busy or window.notice.isVisible() else "No job is running"
 
 
 def _not_fittable(window: MainWindow) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -239,6 +240,7 @@ class MainWindow(QMainWindow):
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = self._known_folders
+        self.keeper.ask_where_data_are = self.opening.ask_where_data_are
         self.keeper.inputs = self._inputs
         self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
@@ -277,8 +279,8 @@ class MainWindow(QMainWindow):
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.session.stop_shown)
-        self.workspace.problem.connect(self.show_problem)
-        self.exports.problem.connect(self.show_problem)
+        self.workspace.problem.connect(self.show_message)
+        self.exports.problem.connect(self.show_message)
         self.exports.written.connect(self._show_export)
         self.exports.waits.connect(self._show_waiting)
         self.pages.turned.connect(self.exports.give_up)
@@ -290,10 +292,7 @@ class MainWindow(QMainWindow):
         self.notice.remedy_requested.connect(self._remedy)
         self.opening.files_chosen.connect(self.open_files)
         self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
-        self.keeper.problem.connect(self.show_problem)
-        self.keeper.told.connect(self._tell)
-        self.keeper.missing.connect(self._ask_to_locate)
-        self.keeper.crashed.connect(self._ask_to_recover)
+        self.keeper.message.connect(self.show_message)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.changed.connect(self._show_panel)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
@@ -355,27 +354,6 @@ class MainWindow(QMainWindow):
         return lambda: [*([] if source is None else source.files()), *store_files(store)]
 
     @Slot(object)
-    def _ask_to_locate(self, missing: tuple[Path, str]) -> None:
-        path, said = missing
-
-        def locate() -> None:
-            folder = self.opening.ask_where_data_are()
-            if folder is not None:
-                self.keeper.open(path, [folder])
-
-        self.tell("error", "The data of the session were not found", said, remedy="Locate…", run=locate)
-
-    @Slot(object)
-    def _ask_to_recover(self, path: Path) -> None:
-        self.tell(
-            "information",
-            "slide-gui did not close properly last time",
-            "Its session was saved; meanwhile the example is open.",
-            remedy="Restore it",
-            run=lambda: self.keeper.open(path),
-        )
-
-    @Slot(object)
     def open_entry(self, key: str) -> None:
         """Open a benchmark data set from its real files if available, else generated."""
         self.workspace.open(DataSource(key=key))
@@ -434,7 +412,8 @@ class MainWindow(QMainWindow):
         scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
         self.settings.setValue("scale", str(scale))
         title = f"{100 * scale:.0f} % from the next start"
-        self.tell("information", title, "This applies to text, images and controls.")
+        text = "This applies to text, images and controls."
+        self.show_message(UserMessage(title, text, kind="information"))
 
     def _tint(self) -> None:
         theme = theme_of(self).name
@@ -450,50 +429,29 @@ class MainWindow(QMainWindow):
             self._tint()
 
     @Slot(object)
-    def show_problem(self, problem: UserMessage) -> None:
-        """Show a problem below the page."""
-        self.tell(problem.kind, problem.title, problem.sentence, remedy=problem.remedy, run=problem.run)
-
-    @Slot(object)
-    def _show_export(self, path: Path) -> None:
-        self.tell(
-            "information",
-            "Exported",
-            str(path),
-            remedy="Show in folder" if shows_folders() else "",
-            run=lambda: self.exports.show_in_folder(path),
-            path=str(path),
+    def show_message(self, message: UserMessage) -> None:
+        """Show a message below the page."""
+        self._run_remedy = message.run
+        self.notice.show_message(
+            message.kind, message.title, message.sentence, message.details, message.remedy, message.path
         )
-
-    @Slot(str)
-    def _show_waiting(self, for_what: str) -> None:
-        if for_what:
-            text, run = f"It opens when {for_what}.", self.exports.give_up
-            self.tell("information", "The export is waiting", text, remedy="Cancel export", run=run)
-        else:
-            self.notice.dismiss()
-
-    @Slot(str, str)
-    def _tell(self, title: str, text: str) -> None:
-        self.tell("information", title, text)
 
     @Slot()
     def _remedy(self) -> None:
         self._run_remedy()
 
-    def tell(
-        self,
-        kind: str,
-        title: str,
-        text: str,
-        details: str = "",
-        remedy: str = "",
-        run: Callable[[], object] = lambda: None,
-        path: str = "",
-    ) -> None:
-        """Show a notice, "error" or "information"; the button `remedy` calls `run`, `path` can be copied."""
-        self._run_remedy = run
-        self.notice.show_message(kind, title, text, details, remedy, path)
+    @Slot(object)
+    def _show_export(self, path: Path) -> None:
+        remedy, show = "Show in folder" if shows_folders() else "", partial(self.exports.show_in_folder, path)
+        self.show_message(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
+
+    @Slot(str)
+    def _show_waiting(self, for_what: str) -> None:
+        if for_what:
+            text, stop = f"It opens when {for_what}.", self.exports.give_up
+            self.show_message(UserMessage("The export is waiting", text, "Cancel export", stop, "information"))
+        else:
+            self.notice.dismiss()
 
     @Slot(object)
     def _show_job(self, status: JobStatus | None) -> None:
@@ -504,14 +462,9 @@ class MainWindow(QMainWindow):
 
     @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:
-        self.tell(
-            "error",
-            "An internal error occurred",
-            f"{sentence}. Your data and settings are safe.",
-            details,
-            remedy="Show the log",
-            run=self.actions_by_name["show_log"].trigger,
-        )
+        title, text = "An internal error occurred", f"{sentence}. Your data and settings are safe."
+        show_log = self.actions_by_name["show_log"].trigger
+        self.show_message(UserMessage(title, text, "Show the log", show_log, details=details))
 
     @property
     def shows_panel(self) -> bool:
@@ -541,11 +494,6 @@ class MainWindow(QMainWindow):
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel)
         self.follow()
-
-    @property
-    def shows_notice(self) -> bool:
-        """True if a notice is shown that can be dismissed."""
-        return self.notice.isVisible()
 
     @Slot()
     def _show_place(self) -> None:

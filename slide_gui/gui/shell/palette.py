@@ -309,7 +309,7 @@ class Commands(QObject):
         action.trigger()
         if not action.isEnabled() and action.command.why_not is not None:
             reason = action.command.why_not(self._window)
-            self._window.show_problem(UserMessage(action.command.text, f"{reason}."))
+            self._window.show_message(UserMessage(action.command.text, f"{reason}."))
 
     @cached_property
     def _shortcuts(self) -> ShortcutList:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,20 +49,11 @@ class SessionKeeper(QObject):
 
     Signals
     -------
-    problem(object)
+    message(object)
         A `UserMessage`.
-    missing(object)
-        Path of a session whose data were not found, and the message about it: (Path, str).
-    told(str, str)
-        A title and a sentence about a session.
-    crashed(object)
-        Path of the session of a window that crashed.
     """
 
-    problem = Signal(object)
-    missing = Signal(object)
-    told = Signal(str, str)
-    crashed = Signal(object)
+    message = Signal(object)
 
     def __init__(
         self, workspace: Workspace, pages: PageStack, folder: Path | None, parent: QObject | None = None
@@ -70,6 +62,8 @@ class SessionKeeper(QObject):
         self._workspace, self._pages, self._folder = workspace, pages, folder
         self.known_folders: Callable[[], Iterable[Path]] = tuple
         """Return further folders that may contain the data of a session."""
+        self.ask_where_data_are: Callable[[], Path | None] = lambda: None
+        """Ask for the folder to which the data of a session were moved."""
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
         """Returns a function that lists the files that sessions must not replace."""
         self._pending: SessionRecord | None = None
@@ -107,7 +101,7 @@ class SessionKeeper(QObject):
         """Write the current state to a session file, adding a missing suffix to the path."""
         record = self.record()
         if record is None:
-            self.problem.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
+            self.message.emit(UserMessage("The session could not be saved", "No data set is open. Open one first."))
             return
         if path.suffix.lower() != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
@@ -115,9 +109,9 @@ class SessionKeeper(QObject):
             check_outputs([path], self.inputs()())
             write_session(record, path)
         except (OSError, DataError) as error:
-            self.problem.emit(UserMessage("The session could not be saved", f"{sentence(error)} Choose another path."))
+            self.message.emit(UserMessage("The session could not be saved", f"{sentence(error)} Choose another path."))
         else:
-            self.told.emit("Session saved", str(path))
+            self.message.emit(UserMessage("Session saved", str(path), kind="information"))
 
     # Restoring -----------------------------------------------------------------------------------------------------
 
@@ -136,11 +130,17 @@ class SessionKeeper(QObject):
             _check(record.selection, path)
             self._restore(located(record, path, [*folders, *self.known_folders()]))
         except MissingData as error:
-            self.missing.emit((self._put_aside(path), sentence(error)))
+            title, locate = "The data of the session were not found", partial(self._locate, self._put_aside(path))
+            self.message.emit(UserMessage(title, sentence(error), "Locate…", locate))
             self._workspace.fall_back()
         except DataError as error:
-            self.problem.emit(UserMessage(_TITLE, sentence(error)))
+            self.message.emit(UserMessage(_TITLE, sentence(error)))
         return True
+
+    def _locate(self, path: Path) -> None:
+        folder = self.ask_where_data_are()
+        if folder is not None:
+            self.open(path, [folder])
 
     def _put_aside(self, path: Path) -> Path:
         """Copy the last session before it is overwritten, and return the path of the copy."""
@@ -163,10 +163,8 @@ class SessionKeeper(QObject):
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if record.fingerprint not in ("", dataset.fingerprint):
-                self.told.emit(
-                    "The data have changed",
-                    f"{dataset.title} has changed since the session was saved, so its results were computed again.",
-                )
+                text = f"{dataset.title} has changed since the session was saved, so its results were computed again."
+                self.message.emit(UserMessage("The data have changed", text, kind="information"))
         self._changed()
 
     # Automatic sessions --------------------------------------------------------------------------------------------
@@ -196,7 +194,12 @@ class SessionKeeper(QObject):
         path = self._path()
         if left and path.is_file():
             with suppress(OSError):
-                self.crashed.emit(self._recovered(path))
+                restore = partial(self.open, self._recovered(path))
+                title, text = (
+                    "slide-gui did not close properly last time",
+                    "Its session was saved; meanwhile the example is open.",
+                )
+                self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self.open(path)
 

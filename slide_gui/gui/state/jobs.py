@@ -51,6 +51,10 @@ class UserMessage:
     remedy : str
         Text of the button that calls `run`; no button if empty.
     kind : {"error", "information"}
+    details : str
+        Details that can be copied for a report.
+    path : str
+        Path of a file that can be copied.
     """
 
     title: str
@@ -58,6 +62,8 @@ class UserMessage:
     remedy: str = ""
     run: Callable[[], object] = lambda: None
     kind: str = "error"
+    details: str = ""
+    path: str = ""
 
 
 def sentence(error: Exception) -> str:
