@@ -347,8 +347,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
 
     With `axes`, --noise and --depth each take a range or list of values.
     """
-    from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, StackParameters
-    from slide_gui.core.slide.squashing import SQUASHINGS
+    from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SQUASHINGS, StackParameters
 
     usual = StackParameters()
     group = parser.add_argument_group("stack")

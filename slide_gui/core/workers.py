@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LARGE_TASKS = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}
+"""Dask's settings to send large arguments without a warning, because they are sent only once."""
+
 _LOOK = 0.05  # seconds between two checks for completed tasks
 
 
@@ -49,11 +52,12 @@ def sent(client: Client, value: object, key: str) -> Future:
     """Send a value to the workers once, as a task that the scheduler repeats if its worker is lost."""
     import dask
 
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
-        return client.submit(_as_sent, value, key=key)
+    with dask.config.set(LARGE_TASKS):
+        return client.submit(unchanged, value, key=key)
 
 
-def _as_sent(value: T) -> T:
+def unchanged(value: T) -> T:
+    """Return a value; as a task, workers can share the value, and Dask can compute it again."""
     return value
 
 

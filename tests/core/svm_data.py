@@ -60,17 +60,17 @@ def not_equivalent_by_weight(_estimator: object) -> dict[str, str]:
 
 
 class StopAfter(Progress):
-    """Progress that cancels at the k-th report and records all payloads and fractions."""
+    """Progress that records all payloads and fractions, and cancels at the k-th report or at a fraction."""
 
-    def __init__(self, reports: int = 10**9) -> None:
-        self.left, self.payloads, self.fractions = reports, [], []
+    def __init__(self, reports: int = 10**9, fraction: float = 2.0) -> None:
+        self.left, self.last, self.payloads, self.fractions = reports, fraction, [], []
 
     def report(self, fraction: float, payload: object = None) -> None:
         self.fractions.append(fraction)
         if payload is not None:
             self.payloads.append(payload)
         self.left -= 1
-        if self.left <= 0:
+        if self.left <= 0 or fraction >= self.last:
             raise Cancelled
 
 

@@ -9,7 +9,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
 from tests.core.listings import missing
-from tests.core.test_denoiser import scatter_of
+from tests.core.slide_data import scatter_of
 
 BOUND = 1e-8
 NOISES = (0.0, 1e-4, 0.01, 0.1, 0.3, 0.9)

@@ -21,8 +21,8 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
 from tests.core.on_workers import once_there, slow, tasks
-from tests.core.test_blocks import same_layers
-from tests.core.test_stack import Recorder, images
+from tests.core.slide_data import images, same_layers
+from tests.core.svm_data import StopAfter
 
 GREY = np.random.default_rng(0).random((1500, 24)).astype("float32")
 SIZES = (*(60 + 14 * (i % 9) for i in range(12)), 234)
@@ -176,17 +176,17 @@ def test_that_features_are_computed_on_the_workers(client):
 
 
 def test_that_a_fit_on_workers_reports_every_layer_and_ends_at_one(client):
-    recorder = Recorder()
-    fit_stack(chunked(), StackParameters(depth=3), progress=recorder)
-    assert recorder.fractions == sorted(recorder.fractions)
-    assert recorder.fractions[-1] == pytest.approx(1.0)
-    assert [len(stack.layers) for stack in recorder.stacks] == [1, 2, 3]
+    listener = StopAfter()
+    fit_stack(chunked(), StackParameters(depth=3), progress=listener)
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == pytest.approx(1.0)
+    assert [len(stack.layers) for stack in listener.payloads] == [1, 2, 3]
 
 
 def test_that_how_far_workers_are_is_told_chunk_by_chunk(client):
-    recorder = Recorder()
-    fit_stack(slowly(), StackParameters(depth=1), progress=recorder)
-    assert len(set(recorder.fractions)) > len(SIZES) // 2
+    listener = StopAfter()
+    fit_stack(slowly(), StackParameters(depth=1), progress=listener)
+    assert len(set(listener.fractions)) > len(SIZES) // 2
 
 
 def test_that_a_value_that_is_not_finite_is_named_with_its_row_by_a_worker(client):

@@ -7,22 +7,7 @@ from hypothesis import strategies as st
 
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
 from tests.core.listings import lide, missing
-
-
-def scatter_of(rows):
-    extended = np.column_stack([rows.astype(float), np.ones(len(rows))])
-    return extended.T @ extended
-
-
-def blobs(n=200, side=6, seed=0):
-    """Return correlated grey images; one pixel is always 0, another is nonzero once, as at the border of MNIST."""
-    random = np.random.default_rng(seed)
-    rows = random.random((n, side * side)) * (random.random((n, 1)) > 0.3)
-    rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
-    rows[:, 0] = 0.0
-    rows[:, side * side - 1] = 0.0
-    rows[3, side * side - 1] = 1 / 255
-    return rows
+from tests.core.slide_data import blobs, scatter_of
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 0.5, 0.9, 0.99])

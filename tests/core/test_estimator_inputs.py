@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
+from tests.core.slide_data import images
 from tests.core.svm_data import layers, three_classes
-from tests.core.test_stack import images
 
 pd = pytest.importorskip("pandas")
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.core.slide.noise_path import NoisePath
-from tests.core.test_denoiser import blobs, scatter_of
+from tests.core.slide_data import blobs, scatter_of
 
 NOISES = [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99]
 

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
-from tests.core.test_stack import images
+from tests.core.slide_data import images
 
 
 def _summed_in_float32(estimator):

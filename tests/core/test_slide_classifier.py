@@ -5,8 +5,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
 from slide_gui.progress import Cancelled
+from tests.core.slide_data import images
 from tests.core.svm_data import StopAfter, not_equivalent_by_weight
-from tests.core.test_stack import images
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")

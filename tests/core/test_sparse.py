@@ -7,14 +7,14 @@ import pytest
 from scipy import sparse
 
 from slide_gui import SLIDE, Scatter
+from slide_gui.core.slide import activations
 from slide_gui.core.slide import scatter as scatter_module
 from slide_gui.core.slide import stack as stack_module
-from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.progress import Cancelled
-from tests.core.test_blocks import same_layers
-from tests.core.test_stack import Recorder
+from tests.core.slide_data import same_layers
+from tests.core.svm_data import StopAfter
 
 
 def words(n=700, d=40, dtype="float64", seed=0):
@@ -74,8 +74,8 @@ def test_that_values_stored_twice_are_added_before_they_are_squashed():
 
 def test_that_sparse_rows_are_never_written_out_whole(monkeypatch):
     rows, written = sparse.random_array((20_000, 30), density=0.05, format="csr", rng=np.random.default_rng(0)), []
-    dense_rows = scatter_module.dense_rows
-    monkeypatch.setattr(scatter_module, "dense_rows", lambda *a: written.append(dense_rows(*a).shape) or dense_rows(*a))
+    dense_rows = activations.dense_rows
+    monkeypatch.setattr(activations, "dense_rows", lambda *a: written.append(dense_rows(*a).shape) or dense_rows(*a))
     monkeypatch.setattr(sparse.csr_array, "todense", None)
     fit_stack(rows, StackParameters(depth=1))
     assert written == []
@@ -105,12 +105,12 @@ def test_that_a_value_of_sparse_rows_that_is_not_finite_is_named_with_its_place(
 
 def test_that_a_fit_of_sparse_rows_reports_and_can_be_cancelled(monkeypatch):
     monkeypatch.setattr(scatter_module, "_SPARSE_PRODUCTS", 1000)
-    rows, recorder = sparse.csr_array(words(n=3000)), Recorder()
-    fit_stack(rows, StackParameters(depth=3), progress=recorder)
-    assert recorder.fractions == sorted(recorder.fractions)
-    assert recorder.fractions[-1] == pytest.approx(1.0)
+    rows, listener = sparse.csr_array(words(n=3000)), StopAfter()
+    fit_stack(rows, StackParameters(depth=3), progress=listener)
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == pytest.approx(1.0)
     with pytest.raises(Cancelled):
-        fit_stack(rows, StackParameters(depth=3), progress=Recorder(0.2))
+        fit_stack(rows, StackParameters(depth=3), progress=StopAfter(fraction=0.2))
 
 
 @pytest.mark.parametrize(("depth", "fit_on"), [(1, "values"), (1, "thresholded"), (2, "values")])

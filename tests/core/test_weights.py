@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.svm import SVC
 
 from slide_gui import SLIDE, Blocks, MultiWidthSVC, SLIDEClassifier
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import SQUASHINGS
+from tests.core.slide_data import images
 from tests.core.svm_data import SIZES, WIDTHS, layers, three_classes
-from tests.core.test_stack import images
 
 
 def _weights(n, seed=1):

@@ -16,8 +16,7 @@ from slide_gui import SLIDE, MultiWidthSVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
 from slide_gui.core.sda.model import SdaParameters
-from slide_gui.core.slide.parameters import FIT_ON, StackParameters
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.experiments.runs.methods import METHODS

@@ -18,13 +18,11 @@ from slide_gui.core.estimators import (
     row_weights,
     store_parameters,
 )
-from slide_gui.core.slide.blocks import BlockRows
-from slide_gui.core.slide.dask_rows import dask_rows, is_dask
+from slide_gui.core.slide.activations import is_sparse, without_duplicates
+from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
-from slide_gui.core.slide.parameters import FIT_ON, StackParameters
-from slide_gui.core.slide.scatter import is_sparse, without_duplicates
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
 from slide_gui.core.slide.stack import fit_stack, room_for_features, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 

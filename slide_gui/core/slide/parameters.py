@@ -1,19 +1,77 @@
-"""Parameters of a stack of denoisers."""
+"""Parameters of a stack of denoisers, and the squashing functions between two layers (§4 of the paper)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.slide.denoiser import RIDGE
-from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_ridge, check_whole
+
+Values = NDArray[np.floating]
 
 MOST_LAYERS = 8
 """Largest depth of a fit, and thus of sliders, commands and files."""
 
 LARGEST_NOISE = 0.99
 """Largest noise level that sliders and cursors offer, in steps of 0.01; a fit accepts any below 1."""
+
+
+@dataclass(frozen=True)
+class Squashing(Choice):
+    """A function T between two layers.
+
+    Attributes
+    ----------
+    apply : callable
+        Function (values, t) → T(values) that keeps the shape. A boolean result means 0 or 1.
+    uses_threshold : bool
+        True if the function depends on the threshold t.
+    binary : bool
+        True if T(a) is always 0 or 1, so that float32 sums of its products are exact.
+    linear : bool
+        True if T(a) = a, so that T(a) and a have the same scatter.
+    """
+
+    apply: Callable[[Values, float], Values | NDArray[np.bool_]]
+    uses_threshold: bool = False
+    binary: bool = False
+    linear: bool = False
+
+
+def _threshold(values: Values, threshold: float) -> NDArray[np.bool_]:
+    return np.greater(values, threshold)
+
+
+def _sigmoid(values: Values, _threshold: float) -> Values:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), values.dtype)
+
+
+def _tanh(values: Values, _threshold: float) -> Values:
+    return np.asarray(np.tanh(values))
+
+
+def _identity(values: Values, _threshold: float) -> Values:
+    return values
+
+
+SQUASHINGS = table_of(
+    Squashing(
+        "threshold",
+        "threshold",
+        "T(a) = 1 if a > t, else 0, the paper’s choice (§4)",
+        _threshold,
+        uses_threshold=True,
+        binary=True,
+    ),
+    Squashing("sigmoid", "sigmoid", "T(a) = 1 / (1 + e^−a)", _sigmoid),
+    Squashing("tanh", "tanh", "T(a) = tanh a", _tanh),
+    Squashing("identity", "identity", "T(a) = a, so that the stack stays linear", _identity, linear=True),
+)
 
 FIT_ON = table_of(
     Choice(
@@ -69,6 +127,32 @@ class StackParameters:
         """
         return "float64" if self.noise < _LITTLE_NOISE else self.dtype
 
+    @property
+    def function(self) -> Squashing:
+        """The squashing function T.
+
+        Raises
+        ------
+        ValueError
+            If `squashing` is not a key of `SQUASHINGS`.
+        """
+        return check_choice("squashing", self.squashing, SQUASHINGS)
+
+    def squash(self, values: Values, out: Values | None = None) -> Values:
+        """Return T(values), with the shape and data type of the values.
+
+        Parameters
+        ----------
+        values : ndarray
+        out : ndarray, optional
+            Array to fill and return. It may have another data type than the values.
+        """
+        squashed = self.function.apply(values, self.threshold)
+        if out is None:
+            return squashed.astype(values.dtype, copy=False)
+        np.copyto(out, squashed)
+        return out
+
     def checked(self) -> StackParameters:
         """Return the parameters, checked and normalised.
 
@@ -80,7 +164,7 @@ class StackParameters:
         check_choice("fit_on", self.fit_on, FIT_ON)
         return replace(
             self,
-            squashing=squashing_of(self.squashing).key,
+            squashing=self.function.key,
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
             depth=check_whole("depth", self.depth, 0, MOST_LAYERS),

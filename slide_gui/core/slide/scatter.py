@@ -14,24 +14,31 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import WHOLE, product, rows_per_block
+from slide_gui.core.linear_algebra import WHOLE, product
+from slide_gui.core.slide.activations import (
+    Activations,
+    Rows,
+    SquashBuffer,
+    block_of,
+    in_dtype,
+    is_sparse,
+    refuse_not_finite,
+    refuse_value,
+    rows_per_product,
+    without_duplicates,
+)
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.squashing import squash, squashing_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
-Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
 
 GROUP = 16
 """Number of terms in each sum of the fixed tree."""
 
-_EXACT_ROWS = 4096  # largest number of rows in a float32 sum; sums of more rows are computed in float64
-_PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
 _SPARSE_PRODUCTS = 2_000_000  # products of stored values between two progress reports
 _TOO_LARGE = "X contains values so large that the sum of their squares is infinite; scale the features to about 1"
 
@@ -91,7 +98,9 @@ class Scatter:
             If the rows are not a 2-D array of numbers, if a value is NaN or infinite, or if a parameter is out of
             range. The message names the row.
         """
-        return Part((parameters or StackParameters()).checked(), squashed=False).of(block_of(rows), start, progress)[0]
+        return ScatterPass((parameters or StackParameters()).checked(), squashed=False).of(
+            block_of(rows), start, progress
+        )[0]
 
     @classmethod
     def squashed(
@@ -130,7 +139,9 @@ class Scatter:
                 raise ValueError(
                     f"weights of layer {number} have shape {np.shape(each)}; for {d} features it must be {(d, d + 1)}"
                 )
-        return Part((parameters or StackParameters()).checked(), weights=tuple(weights)).of(rows, 0, progress)[-1]
+        return ScatterPass((parameters or StackParameters()).checked(), weights=tuple(weights)).of(rows, 0, progress)[
+            -1
+        ]
 
     def __add__(self, other: Scatter) -> Scatter:
         if not isinstance(other, Scatter):
@@ -175,7 +186,7 @@ class ScatterSum:
 
     def __init__(self, d: int) -> None:
         self._d = d
-        self._levels = [_Level.empty(d)]
+        self._levels = [_Level(d)]
 
     def add(self, scatter: Scatter) -> None:
         """Add the next scatter."""
@@ -185,13 +196,13 @@ class ScatterSum:
         """Add the next scatter, given by its attributes; the arrays are copied."""
         for number in count():
             if number == len(self._levels):
-                self._levels.append(_Level.empty(self._d))
+                self._levels.append(_Level(self._d))
             level = self._levels[number]
             level.add(inner, sums, n)
             level.count += 1
             if level.count < GROUP:
                 return
-            self._levels[number] = _Level.empty(self._d)
+            self._levels[number] = _Level(self._d)
             inner, sums, n = level.inner, level.sums, level.n
 
     def total(self) -> Scatter:
@@ -204,18 +215,12 @@ class ScatterSum:
         return Scatter(first.inner, first.sums, first.n)
 
 
-@dataclass
 class _Level:
     """The sum of one group so far, and the number of its terms."""
 
-    inner: Array
-    sums: Array
-    n: float = 0
-    count: int = 0
-
-    @classmethod
-    def empty(cls, d: int) -> _Level:
-        return cls(np.zeros((d, d)), np.zeros(d))
+    def __init__(self, d: int) -> None:
+        self.inner, self.sums = np.zeros((d, d)), np.zeros(d)
+        self.n, self.count = 0.0, 0
 
     def add(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
         self.inner += inner
@@ -246,66 +251,56 @@ class InputScatter:
     def fits(self, parameters: StackParameters) -> bool:
         """Return True if a fit with `parameters` can use these scatters."""
         same = self.squashing == parameters.squashing and self.sums == parameters.sums
-        uses_threshold = squashing_of(self.squashing).uses_threshold
-        return same and (not uses_threshold or self.threshold == parameters.threshold)
+        return same and (not parameters.function.uses_threshold or self.threshold == parameters.threshold)
 
 
-class Entered:
-    """A reused buffer for [T(h), 1] of blocks of rows; its product with W̃ᵀ is h of the next layer.
+class ScatterAccumulator:
+    """Scatter of consecutive pieces of rows, each short enough for float32 sums.
 
     Parameters
     ----------
-    size : int
-        Largest number of rows in a block.
     d : int
         Number of features.
     parameters : StackParameters
-        Threshold, squashing function and data type are used.
+        Data types are used.
+    binary : bool
+        True if all values are 0 or 1, so that float32 sums of their products are exact.
+    start : int
+        Number of rows before the first piece.
     """
-
-    def __init__(self, size: int, d: int, parameters: StackParameters) -> None:
-        self._rows = np.ones((size, d + 1), parameters.dtype)
-        self._parameters = parameters
-
-    def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
-        """Return [T(h), 1] for a block h; this overwrites the previous result."""
-        entered = self.filled(len(h))
-        squash(self._parameters.squashing, h, self._parameters.threshold, out=entered[:, :-1])
-        return entered
-
-    def filled(self, count: int) -> NDArray[np.floating]:
-        """Return the first `count` rows of the buffer, unchanged."""
-        return self._rows[:count]
-
-
-class _Products:
-    """Scatter of consecutive pieces of rows, each short enough for float32 sums."""
 
     def __init__(self, d: int, parameters: StackParameters, binary: bool, start: int = 0) -> None:
         self._sum, self._binary, self._row = ScatterSum(d), binary, start
         self._product = np.empty((d, d), parameters.dtype if binary else parameters.sums)
 
     def add(self, piece: NDArray[np.floating], weights: Array | None = None) -> None:
+        """Add the next rows xᵢ.
+
+        With weights, Σ wᵢ xᵢ xᵢᵀ is summed in float64, so that integer weights have the same effect as repeated rows.
+        """
         sums = None if self._binary else _finite_sums(piece, self._row)
-        if weights is not None:
-            self._add_weighted(piece, weights)
-            return
-        piece = piece.astype(self._product.dtype, copy=False)
+        self._row += len(piece)
         with np.errstate(over="ignore"):  # `Scatter.matrix` checks the total
+            if weights is not None:
+                exact = piece.astype(np.float64)
+                half = (exact * (0.5 * weights)[:, None]).T @ exact
+                self._sum.add_terms(half + half.T, weights @ exact, float(weights.sum()))
+                return
+            piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
             self._sum.add_terms(inner, np.diag(inner) if sums is None else sums, len(piece))
-        self._row += len(piece)
-
-    def _add_weighted(self, piece: NDArray[np.floating], weights: Array) -> None:
-        """Add Σ wᵢ xᵢ xᵢᵀ in float64; with integer weights it equals the scatter of repeated rows."""
-        exact = piece.astype(np.float64)
-        with np.errstate(over="ignore"):
-            half = (exact * (0.5 * weights)[:, None]).T @ exact
-            self._sum.add_terms(half + half.T, weights @ exact, float(weights.sum()))
-        self._row += len(piece)
 
     def total(self) -> Scatter:
+        """Return the total; nothing can be added afterwards."""
         return self._sum.total()
+
+
+def squashed_scatter(activations: Activations, weights: Array, progress: Progress) -> Scatter:
+    """Apply one more layer to all rows, and return the scatter of its squashed output."""
+    total = ScatterAccumulator(len(weights), activations.parameters, activations.parameters.function.binary)
+    for block, some in activations.advance(weights, progress):
+        total.add(block, some)
+    return total.total()
 
 
 def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
@@ -316,47 +311,9 @@ def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
     return sums
 
 
-def is_sparse(rows: Any) -> bool:
-    """Return True if the rows are a SciPy sparse matrix or array; SciPy is not imported for the check."""
-    return hasattr(rows, "tocsr")
-
-
-def block_of(given: Any, name: str = "X") -> Any:
-    """Return rows as an array or CSR matrix of numbers.
-
-    Raises
-    ------
-    ValueError
-        If the rows are not a 2-D array of numbers. The message contains `name`.
-    """
-    block = given.tocsr() if is_sparse(given) else np.asarray(given)
-    if block.ndim != 2 or block.dtype.kind not in "fbiu":
-        raise ValueError(f"{name} is a {block.ndim}-D array of {block.dtype}; it must be a 2-D array of numbers")
-    return block
-
-
-def without_duplicates(rows: Any) -> Any:
-    """Return a CSR matrix with sorted columns and without duplicate entries: the given one, or a copy."""
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
-def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
-    """Return some rows as a dense array."""
-    block = rows[start:stop]
-    return np.asarray(block.toarray() if is_sparse(block) else block)
-
-
-def _block_rows(d: int) -> int:
-    """Return the number of rows per product; products of a few thousand rows are a fifth faster per row."""
-    return min(_EXACT_ROWS, 4 * rows_per_block(d))
-
-
 @dataclass(frozen=True, eq=False)
-class Part:
-    """The scatters that one pass over the rows computes.
+class ScatterPass:
+    """One pass over the rows, and the scatters that it computes.
 
     Attributes
     ----------
@@ -374,7 +331,7 @@ class Part:
     @property
     def count(self) -> int:
         """Number of scatters, one or two."""
-        return 2 if self.squashed and not self.weights and not squashing_of(self.parameters.squashing).linear else 1
+        return 2 if self.squashed and not self.weights and not self.parameters.function.linear else 1
 
     def of(
         self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS, sample_weight: Array | None = None
@@ -394,62 +351,50 @@ class Part:
             return tuple(ScatterSum(d).total() for _ in range(self.count))
         if self.weights:
             *below, last = self.weights
-            return (Activations(rows, self.parameters, 1, below=below).advance(last, progress),)
-        squashed = self.count > 1
-        if is_sparse(rows):
-            return tuple(_sparse_scatters(rows, self.parameters, squashed, start, progress, sample_weight))
-        return tuple(_scatters(rows, self.parameters, squashed, start, progress, sample_weight))
+            return (squashed_scatter(Activations(rows, self.parameters, 1, below=below), last, progress),)
+        scatters = self._of_sparse if is_sparse(rows) else self._of_dense
+        return tuple(scatters(rows, start, progress, sample_weight))
 
+    def _of_dense(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
+        """Yield the scatter of the rows and of the squashed rows, from one pass."""
+        p, (n, d), squashes = self.parameters, rows.shape, self.count > 1
+        values, squashed = ScatterAccumulator(d, p, False, start), None
+        size = min(p.batch_size, rows_per_product(d))
+        if squashes:
+            squashed, buffer = ScatterAccumulator(d, p, p.function.binary), SquashBuffer(min(size, n), d, p)
+        for top in range(0, n, size):
+            # Align the rows: BLAS rounds differently for unaligned arrays, such as those received from a worker.
+            block = in_dtype(np.asarray(rows[top : top + size]), p.dtype, start + top)
+            piece = np.require(block, requirements=["C", "A"])
+            some = None if weights is None else weights[top : top + size]
+            values.add(piece, some)
+            if squashed is not None:
+                progress.report(top / n)
+                squashed.add(buffer.of(piece)[:, :-1], some)
+            progress.report((top + len(piece)) / n)
+        yield values.total()
+        if squashed is not None:
+            yield squashed.total()
 
-def _scatters(
-    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
-) -> Iterator[Scatter]:
-    """Yield the scatter of the rows and, with `squashed`, of the squashed rows, from one pass."""
-    n, d = rows.shape
-    values = _Products(d, parameters, False, start)
-    size = min(parameters.batch_size, _block_rows(d))
-    entered = Entered(min(size, n) if squashed else 0, d, parameters)
-    others = _Products(d, parameters, squashing_of(parameters.squashing).binary) if squashed else None
-    for top in range(0, n, size):
-        # Align the rows: BLAS rounds differently for unaligned arrays, such as those received from a worker.
-        block = in_dtype(np.asarray(rows[top : top + size]), parameters.dtype, start + top)
-        piece = np.require(block, requirements=["C", "A"])
-        some = None if weights is None else weights[top : top + size]
-        values.add(piece, some)
-        if others is not None:
-            progress.report(top / n)
-            others.add(entered.of(piece)[:, :-1], some)
-        progress.report((top + len(piece)) / n)
-    yield values.total()
-    if others is not None:
-        yield others.total()
-
-
-def _sparse_scatters(
-    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
-) -> Iterator[Scatter]:
-    """Yield the same scatters for a CSR matrix without making it dense; values that are not stored become T(0)."""
-    rows = without_duplicates(rows)
-    with np.errstate(over="ignore"):
-        values = rows.data.astype(parameters.dtype).astype(np.float64)
-    if not np.isfinite(values).all():
-        place = int(np.flatnonzero(~np.isfinite(values))[0])
-        row, column = start + int(np.searchsorted(rows.indptr, place, side="right")) - 1, int(rows.indices[place])
-        if np.isfinite(rows.data[place]):
-            _refuse_large(row, column, rows.data[place], parameters.dtype)
-        _refuse_value(row, column, values[place])
-    share = 2 if squashed else 1
-    yield _sparse_scatter(rows, values, weights, progress.part(0.0, 1.0 / share))
-    if not squashed:
-        return
-    with_zero = np.append(values.astype(parameters.dtype), np.zeros(1, parameters.dtype))
-    entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
-    constant = float(entered[-1])
-    other = _sparse_scatter(rows, entered[:-1] - constant, weights, progress.part(0.5, 1.0))
-    if constant:  # compute the scatter of U + c from the scatter of U
-        np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
-        np.add(other.sums, other.n * constant, out=other.sums)
-    yield other
+    def _of_sparse(self, rows: Rows, start: int, progress: Progress, weights: Array | None) -> Iterator[Scatter]:
+        """Yield the same scatters for a CSR matrix without making it dense; values that are not stored become T(0)."""
+        p, rows = self.parameters, without_duplicates(rows)
+        with np.errstate(over="ignore"):
+            values = rows.data.astype(p.dtype).astype(np.float64)
+        if not np.isfinite(values).all():
+            place = int(np.flatnonzero(~np.isfinite(values))[0])
+            row, column = start + int(np.searchsorted(rows.indptr, place, side="right")) - 1, int(rows.indices[place])
+            refuse_value(row, column, rows.data[place], p.dtype)
+        yield _sparse_scatter(rows, values, weights, progress.part(0.0, 1.0 / self.count))
+        if self.count == 1:
+            return
+        squashed = p.squash(np.append(values.astype(p.dtype), np.zeros(1, p.dtype))).astype(np.float64)
+        constant = float(squashed[-1])
+        other = _sparse_scatter(rows, squashed[:-1] - constant, weights, progress.part(0.5, 1.0))
+        if constant:  # compute the scatter of U + c from the scatter of U
+            np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
+            np.add(other.sums, other.n * constant, out=other.sums)
+        yield other
 
 
 def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: Progress) -> Scatter:
@@ -492,45 +437,8 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     ValueError
         If a value is NaN or infinite. The message names the row.
     """
-    scatters = [scatter.matrix for scatter in Part(parameters).of(rows, progress=progress)]
+    scatters = [scatter.matrix for scatter in ScatterPass(parameters).of(rows, progress=progress)]
     return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
-
-
-def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
-    """Return rows converted to a data type; `start` is the number of the first row.
-
-    Raises
-    ------
-    ValueError
-        If a value is too large for the data type.
-    """
-    try:
-        with np.errstate(over="raise"):
-            return block.astype(dtype, copy=False)
-    except FloatingPointError:
-        most = np.finfo(np.dtype(dtype)).max
-        row, column = np.argwhere(np.isfinite(block) & (np.abs(block) > most))[0].tolist()
-        _refuse_large(start + row, column, block[row, column], np.dtype(dtype).name)
-
-
-def _refuse_large(row: int, column: int, value: float, dtype: str) -> NoReturn:
-    raise ValueError(
-        f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
-        "scale the features to about 1"
-    )
-
-
-def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
-    """Raise ValueError with the place of the first value that is not finite; `start` is the number of the first row."""
-    bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
-    if bad.size:
-        row = block[bad[0]]
-        column = int(np.flatnonzero(~np.isfinite(row))[0])
-        _refuse_value(start + int(bad[0]), column, row[column])
-
-
-def _refuse_value(row: int, column: int, value: float) -> NoReturn:
-    raise ValueError(f"X contains NaN or infinity: row {row}, feature {column} is {value}")
 
 
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
@@ -549,94 +457,3 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter
-
-
-class Activations:
-    """Squashed representations T(h⁰), T(h¹), … of all rows, computed in blocks, with one pass per layer.
-
-    Parameters
-    ----------
-    rows : array, memmap or CSR matrix of shape (n, d)
-    parameters : StackParameters
-    passes : int
-        Number of passes that will be made.
-    out : ndarray, optional
-        Array that stores the representations [h⁰ | h¹ | …]. Without it, binary representations are stored as bits
-        between passes, and others are computed again in each pass.
-    below : sequence of ndarray of shape (d, d + 1)
-        Weights of layers that are applied before the first pass.
-    sample_weight : ndarray of shape (n,), optional
-        Weights of the rows in the scatters.
-    """
-
-    def __init__(
-        self,
-        rows: Rows,
-        parameters: StackParameters,
-        passes: int,
-        out: NDArray[np.floating] | None = None,
-        below: Sequence[Array] = (),
-        sample_weight: Array | None = None,
-    ) -> None:
-        self._rows, self._parameters, self._out, self._weights = rows, parameters, out, sample_weight
-        self._passes = len(below) + passes
-        self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
-        self._binary = squashing_of(parameters.squashing).binary
-        n, d = rows.shape
-        self._packs = out is None and self._binary and n * (d // 8 + 1) <= _PACKED_LIMIT
-        self._packed: NDArray[np.uint8] | None = None
-        self._size = min(rows_per_block(d), n)
-        self._entered = Entered(self._size, d, parameters)
-        self._h = np.empty((self._size if out is None else 0, d), parameters.dtype)
-
-    @property
-    def passed(self) -> int:
-        """Number of layers applied so far."""
-        return len(self._steps)
-
-    def advance(self, weights: Array, progress: Progress) -> Scatter:
-        """Apply one more layer to all rows and return the scatter of its squashed output."""
-        p, (n, d) = self._parameters, self._rows.shape
-        step = self._step(weights)
-        total = _Products(d, p, self._binary)
-        packs = self._packs and self.passed + 1 < self._passes
-        packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
-        column = (len(self._steps) + 1) * d
-        height = min(_block_rows(d), n)
-        squashed = np.empty((height, d), p.dtype)
-        for top in range(0, n, height):
-            bottom = min(top + height, n)
-            for start in range(top, bottom, self._size):
-                stop = min(start + self._size, bottom)
-                h = self._h[: stop - start] if self._out is None else self._out[start:stop, column : column + d]
-                np.matmul(self._previous(start, stop), step, out=h)
-                t = squash(p.squashing, h, p.threshold, out=squashed[start - top : stop - top])
-                if packed is not None:
-                    packed[start:stop] = np.packbits(t.astype(bool), axis=1)
-                progress.report(start / n)
-            total.add(squashed[: bottom - top], None if self._weights is None else self._weights[top:bottom])
-            progress.report(bottom / n)
-        self._steps.append(step)
-        self._packed = packed
-        progress.report(1.0)
-        return total.total()
-
-    def _step(self, weights: Array) -> NDArray[np.floating]:
-        return weights.T.astype(self._parameters.dtype, order="C")
-
-    def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
-        """Return [T(h), 1] of some rows, where h is the current representation."""
-        p, d = self._parameters, self._rows.shape[1]
-        if self._out is not None:
-            column, block = len(self._steps) * d, self._out[start:stop]
-            if column == 0:
-                block[:, :d] = in_dtype(dense_rows(self._rows, start, stop), p.dtype, start)
-            return self._entered.of(block[:, column : column + d])
-        if self._packed is not None:
-            entered = self._entered.filled(stop - start)
-            np.copyto(entered[:, :d], np.unpackbits(self._packed[start:stop], axis=1, count=d))
-            return entered
-        entered = self._entered.of(dense_rows(self._rows, start, stop).astype(p.dtype, copy=False))
-        for step in self._steps:
-            entered = self._entered.of(np.matmul(entered, step, out=self._h[: stop - start]))
-        return entered

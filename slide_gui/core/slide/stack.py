@@ -10,23 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
-from slide_gui.core.slide.blocks import BlockRows
-from slide_gui.core.slide.dask_rows import dask_rows, is_dask, lazily
-from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
-from slide_gui.core.slide.noise_path import NoisePath
-from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.scatter import (
+from slide_gui.core.slide.activations import (
     Activations,
-    Entered,
-    InputScatter,
-    Part,
+    SquashBuffer,
     dense_rows,
     in_dtype,
     is_sparse,
     refuse_not_finite,
-    scatter_after,
 )
-from slide_gui.core.slide.squashing import squashing_of
+from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask, lazily
+from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.slide.noise_path import NoisePath
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scatter import InputScatter, ScatterPass, scatter_after, squashed_scatter
 from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -196,10 +192,10 @@ def fit_stack(
             part = progress.part(passed / (1 + passes), (passed + 1) / (1 + passes))
             if activations is None:
                 applied = tuple(layer.weights for layer in stack.layers[: below + 1])
-                (total,) = rows.total(Part(parameters, weights=applied), part)
+                (total,) = rows.total(ScatterPass(parameters, weights=applied), part)
                 squashed = total.matrix
             else:
-                squashed = activations.advance(stack.layers[below].weights, part).matrix
+                squashed = squashed_scatter(activations, stack.layers[below].weights, part).matrix
         reached = (passed + 1) / (1 + passes)
         here = progress.part(reached, reached)
         if values:
@@ -221,7 +217,7 @@ def _entry(
     rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
 ) -> tuple[Array, Array]:
     """Return the scatters of the rows and of the squashed rows; the same one twice if only the first is used."""
-    part = Part(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
+    part = ScatterPass(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
     if isinstance(rows, BlockRows):
         scatters = list(rows.total(part, progress))
     else:
@@ -280,13 +276,13 @@ def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, pro
     """Fill `out` with the representations of the rows; the layers up to `done` are already filled."""
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
-    entered = Entered(min(size, n), d, p)
+    buffer = SquashBuffer(min(size, n), d, p)
     for start in range(0, n, size):
         block = out[start : start + size]
         if done == 0:
             block[:, :d] = in_dtype(dense_rows(rows, start, start + size), p.dtype, start)
         for k, step in enumerate(stack.matrices[done:], start=done):
-            np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
+            np.matmul(buffer.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
         progress.report(min(start + size, n) / n)
 
 
@@ -305,7 +301,7 @@ def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
         The input of the first layer.
     parameters : StackParameters
     """
-    if not parameters.depth or not squashing_of(parameters.squashing).uses_threshold:
+    if not parameters.depth or not parameters.function.uses_threshold:
         return ""
     rows = rows[np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE_ROWS)).astype(np.intp))]
     rows, t = np.asarray(rows.toarray() if is_sparse(rows) else rows), parameters.threshold

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import WHOLE
 from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
-from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -205,7 +204,7 @@ class CopiesStudy:
         progress.report(0.0)
         values = below.representations(self._rows[chosen], progress=progress.part(0.0, 0.0))[-1]
         if p.fit_on == "thresholded":
-            values = squash(p.squashing, values, p.threshold)
+            values = p.squash(values)
         values = np.ascontiguousarray(values)
         clean = np.column_stack([values.astype(np.float64), np.ones(len(values))])
         progress.report(0.0)

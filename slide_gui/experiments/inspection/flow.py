@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Layer, Stack
 from slide_gui.core.validation import check_noise
 from slide_gui.experiments.files.model_file import FittedModel
@@ -139,7 +138,7 @@ class Forward:
         entered, target, layers = start.corrupted, start.clean, []
         for layer in stack.layers:
             matrix, bias = self._ready[layer]
-            squashed = squash(p.squashing, entered, p.threshold)
+            squashed = p.squash(entered)
             output: Values = np.einsum("ij,j->i", matrix, squashed) + bias
             errors = mean_squared(output, target), mean_squared(output, start.clean)
             layers.append(FlowLayer(squashed, output, *errors))

@@ -22,8 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.core.slide.denoiser import RIDGE
-from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.experiments.runs.splits import can_hold_out

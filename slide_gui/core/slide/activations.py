@@ -1,0 +1,207 @@
+"""Rows and their squashed representations T(h⁰), T(h¹), …, read and computed in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.progress import Progress
+
+Array = NDArray[np.float64]
+Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
+
+EXACT_ROWS = 4096  # largest number of rows in a float32 sum; sums of more rows are computed in float64
+_PACKED_LIMIT = 256 << 20  # bytes of packed activations stored between passes; larger ones are recomputed
+
+
+def is_sparse(rows: Any) -> bool:
+    """Return True if the rows are a SciPy sparse matrix or array; SciPy is not imported for the check."""
+    return hasattr(rows, "tocsr")
+
+
+def block_of(given: Any, name: str = "X") -> Any:
+    """Return rows as an array or CSR matrix of numbers.
+
+    Raises
+    ------
+    ValueError
+        If the rows are not a 2-D array of numbers. The message contains `name`.
+    """
+    block = given.tocsr() if is_sparse(given) else np.asarray(given)
+    if block.ndim != 2 or block.dtype.kind not in "fbiu":
+        raise ValueError(f"{name} is a {block.ndim}-D array of {block.dtype}; it must be a 2-D array of numbers")
+    return block
+
+
+def without_duplicates(rows: Any) -> Any:
+    """Return a CSR matrix with sorted columns and without duplicate entries: the given one, or a copy."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
+    """Return some rows as a dense array."""
+    block = rows[start:stop]
+    return np.asarray(block.toarray() if is_sparse(block) else block)
+
+
+def rows_per_product(d: int) -> int:
+    """Return the number of rows per product; products of a few thousand rows are a fifth faster per row."""
+    return min(EXACT_ROWS, 4 * rows_per_block(d))
+
+
+def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
+    """Return rows converted to a data type; `start` is the number of the first row.
+
+    Raises
+    ------
+    ValueError
+        If a value is too large for the data type.
+    """
+    try:
+        with np.errstate(over="raise"):
+            return block.astype(dtype, copy=False)
+    except FloatingPointError:
+        most = np.finfo(np.dtype(dtype)).max
+        row, column = np.argwhere(np.isfinite(block) & (np.abs(block) > most))[0].tolist()
+        refuse_value(start + row, column, block[row, column], np.dtype(dtype).name)
+
+
+def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
+    """Raise ValueError with the place of the first value that is not finite; `start` is the number of the first row."""
+    bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
+    if bad.size:
+        row = block[bad[0]]
+        column = int(np.flatnonzero(~np.isfinite(row))[0])
+        refuse_value(start + int(bad[0]), column, row[column])
+
+
+def refuse_value(row: int, column: int, value: float, dtype: str = "") -> NoReturn:
+    """Raise ValueError for a value that is not finite, or is finite and too large for the data type."""
+    if np.isfinite(value):
+        raise ValueError(
+            f"X contains {value:.3g} in row {row}, feature {column}, which is too large for {dtype}; "
+            "scale the features to about 1"
+        )
+    raise ValueError(f"X contains NaN or infinity: row {row}, feature {column} is {value}")
+
+
+class SquashBuffer:
+    """A reused buffer for [T(h), 1] of blocks of rows; its product with W̃ᵀ is h of the next layer.
+
+    Parameters
+    ----------
+    size : int
+        Largest number of rows in a block.
+    d : int
+        Number of features.
+    parameters : StackParameters
+        Threshold, squashing function and data type are used.
+    """
+
+    def __init__(self, size: int, d: int, parameters: StackParameters) -> None:
+        self._rows = np.ones((size, d + 1), parameters.dtype)
+        self._parameters = parameters
+
+    def of(self, h: NDArray[Any]) -> NDArray[np.floating]:
+        """Return [T(h), 1] for a block h; this overwrites the previous result."""
+        squashed = self.filled(len(h))
+        self._parameters.squash(h, out=squashed[:, :-1])
+        return squashed
+
+    def filled(self, count: int) -> NDArray[np.floating]:
+        """Return the first `count` rows of the buffer, unchanged."""
+        return self._rows[:count]
+
+
+class Activations:
+    """Squashed representations T(h⁰), T(h¹), … of all rows, computed in blocks, with one pass per layer.
+
+    Parameters
+    ----------
+    rows : array, memmap or CSR matrix of shape (n, d)
+    parameters : StackParameters
+    passes : int
+        Number of passes that will be made.
+    out : ndarray, optional
+        Array that stores the representations [h⁰ | h¹ | …]. Without it, binary representations are stored as bits
+        between passes, and others are computed again in each pass.
+    below : sequence of ndarray of shape (d, d + 1)
+        Weights of layers that are applied before the first pass.
+    sample_weight : ndarray of shape (n,), optional
+        Weights of the rows in the scatters.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        parameters: StackParameters,
+        passes: int,
+        out: NDArray[np.floating] | None = None,
+        below: Sequence[Array] = (),
+        sample_weight: Array | None = None,
+    ) -> None:
+        self._rows, self.parameters, self._out, self._weights = rows, parameters, out, sample_weight
+        self._passes = len(below) + passes
+        self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
+        n, d = rows.shape
+        self._packs = out is None and parameters.function.binary and n * (d // 8 + 1) <= _PACKED_LIMIT
+        self._packed: NDArray[np.uint8] | None = None
+        self._size = min(rows_per_block(d), n)
+        self._buffer = SquashBuffer(self._size, d, parameters)
+        self._h = np.empty((self._size if out is None else 0, d), parameters.dtype)
+
+    def advance(self, weights: Array, progress: Progress) -> Iterator[tuple[NDArray[np.floating], Array | None]]:
+        """Apply one more layer to all rows; yield blocks of its squashed output with the weights of their rows.
+
+        A block is valid until the next one is requested.
+        """
+        p, (n, d) = self.parameters, self._rows.shape
+        step = self._step(weights)
+        packs = self._packs and len(self._steps) + 1 < self._passes
+        packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
+        column = (len(self._steps) + 1) * d
+        height = min(rows_per_product(d), n)
+        squashed = np.empty((height, d), p.dtype)
+        for top in range(0, n, height):
+            bottom = min(top + height, n)
+            for start in range(top, bottom, self._size):
+                stop = min(start + self._size, bottom)
+                h = self._h[: stop - start] if self._out is None else self._out[start:stop, column : column + d]
+                np.matmul(self._previous(start, stop), step, out=h)
+                t = p.squash(h, out=squashed[start - top : stop - top])
+                if packed is not None:
+                    packed[start:stop] = np.packbits(t.astype(bool), axis=1)
+                progress.report(start / n)
+            yield squashed[: bottom - top], None if self._weights is None else self._weights[top:bottom]
+            progress.report(bottom / n)
+        self._steps.append(step)
+        self._packed = packed
+        progress.report(1.0)
+
+    def _step(self, weights: Array) -> NDArray[np.floating]:
+        return weights.T.astype(self.parameters.dtype, order="C")
+
+    def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
+        """Return [T(h), 1] of some rows, where h is the current representation."""
+        p, d = self.parameters, self._rows.shape[1]
+        if self._out is not None:
+            column, block = len(self._steps) * d, self._out[start:stop]
+            if column == 0:
+                block[:, :d] = in_dtype(dense_rows(self._rows, start, stop), p.dtype, start)
+            return self._buffer.of(block[:, column : column + d])
+        if self._packed is not None:
+            squashed = self._buffer.filled(stop - start)
+            np.copyto(squashed[:, :d], np.unpackbits(self._packed[start:stop], axis=1, count=d))
+            return squashed
+        squashed = self._buffer.of(dense_rows(self._rows, start, stop).astype(p.dtype, copy=False))
+        for step in self._steps:
+            squashed = self._buffer.of(np.matmul(squashed, step, out=self._h[: stop - start]))
+        return squashed
