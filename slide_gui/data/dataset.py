@@ -159,6 +159,11 @@ class Dataset:
         return int(self.train.shape[1])
 
     @cached_property
+    def n_classes(self) -> int:
+        """Number of classes in the training set, 0 without labels."""
+        return 0 if self.train_labels is None else len(np.unique(self.train_labels))
+
+    @cached_property
     def n_repeated(self) -> tuple[int, int]:
         """Number of training rows equal to an earlier one, and of test rows equal to a training row."""
         # Adding 0 turns −0 into 0, which has other bytes.

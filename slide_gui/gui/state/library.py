@@ -75,6 +75,14 @@ class RunLibrary(QObject):
         """Read the table of runs again."""
         self._change_and_read(None)
 
+    def add(self, runs: Sequence[StoredRun]) -> None:
+        """Show runs that a job of this window has just stored, without reading the table again."""
+        if self.reading or not self.listed:
+            self.refresh()  # the table that is being read may lack them
+            return
+        self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
+        self.changed.emit()
+
     def delete(self, keys: Sequence[str]) -> None:
         """Delete runs; undo or `undelete` restores them."""
         text = f"delete {counted(len(keys), 'run')}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
@@ -22,6 +22,7 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import get_or_run
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import Trial, try_data
@@ -62,10 +63,11 @@ def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Trained:
-    """A result on the open data set, and the error over all folds for cross-validation."""
+    """A result on the open data set, the error over all folds for cross-validation, and the rows of the store."""
 
     result: RunResult
     rate: ErrorRate | None
+    stored: list[StoredRun]
 
 
 class RunController(QObject):
@@ -79,6 +81,8 @@ class RunController(QObject):
         Reports a `SweepState`.
     estimate : Task
         Reports a `RunProgress` for `estimated`.
+    trial : Task
+        Reports a `Stage`; its result is a `Trial`.
 
     Signals
     -------
@@ -94,12 +98,14 @@ class RunController(QObject):
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
         queue = workspace.queue
-        untrained = "The classifier could not be trained"
-        self.training = Task(queue, "train", "Training", untrained, (RunProgress, _Trained), self)
-        unknown = "The error could not be estimated"
-        self.estimate = Task(queue, "estimate", "Estimating", unknown, RunProgress, self, background=True)
-        stopped = "The sweep stopped; finished points are stored"
-        self.sweep = Task(queue, "sweep", "Sweep", stopped, SweepState, self, background=True)
+        failure = "The classifier could not be trained"
+        self.training = Task(queue, "train", "Training", failure, (RunProgress, _Trained), self)
+        failure = "The error could not be estimated"
+        self.estimate = Task(queue, "estimate", "Estimating", failure, RunProgress, self, background=True)
+        failure = "The sweep stopped; finished points are stored"
+        self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
+        failure = "The data could not be tried"
+        self.trial = Task(queue, "try", "Trying your data", failure, (Stage, Trial), self)
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
@@ -110,19 +116,15 @@ class RunController(QObject):
         """Run that was not estimated automatically because it takes too long."""
         self.svm = SvmParameters()
         """Default classifier of all runs, as set on the Classifier page."""
-        self.asked: SweepSpec | None = None
+        self.requested_sweep: SweepSpec | None = None
         """Last sweep requested on these data."""
-        self._classes: tuple[object, int] = (None, 0)
         self._reuse = Reuse()
-        self._awaited: RunResult | None = None
-        self.training.ended.connect(self._trained)
-        self.estimate.ended.connect(self._estimated)
-        untried = "The data could not be tried"
-        self.trial = Task(queue, "try", "Trying your data", untried, (Stage, Trial), self)
-        """Its result is a `Trial`."""
+        self._shown_next: RunResult | None = None  # once its data are open
+        self.training.ended.connect(self._show_trained)
+        self.estimate.ended.connect(self._end_estimate)
         self.sweep.ended.connect(library.refresh)
         self.trial.ended.connect(library.refresh)
-        workspace.dataset_changed.connect(self._forget)
+        workspace.dataset_changed.connect(self._follow_dataset)
 
     # Requests --------------------------------------------------------------------------------------------------
 
@@ -153,12 +155,7 @@ class RunController(QObject):
     def n_classes(self) -> int:
         """Return the number of classes of the open data set, 0 without labels."""
         dataset = self._workspace.dataset
-        labels = None if dataset is None else dataset.train_labels
-        if labels is None:
-            return 0
-        if self._classes[0] is not labels:
-            self._classes = labels, len(np.unique(labels))
-        return self._classes[1]
+        return 0 if dataset is None else dataset.n_classes
 
     def why_not(self) -> str:
         """Return why training on the open data set is impossible, or ""."""
@@ -193,16 +190,18 @@ class RunController(QObject):
                 for number, each in enumerate(ordered):
                     part = progress.part(number / len(ordered), (number + 1) / len(ordered))
                     results.append(get_or_run(dataset, each, store, progress=part, reuse=reuse))
+                rows = [store.stored(each.hash) for each in ordered]
             rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
-            return _Trained(results[-1], rate)
+            return _Trained(results[-1], rate, rows)
 
         self.training.start(work, RunProgress(spec.hash))
 
     @Slot()
-    def _trained(self) -> None:
-        if isinstance(self.training.latest, _Trained):
-            self._show(self.training.latest.result, self.training.latest.rate)
-            self.library.refresh()
+    def _show_trained(self) -> None:
+        trained = self.training.latest
+        if isinstance(trained, _Trained):
+            self._show(trained.result, trained.rate)
+            self.library.add(trained.stored)
 
     def _show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
         self.result, self.spec = result, None if result is None else result.spec
@@ -211,7 +210,7 @@ class RunController(QObject):
 
     # Live estimates --------------------------------------------------------------------------------------------
 
-    def ask_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
+    def request_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
         """Estimate the error of a point with the widths of the nearest run and a growing number of rows.
 
         Unless it is `requested`, the estimate is limited to 5 seconds and 500 MB, or the point is `offered`. Every
@@ -227,11 +226,10 @@ class RunController(QObject):
             self.estimate.changed.emit()
             return
         setting = Setting.of(spec)
-        with_settings = [
-            (run, Setting.from_text(run.setting)) for run in self.current_runs() if run.depth == spec.stack.depth
-        ]
-        same = [each for each, how in with_settings if how is not None and setting.covers(how)]
-        nearest = min(same, key=lambda r: abs(r.noise - spec.stack.noise), default=None)
+        same_depth = [run for run in self.current_runs() if run.depth == spec.stack.depth]
+        settings = [Setting.from_text(run.setting) for run in same_depth]
+        same = [run for run, its in zip(same_depth, settings, strict=True) if its is not None and setting.covers(its)]
+        nearest = min(same, key=lambda run: abs(run.noise - spec.stack.noise), default=None)
 
         def work(progress: Progress) -> None:
             progress = progress if requested else _Limited(progress)
@@ -243,11 +241,11 @@ class RunController(QObject):
         self.estimate.start(work, RunProgress(spec.hash))
 
     @Slot()
-    def _estimated(self) -> None:
+    def _end_estimate(self) -> None:
         """Drop an incomplete estimate and offer its point."""
         spec, seen = self.estimated, self.estimate.latest
-        judged = None if spec is None or seen is None else getattr(seen, spec.evaluate)
-        if judged is None or judged.done < judged.total:
+        estimate = None if spec is None or seen is None else getattr(seen, spec.evaluate)
+        if estimate is None or estimate.done < estimate.total:
             self.offered, self.estimated, self.estimate.latest = spec, None, None
 
     def drop_estimate(self) -> None:
@@ -288,42 +286,44 @@ class RunController(QObject):
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
             return
-        self.drop_estimate()
-        path, pause, asked = self.library.path, self.sweep.pause, sweep
-        self.asked, self.sweep.latest = asked, None
-        open_cluster = self._cluster.opener()
-
-        def work(progress: Progress) -> SweepState:
-            cluster = open_cluster(progress)
-            with RunStore(path) as store:
-                return run_sweep(dataset, asked, store, progress=progress, pause=pause, cluster=cluster)
-
-        self.sweep.start(work, queue=self._cluster.queue_of_runs)
+        requested, pause = sweep, self.sweep.pause
+        self.requested_sweep, self.sweep.latest = requested, None
+        self._start(
+            self.sweep,
+            lambda store, progress, cluster: run_sweep(
+                dataset, requested, store, progress=progress, pause=pause, cluster=cluster
+            ),
+        )
 
     def start_trial(self) -> None:
         """Compare a few noise levels and depths on validation rows and test the best one, in about a minute."""
-        dataset, source, path = self._workspace.dataset, self._workspace.source, self.library.path
+        dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
             return
+        self.trial.stop(forget=True)
+        self._start(
+            self.trial,
+            lambda store, progress, cluster: try_data(dataset, source, store=store, progress=progress, cluster=cluster),
+        )
 
-        open_cluster = self._cluster.opener()
+    def _start(self, task: Task, compute: Callable[[RunStore, Progress, Cluster | None], object]) -> None:
+        """Start a job that stores runs, in this window or on the selected cluster."""
+        self.drop_estimate()
+        path, open_cluster = self.library.path, self._cluster.opener()
 
-        def work(progress: Progress) -> Trial:
+        def work(progress: Progress) -> object:
             cluster = open_cluster(progress)
             with RunStore(path) as store:
-                return try_data(dataset, source, store=store, progress=progress, cluster=cluster)
+                return compute(store, progress, cluster)
 
-        self.drop_estimate()
-        self.trial.stop(forget=True)
-        self.trial.start(work, queue=self._cluster.queue_of_runs)
+        task.start(work, queue=self._cluster.queue_of_runs)
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""
-        self.training.stop()
-        self.trial.stop()
         self.drop_estimate()
-        self.sweep.stop()
+        for task in (self.training, self.trial, self.sweep):
+            task.stop()
 
     # Stored runs -----------------------------------------------------------------------------------------------
 
@@ -337,20 +337,20 @@ class RunController(QObject):
 
     def other_error(self, shown: RunSpec, error: float) -> StoredRun | None:
         """Return the last run with the same data, noise level and depth but another error, or None."""
-        for line in reversed(self.library.runs):
-            same = line.fingerprint == shown.fingerprint and line.is_current and line.method == shown.method
-            here = line.depth == shown.stack.depth and (not line.depth or line.noise == shown.stack.noise)
-            if same and here and line.rate.value != f"{100 * error:.2f}":
-                return line
+        for stored in reversed(self.library.runs):
+            same = (stored.fingerprint, stored.method) == (shown.fingerprint, shown.method) and stored.is_current
+            same_point = stored.depth == shown.stack.depth and (not stored.depth or stored.noise == shown.stack.noise)
+            if same and same_point and stored.rate.value != f"{100 * error:.2f}":
+                return stored
         return None
 
     @Slot(str)
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to those of the run."""
-        self.library.load(key, self._loaded)
+        self.library.load(key, self._show_stored)
 
     @Slot(object)
-    def _loaded(self, result: RunResult) -> None:
+    def _show_stored(self, result: RunResult) -> None:
         dataset, stack, held_out = self._workspace.dataset, result.spec.stack, result.spec.held_out
         wanted = result.spec.fingerprint
         if (
@@ -358,7 +358,7 @@ class RunController(QObject):
             and held_out is not None
             and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
         ):
-            self._awaited = result  # same rows, other split: shown after the rows are split again
+            self._shown_next = result  # same rows, other split: shown after the rows are split again
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
@@ -373,7 +373,7 @@ class RunController(QObject):
         title = dataset_title(result.dataset, result.generated)
 
         def open_data() -> None:
-            self._awaited = result
+            self._shown_next = result
             self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
 
         text = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
@@ -383,16 +383,15 @@ class RunController(QObject):
         )
 
     @Slot(object)
-    def _forget(self, dataset: Dataset) -> None:
-        self._reuse, self.asked = Reuse(), None
+    def _follow_dataset(self, dataset: Dataset) -> None:
+        self._reuse, self.requested_sweep = Reuse(), None
         self.drop_estimate()
-        self.sweep.stop(forget=True)
-        self.training.stop(forget=True)
-        self.trial.stop(forget=True)
+        for task in (self.sweep, self.training, self.trial):
+            task.stop(forget=True)
         self._show(None)
-        awaited, self._awaited = self._awaited, None
-        if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
-            self._loaded(awaited)
-        elif awaited is not None:
+        waiting, self._shown_next = self._shown_next, None
+        if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:
+            self._show_stored(waiting)
+        elif waiting is not None:
             text = f"{dataset.source} is open, but its contents have changed since the run, or it was read differently."
             self._workspace.problem.emit(UserMessage("The data differ from those of the run", text))

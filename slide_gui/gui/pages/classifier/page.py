@@ -270,11 +270,9 @@ class ClassifierPage(Page):
 
     def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""
-        spec, dataset = self._controller.spec, self._workspace.dataset
+        spec = self._controller.spec
         assert spec is not None
-        assert dataset is not None
-        assert dataset.train_labels is not None
-        return resolved(spec.svm.criterion, len(set(dataset.train_labels.tolist())))
+        return resolved(spec.svm.criterion, self._controller.n_classes)
 
     def _show_result(self, result: RunResult) -> None:
         classifier, stale = result.classifier, self._is_stale(result)

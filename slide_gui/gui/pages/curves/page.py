@@ -137,8 +137,8 @@ class CurvesPage(Page):
         if spec is None:
             return None
         asked = Setting.from_text(self._chosen)
-        if asked is None and controller.asked is not None:
-            asked = Setting.of(controller.asked.points()[-1].spec)
+        if asked is None and controller.requested_sweep is not None:
+            asked = Setting.of(controller.requested_sweep.points()[-1].spec)
         if asked is None:
             usual = Setting.of(spec)
             asked = max(self._settings(), key=lambda each: (self._counts[each.text], each == usual), default=usual)
@@ -188,7 +188,7 @@ class CurvesPage(Page):
         if self._controller.sweep.running:
             self._controller.sweep.stop()
             return
-        dataset, usual = self._workspace.dataset, self._controller.asked or self._controller.usual_sweep()
+        dataset, usual = self._workspace.dataset, self._controller.requested_sweep or self._controller.usual_sweep()
         if dataset is None or usual is None:
             self._controller.start_sweep()  # reports why it cannot start
             return
@@ -237,13 +237,13 @@ class CurvesPage(Page):
             return
         base = self._controller.spec_of(self._controller.svm)
         if base is not None:
-            self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
+            self._controller.request_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
 
     @Slot()
     def _estimate_offered(self) -> None:
         offered = self._controller.offered
         if offered is not None:
-            self._controller.ask_estimate(offered, requested=True)
+            self._controller.request_estimate(offered, requested=True)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
