@@ -4,14 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QSlider, QSpinBox
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.run import RunProgress, run
+from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
@@ -20,7 +19,7 @@ from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.pages.curves.points import lines_of
 from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.progress import NO_PROGRESS, Stage
+from slide_gui.progress import NO_PROGRESS
 from tests.gui.helpers import StubSource, labelled, settle, show_page, wait
 
 
@@ -35,34 +34,59 @@ def small_sweep(monkeypatch):
     monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
 
 
-def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistakes(window):
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    assert classifier.train_button.text() == "Cancel"
-    wait(lambda: window.session.runs.result is not None, 60)
-    result = window.session.runs.result
-    assert result.spec.hash == window.session.runs.spec.hash
-    assert classifier.train_button.text() == "Train"
-    assert str(result.rate) in classifier.rate.text()
-    assert len(classifier.gallery.images) == len(result.misclassified)
-    spec = window.session.runs.spec_of(classifier.svm())
-    assert run(labelled(), spec).error == result.error
+QUICK = SvmParameters(widths="median", C=1.0)
 
 
-def test_that_a_run_made_before_is_shown_without_training_again(window):
+def trained(window, svm=QUICK):
+    """Train in the window and return the result."""
+    runs = window.session.runs
+    runs.train(runs.spec_of(svm))
+    wait(lambda: runs.result is not None and not window.queue.busy, 60)
+    return runs.result
+
+
+def press_train(window):
+    """Train with the button of the Classifier page and return the page."""
     classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None and window.session.runs.library.runs, 60)
-    first = window.session.runs.result
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
-    assert window.session.runs.result.timings == first.timings
-    assert len(window.session.runs.library.runs) == 1
+    return classifier
 
 
-def test_that_cancelling_keeps_nothing_and_frees_the_queue(window):
+def listed(window, n):
+    wait(lambda: len(window.session.library.runs) == n, 20)
+
+
+def save(window, tmp_path, *results):
+    """Store runs as another process would, and list them."""
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for result in results:
+            store.save(result)
+    window.session.library.refresh()
+    wait(lambda: {each.hash for each in results} <= {each.hash for each in window.session.library.runs})
+
+
+def opened(window, dataset):
+    window.workspace.open(StubSource(dataset))
+    wait(lambda: window.workspace.dataset.fingerprint == dataset.fingerprint and not window.queue.busy, 60)
+
+
+def test_that_training_ends_with_error_and_errors_and_the_same_run_is_not_computed_again(window):
+    classifier, runs = press_train(window), window.session.runs
+    first = runs.result
+    assert classifier.train_button.text() == "Train"
+    assert str(first.rate) in classifier.rate.text()
+    assert len(classifier.gallery.images) == len(first.misclassified)
+    assert run(labelled(), runs.spec_of(classifier.svm())).error == first.error
+    press_train(window)
+    assert runs.result.timings == first.timings
+    assert [each.hash for each in runs.library.runs] == [first.hash]
+
+
+def test_that_a_cancelled_training_stores_nothing(window):
     classifier = show_page(window, "classifier")
     classifier.train_button.click()
+    assert classifier.details.text() == "fitting the layers, 1 of 4"  # at once, before any event is processed
     settle(0.02)
     classifier.train_button.click()
     assert classifier.train_button.text() == "Train"
@@ -72,10 +96,8 @@ def test_that_cancelling_keeps_nothing_and_frees_the_queue(window):
     assert window.session.runs.library.runs == ()
 
 
-def test_that_a_result_of_other_parameters_says_so(window):
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None, 60)
+def test_that_a_result_of_other_parameters_is_grey_and_named(window):
+    classifier = press_train(window)
     window.workspace.set_parameters(noise=0.8)
     settle(0.02)
     assert "not of the panel" in classifier.details.text()
@@ -83,31 +105,6 @@ def test_that_a_result_of_other_parameters_says_so(window):
     assert "held-out rows, median widths" in classifier.details.toolTip()
     classifier.confusion.cell_clicked.emit((0, 1))
     assert classifier.gallery.stale
-    wait(lambda: not window.queue.busy)
-
-
-def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterion(window):
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None, 60)
-    wait(lambda: not window.queue.busy)
-    result = window.session.runs.result
-    overruled = ChosenBy("radius-margin", True, 0.334, 0.251, 500)
-    window.session.runs.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
-    classifier.refresh()
-    said = classifier.details.text()
-    assert "median widths (guard): they misclassify 25.1 % of 500 held-out rows" in said
-    assert "widths learned by radius-margin 33.4 %" in said
-
-
-def test_that_a_training_shows_its_first_sign_with_the_click(window):
-    window.workspace.set_parameters(depth=3)
-    wait(lambda: not window.queue.busy)
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()  # nothing has been computed yet: no event was processed
-    assert classifier.details.text() == "fitting the layers, 1 of 3"
-    assert classifier.rate.text() == "…"
-    classifier.train_button.click()
     wait(lambda: not window.queue.busy)
 
 
@@ -125,7 +122,7 @@ def start_sweep(curves, **changes):
     return dialog
 
 
-def _three_classes(n=60):
+def three_classes(n=60):
     random = np.random.default_rng(0)
     labels = np.arange(2 * n) % 3
     rows = random.random((2 * n, 36)).astype("float32")
@@ -133,25 +130,22 @@ def _three_classes(n=60):
     return Dataset("three", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6))
 
 
-def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begins(window, every_payload):
-    window.workspace.open(StubSource(_three_classes()))
-    wait(lambda: window.workspace.dataset.name == "three" and not window.queue.busy)
+def test_that_training_on_three_classes_reports_every_step_before_it_begins(window, every_payload):
+    opened(window, three_classes())
     window.workspace.set_parameters(depth=2)
     wait(lambda: not window.queue.busy)
     classifier = show_page(window, "classifier")
-    said = [""]
+    texts = []
 
-    def look():
-        if classifier.details.text() != said[-1]:
-            said.append(classifier.details.text())
+    def note():
+        texts.append(classifier.details.text())
         if window.session.runs.training.running and window.session.runs.training.latest.history:
             assert classifier.criterion.accessibleName().startswith("Criterion: press")
 
-    window.session.runs.training.changed.connect(look)
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None, 60)
-    parts = list(dict.fromkeys(words.split(" · ")[0] for words in said[1:]))
-    assert parts[:6] == [
+    window.session.runs.training.changed.connect(note)
+    press_train(window)
+    steps = list(dict.fromkeys(text.split(" · ")[0] for text in texts))
+    assert steps[:6] == [
         "fitting the layers, 1 of 2",
         "fitting the layers, 2 of 2",
         "features of 60 rows",
@@ -159,93 +153,56 @@ def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begi
         "learning widths on four fifths of the rows to compare them, 1 of 2",
         "comparing with median widths",
     ]
-    assert [words for words in parts if words.startswith("training")] == [
-        *(f"training, {pair} of 3" for pair in range(1, 4)),
-    ]
-    named = [words for words in said if words.startswith("training, 3 of 3")]
-    assert all(words.endswith(" · widths by press") for words in named)
+    assert [step for step in steps if step.startswith("training,")] == [f"training, {k} of 3" for k in (1, 2, 3)]
+    assert all(text.endswith(" · widths by press") for text in texts if text.startswith("training, 3 of 3"))
 
 
-def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(window):
-    classifier = show_page(window, "classifier")
-    training, begun = window.session.runs.training, threading.Event()
-    training.start(
-        lambda _progress: begun.wait(10),
-        RunProgress("x", phase="learn", stage=Stage("evaluating starts for press", 2, 12)),
-    )
-    assert classifier.details.text() == "evaluating starts for press, 3 of 12"
-    training.start(lambda _progress: None, RunProgress("x", phase="learn"))
-    assert classifier.details.text() == "learning the widths"
-    begun.set()
-    training.stop()
-
-
-def test_that_curves_and_runs_name_what_decided_the_widths(window):
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters(starts=1)))
-    wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
-    assert window.session.runs.library.runs[0].chosen_by == window.session.runs.result.chosen_by == "span"
-    (point,) = [point for point in show_page(window, "curves").points() if point.key]
-    assert point.by == "widths by span"
-    assert show_page(window, "curves").course.text().startswith("widths by span")
-    runs = show_page(window, "runs")
-    model = runs.run_table.view().model()
-    assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
-    runs.run_table.set_filter("span")
-    assert runs.run_table.shown() == (window.session.runs.result.hash,)
-    runs.run_table.set_filter("median")
-    assert runs.run_table.shown() == ()
-
-
-def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_path):
+def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path):
     spec = window.session.runs.spec_of(SvmParameters(C=1.0))
-    results = [
-        run(labelled(), replace(spec, stack=replace(spec.stack, depth=1, noise=noise))) for noise in (0.2, 0.4, 0.6)
-    ]
+    stacks = [replace(spec.stack, depth=1, noise=noise) for noise in (0.2, 0.4, 0.6)]
+    results = [run(labelled(), replace(spec, stack=stack)) for stack in stacks]
     overruled = ChosenBy("span", True, 0.334, 0.251, 500)
     results[1] = replace(results[1], classifier=replace(results[1].classifier, chosen=overruled))
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        for result in results:
-            store.save(result)
-    window.session.runs.library.refresh()
-    wait(lambda: len(window.session.runs.library.runs) == 3)
+    save(window, tmp_path, *results)
     curves = show_page(window, "curves")
     assert curves.course.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
-    wait(lambda: not window.queue.busy)
+    text = open_result(window, tmp_path, results[1])
+    assert "median widths (guard): they misclassify 25.1 % of 500 held-out rows" in text
+    assert "widths learned by span 33.4 %" in text
 
 
-def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
+def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):
     plain = labelled()
-    window.workspace.open(StubSource(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
+    opened(window, Dataset("plain", plain.train, plain.test, image_shape=(6, 6)))
     classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()
+    window.actions_by_name["try"].trigger()
+    assert "no labels" in window.notice.accessibleName()
+    assert not window.session.runs.trial.running
 
 
-def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
+def test_that_a_sweep_fills_the_curves_and_is_stored(window):
     curves = show_page(window, "curves")
     start_sweep(curves)
     wait(lambda: not window.session.runs.sweep.running, 100)
-    wait(lambda: len(window.session.runs.library.runs) == 4, 10)  # depth 0 is one run for all noises, and one is tested
+    listed(window, 4)  # depth 0 is one run for all noise levels, and one is tested
     points = curves.points()
     assert {(point.noise, point.depth) for point in points if point.key} >= {(0.2, 0), (0.5, 0), (0.2, 1), (0.5, 1)}
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        errors = {run.hash: run.error for run in store.runs()}
-    for point in points:
-        if point.key:
-            assert point.error == pytest.approx(100 * errors[point.key])
+    errors = {stored.hash: stored.error for stored in window.session.library.runs}
+    assert all(point.error == pytest.approx(100 * errors[point.key]) for point in points if point.key)
 
 
-def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_what_makes_no_sense(window):
+def test_that_the_dialog_counts_runs_and_time_before_the_start_and_names_invalid_fields(window):
     curves = show_page(window, "curves")
     wait(lambda: not window.queue.busy, 60)
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
     assert dialog.cost.text().startswith("4 runs, about ")
     assert not window.session.runs.sweep.running
-    for name, text, said in (
+    for name, text, problem in (
         ("noises", "0:1:0", "Noise '0:1:0': expected FROM:TO:STEP"),
         ("noises", "1.5", "Noise is 1.5"),
         ("depths", "x", "Depth 'x': expected FROM:TO"),
@@ -255,7 +212,7 @@ def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_wh
         before = getattr(dialog, name).text()
         getattr(dialog, name).setText(text)
         dialog.count()
-        assert said in dialog.cost.text()
+        assert problem in dialog.cost.text()
         assert not dialog.start.isEnabled()
         getattr(dialog, name).setText(before)
     dialog.splits.setValue(3)
@@ -268,7 +225,7 @@ def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_wh
     dialog.reject()
 
 
-def test_that_a_sweep_of_chosen_labels_criterion_and_part_makes_just_those_runs_and_shows_them(window):
+def test_that_a_sweep_with_labels_criterion_and_rows_computes_and_shows_exactly_those_runs(window):
     curves = show_page(window, "curves")
     start_sweep(
         curves, noises="0.2,0.5", depths="1", seeds="0,1", labels=20, criterion="radius-margin", part="validation"
@@ -280,7 +237,7 @@ def test_that_a_sweep_of_chosen_labels_criterion_and_part_makes_just_those_runs_
         spec = answer.point.spec
         assert (spec.labels, spec.svm.criterion, spec.evaluate) == (20, "radius-margin", "validation")
         assert spec.neighbour is None
-    wait(lambda: len(window.session.runs.library.runs) == 5)
+    listed(window, 5)
     assert curves.shown.currentText() == "validation error · trained on 80 % · 20 labels · widths by radius-margin"
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
@@ -294,13 +251,11 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     curves = show_page(window, "curves")
     start_sweep(curves, noises="0.2,0.5", depths="1", labels=20)
     wait(lambda: not window.session.runs.sweep.running, 100)
-    wait(lambda: len(window.session.runs.library.runs) == 3)
+    listed(window, 3)
     (final,) = window.session.runs.sweep.latest.final
     window.workspace.set_parameters(noise=final.point.noise, depth=1)
     wait(lambda: not window.queue.busy, 60)
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.result is not None, 60)
+    classifier = press_train(window)
     assert window.session.runs.result.hash == final.point.spec.hash
     assert len(window.session.runs.library.runs) == 3
     (point,) = [point for point in curves.points() if point.noise == final.point.noise]
@@ -323,22 +278,18 @@ def test_that_the_criterion_of_the_classifier_page_is_that_of_the_curves_unless_
     wait(lambda: not window.queue.busy, 60)
 
 
-def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_chosen(window, tmp_path):
+def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(window, tmp_path):
     spec = window.session.runs.spec_of(SvmParameters(C=1.0))
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        for noise in (0.2, 0.4):
-            for change in ({}, {"labels": 20}):
-                asked = replace(spec, stack=replace(spec.stack, depth=1, noise=noise), **change)
-                store.save(run(labelled(), asked))
-    window.session.runs.library.refresh()
-    wait(lambda: len(window.session.runs.library.runs) == 4)
+    stacks = [replace(spec.stack, depth=1, noise=noise) for noise in (0.2, 0.4)]
+    specs = [replace(spec, stack=stack, labels=labels) for stack in stacks for labels in (None, 20)]
+    save(window, tmp_path, *(run(labelled(), each) for each in specs))
     curves = show_page(window, "curves")
     assert curves.shown.count() == 2
     assert len([point for point in curves.points() if point.key]) == 2
     few = next(i for i in range(2) if "20 labels" in curves.shown.itemText(i))
     curves.shown.setCurrentIndex(few)
     curves.shown.activated.emit(few)
-    assert {curves.setting().spec.labels for _ in curves.points()} == {20}
+    assert curves.setting().spec.labels == 20
     assert curves.choices()["shown"] == curves.shown.itemData(few)
     assert "no point is selected: every row was used for training" in curves.course.text()
     wait(lambda: not window.queue.busy, 60)
@@ -379,42 +330,25 @@ def test_that_an_estimate_is_of_the_error_that_is_shown_whatever_it_was_of_befor
     assert curves.points() == [after]
 
 
-def test_that_the_point_under_the_sliders_is_estimated_among_what_a_trial_compared(window, monkeypatch):
-    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
-    window.workspace.set_parameters(depth=2)
-    curves, controller = show_page(window, "curves"), window.session.runs
-    window.actions_by_name["train"].trigger()  # so that its point on the curves of before needs no estimate
-    wait(lambda: controller.result is not None and not window.queue.busy, 60)
-    assert estimated_part(controller) is None
-    window.actions_by_name["try"].trigger()
-    wait(lambda: isinstance(controller.trial.latest, Trial), 60)
-    wait(lambda: estimated_part(controller) == "validation", 60)
-    assert [point.depth for point in curves.points() if point.state == "refining"] == [2]
-
-
-def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
-    classifier = show_page(window, "classifier")
-    classifier.train_button.click()
-    wait(lambda: window.session.runs.library.runs, 60)
-    key = window.session.runs.library.runs[0].hash
+def test_that_runs_are_loaded_deleted_restored_and_tagged(window):
+    key, library = trained(window).hash, window.session.library
     runs = show_page(window, "runs")
     window.workspace.set_parameters(noise=0.8)
     window.session.runs.open_run(key)
     wait(lambda: window.workspace.state.parameters.noise == 0.3)
     runs.run_table.delete_requested.emit((key,))
-    wait(lambda: window.session.runs.library.runs == ())
-    window.session.runs.library.undelete()
-    wait(lambda: len(window.session.runs.library.runs) == 1)
-    window.session.runs.library.tag(key, "first, kept")
-    wait(lambda: window.session.runs.library.runs[0].tags == ("first", "kept"))
+    listed(window, 0)
+    library.undelete()
+    listed(window, 1)
+    library.tag(key, "first, kept")
+    wait(lambda: library.runs[0].tags == ("first", "kept"))
     wait(lambda: not window.queue.busy)
 
 
 def test_that_two_runs_are_compared_on_the_same_rows(window):
     for criterion in ("radius-margin", "press"):
-        window.session.runs.train(window.session.runs.spec_of(SvmParameters(criterion=criterion)))
-        wait(lambda: not window.queue.busy, 60)
-    wait(lambda: len(window.session.runs.library.runs) == 2)
+        trained(window, SvmParameters(criterion=criterion))
+    listed(window, 2)
     runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
@@ -431,125 +365,89 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
     for noise in (0.2, 0.5):
         window.workspace.set_parameters(noise=noise)
         wait(lambda: not window.queue.busy)
-        window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=10.0)))
-        wait(lambda: not window.queue.busy, 60)
-    wait(lambda: len(window.session.runs.library.runs) == 2)
-    window.workspace.open(StubSource(labelled(seed=1)))
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+        trained(window)
+    listed(window, 2)
+    opened(window, labelled(seed=1))
     runs = show_page(window, "runs")
-    runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
+    runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "other data" in runs.comparison.why_not.text()
     assert runs.comparison.why_not.isVisible()
-    assert all(matrix.text_of(1, 1) for matrix in runs.comparison.matrices)
 
 
-def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
+def test_that_cancel_and_other_data_stop_training_and_sweep(window):
     classifier, curves = show_page(window, "classifier"), show_page(window, "curves")
-    start_sweep(curves)
-    classifier.train_button.click()
-    settle(0.05)
-    window.actions_by_name["cancel"].trigger()
-    assert not window.session.runs.sweep.running
-    assert not window.session.runs.training.running
-    assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep…")
-    wait(lambda: not window.queue.busy)
-
-
-def test_that_other_data_stop_what_ran_on_the_old(window):
-    curves = show_page(window, "curves")
-    start_sweep(curves)
-    settle(0.05)
-    window.workspace.open(StubSource(labelled(seed=1)))
-    wait(lambda: not window.queue.busy and not window.session.runs.sweep.running, 60)
-    assert window.session.runs.sweep.latest is None
+    runs = window.session.runs
+    for stop in (window.actions_by_name["cancel"].trigger, lambda: opened(window, labelled(seed=1))):
+        start_sweep(curves)
+        classifier.train_button.click()
+        settle(0.05)
+        stop()
+        assert not runs.sweep.running
+        assert not runs.training.running
+        assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep…")
+        wait(lambda: not window.queue.busy)
+    assert runs.sweep.latest is None
     assert not [point for point in curves.points() if point.key]
 
 
-def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers_nothing(window, tmp_path):
-    spec = window.session.runs.spec_of(SvmParameters(widths="median", C=1.0))
+def test_that_a_run_of_another_results_version_is_listed_and_computed_again(window, tmp_path):
+    spec = window.session.runs.spec_of(QUICK)
     result = run(labelled(), spec)
-    old = replace(result, versions=tuple((name, "1" if name == "numerics" else said) for name, said in result.versions))
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        store.save(old)
+    versions = tuple((name, "1" if name == "numerics" else version) for name, version in result.versions)
+    old = replace(result, versions=versions)
     runs = show_page(window, "runs")
-    window.session.runs.library.refresh()
-    wait(lambda: window.session.runs.library.runs)
+    save(window, tmp_path, old)
     assert runs.subtitle.text() == "1 stored, 1 of them (grey) of another results version"
     assert window.session.runs.current_runs() == []
-    window.session.runs.open_run(old.hash)
-    wait(lambda: window.session.runs.result is not None)
-    classifier = show_page(window, "classifier")
-    assert "of results version 1, not of this program’s version" in classifier.details.text()
-    window.session.runs.train(spec)
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
-    assert window.session.runs.result.is_current
-    assert "results version" not in classifier.details.text()
-    wait(lambda: len(window.session.runs.current_runs()) == 1)
+    assert "of results version 1, not of this program’s version" in open_result(window, tmp_path, old)
+    assert trained(window).is_current
+    assert "results version" not in show_page(window, "classifier").details.text()
+    assert len(window.session.runs.current_runs()) == 1
 
 
-def open_result(window, tmp_path, spec):
+def open_result(window, tmp_path, result):
     """Open a stored run in the window and return the text below its error on the Classifier page."""
-    result = run(labelled(), spec)
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        store.save(result)
-    window.session.runs.library.refresh()
-    wait(lambda: any(line.hash == result.hash for line in window.session.runs.library.runs))
+    save(window, tmp_path, result)
     window.session.runs.open_run(result.hash)
     wait(lambda: window.session.runs.result is not None and window.session.runs.result.hash == result.hash)
     return show_page(window, "classifier").details.text()
 
 
-def test_that_an_opened_run_says_on_which_rows_its_error_is(window, tmp_path):
-    given = window.session.runs.spec_of(SvmParameters(widths="median", C=1.0))
-    on_validation = replace(given, evaluate="validation", training="split").checked()
-    assert open_result(window, tmp_path, on_validation).startswith("validation error on ")
-    assert open_result(window, tmp_path, given).startswith("test error on ")
-
-
-def test_that_an_opened_run_of_another_method_says_which_and_leaves_the_stack_of_the_panel_alone(window, tmp_path):
+def test_that_an_opened_run_names_the_rows_of_its_error_and_its_method_and_leaves_the_panel_alone(window, tmp_path):
+    given = window.session.runs.spec_of(QUICK)
     window.workspace.set_parameters(noise=0.4, depth=2)
     stack = window.workspace.state.parameters
-    spec = RunSpec(window.workspace.dataset.fingerprint, "", "pca-svm", svm=SvmParameters(C=1.0), kept=0.8)
-    said = open_result(window, tmp_path, spec.checked())
-    assert " · PCA-SVM, 80.0% of variance · " in said
-    assert "not of the panel" not in said
+    other = RunSpec(given.fingerprint, "", "pca-svm", svm=SvmParameters(C=1.0), kept=0.8).checked()
+    text = open_result(window, tmp_path, run(labelled(), other))
+    assert " · PCA-SVM, 80.0% of variance · " in text
+    assert "not of the panel" not in text
     assert window.workspace.state.parameters == stack
+    on_validation = replace(given, evaluate="validation", training="split").checked()
+    assert open_result(window, tmp_path, run(labelled(), on_validation)).startswith("validation error on ")
+    assert open_result(window, tmp_path, run(labelled(), given)).startswith("test error on ")
 
 
-def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):
+def test_that_the_runs_are_read_while_the_window_computes_and_the_page_reports_it(window, tmp_path):
+    (tmp_path / "runs.sqlite").touch()  # another process is creating the store
+    finish = threading.Event()
+    window.queue.submit("Computing", lambda _progress: finish.wait(20), channel="other")
     window.actions_by_name["page_runs"].trigger()
     runs = window.pages.shown()
     assert runs.subtitle.text() == "reading…"
-    assert not [label.text() for label in runs.findChildren(QLabel) if label.text().startswith("0")]
-    wait(lambda: not window.session.library.reading)
-    assert runs.subtitle.text() == "0 stored"
-
-
-def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_made(window, tmp_path):
-    (tmp_path / "runs.sqlite").touch()
-    runs = show_page(window, "runs")
-    wait(lambda: not window.session.library.reading)
-    assert runs.subtitle.text() == "0 stored"
+    wait(lambda: runs.subtitle.text() == "0 stored")
+    assert window.queue.busy
     assert not window.notice.isVisible()
+    finish.set()
+    wait(lambda: not window.queue.busy)
 
 
-def test_that_a_store_that_cannot_be_read_is_not_said_to_be_empty(window, tmp_path):
+def test_that_an_unreadable_store_is_reported(window, tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
     runs = show_page(window, "runs")
     wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()
-
-
-def test_that_the_table_is_read_while_the_queue_computes(window):
-    go_on = threading.Event()
-    window.queue.submit("Computing", lambda _progress: go_on.wait(20), channel="other")
-    runs = show_page(window, "runs")
-    wait(lambda: runs.subtitle.text() == "0 stored")
-    assert window.queue.busy
-    go_on.set()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):
@@ -566,34 +464,35 @@ def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):
     wait(lambda: len(runs.run_table.shown()) == 7)
 
 
-def _saved(path, seed):
+def saved(path, seed):
     data = labelled(seed)
     labels = {"y_train": data.train_labels, "y_test": data.test_labels}
     np.savez(path, X_train=data.train, X_test=data.test, **labels)
     return path
 
 
-def _trained_on_first(window, folder):
-    """Return the hash of a run on data of that name, when others are open."""
-    first, second = _saved(folder / "first.npz", 1), _saved(folder / "second.npz", 2)
-    window.open_files([first])
-    wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
-    key = window.session.runs.result.hash
-    window.open_files([second])
-    wait(lambda: window.workspace.dataset.name == "second" and not window.queue.busy, 60)
-    return key
+def trained_on_first(window, folder):
+    """Return the hash of a run on the file first.npz; afterwards second.npz is open."""
+    keys = []
+    for name, seed in (("first", 1), ("second", 2)):
+        window.open_files([saved(folder / f"{name}.npz", seed)])
+        wait(lambda name=name: window.workspace.dataset.name == name and not window.queue.busy, 60)
+        keys.append(trained(window).hash)
+    return keys[0]
 
 
-def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window, tmp_path):
-    key = _trained_on_first(window, tmp_path)
-    window.workspace.set_parameters(noise=0.7)
+def press_open_first(window, key):
     window.session.runs.open_run(key)
     wait(lambda: window.notice.isVisible())
     assert window.notice.accessibleName().startswith("The run belongs to other data: The run used first")
     (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
     button.click()
+
+
+def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_there(window, tmp_path):
+    key = trained_on_first(window, tmp_path)
+    window.workspace.set_parameters(noise=0.7)
+    press_open_first(window, key)
     wait(lambda: window.workspace.dataset.name == "first" and window.session.runs.result is not None, 60)
     assert window.session.runs.result.hash == key
     assert window.workspace.state.parameters.noise == 0.3
@@ -601,22 +500,17 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window,
     wait(lambda: not window.queue.busy, 60)
 
 
-def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window, tmp_path):
-    key = _trained_on_first(window, tmp_path)
-    _saved(tmp_path / "first.npz", 3)
-    window.session.runs.open_run(key)
-    wait(lambda: window.notice.isVisible())
-    (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
-    button.click()
+def test_that_data_that_changed_since_the_run_are_reported(window, tmp_path):
+    key = trained_on_first(window, tmp_path)
+    saved(tmp_path / "first.npz", 3)
+    press_open_first(window, key)
     wait(lambda: "The data differ from those of the run" in window.notice.accessibleName(), 60)
     wait(lambda: not window.queue.busy, 60)
 
 
-def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(window):
+def test_that_a_cell_selects_its_images_and_show_all_shows_the_others_again(window):
     classifier = show_page(window, "classifier")
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=0.001)))
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
-    result = window.session.runs.result
+    result = trained(window, SvmParameters(widths="median", C=0.001))
     total = len(result.misclassified)
     cell = (0, 1) if result.confusion[0, 1] else (1, 0)
     assert not classifier.show_all.isVisible()
@@ -627,8 +521,8 @@ def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(windo
     classifier.show_all.click()
     assert (classifier.confusion.chosen, len(classifier.gallery.images)) == (None, total)
     assert not classifier.show_all.isVisible()
-    classifier.confusion.cell_clicked.emit(cell)
-    classifier.confusion.cell_clicked.emit(cell)
+    for _ in range(2):
+        classifier.confusion.cell_clicked.emit(cell)
     assert classifier.confusion.chosen is None
 
 
@@ -636,7 +530,7 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     window, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
-    path = _saved(tmp_path / "first.npz", 1)
+    path = saved(tmp_path / "first.npz", 1)
     window.open_files([path])
     wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
     window.actions_by_name["try"].trigger()
@@ -652,12 +546,12 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert [option.name for option in options] == ["try", "curves"]
     export = options[0].export(NO_PROGRESS)
     assert curves.sentence.text() in export.extra["try.txt"]
-    window.open_files([_saved(tmp_path / "second.npz", 2)])
+    window.open_files([saved(tmp_path / "second.npz", 2)])
     wait(lambda: window.workspace.dataset.name == "second" and not window.queue.busy, 60)
     assert not curves.sentence.isVisible()
 
 
-def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path, monkeypatch):
+def test_that_the_preview_of_a_file_confirms_the_reading_and_tries_the_data(window, tmp_path, monkeypatch):
     monkeypatch.setattr(trial_module, "_GRIDS", (((0.2,), (0, 1), 1),))
     rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 2},{i % 2}\n" for i in range(60))
     (tmp_path / "plants.csv").write_text(rows)
@@ -671,24 +565,15 @@ def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path,
     wait(lambda: not window.queue.busy, 60)
 
 
-def test_that_data_without_classes_are_not_tried_and_say_why(window):
-    plain = labelled()
-    window.workspace.open(StubSource(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
-    wait(lambda: window.workspace.dataset.name == "plain" and not window.queue.busy)
-    window.actions_by_name["try"].trigger()
-    assert "no labels" in window.notice.accessibleName()
-    assert not window.session.runs.trial.running
-
-
 class Slow(StubSource):
-    """Data that are there once `go_on` is set."""
+    """Data that can be loaded once `may_load` is set."""
 
-    def __init__(self, given):
-        super().__init__(given)
-        self.go_on = threading.Event()
+    def __init__(self, result):
+        super().__init__(result)
+        self.may_load = threading.Event()
 
     def load(self, *, progress=NO_PROGRESS):
-        self.go_on.wait(20)
+        self.may_load.wait(20)
         return super().load(progress=progress)
 
 
@@ -701,12 +586,12 @@ def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are(win
     assert classifier.train_button.text() == "Cancel"
     assert classifier.details.text() == "Training starts when the data are open."
     assert not window.session.runs.training.running
-    slow.go_on.set()
+    slow.may_load.set()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     assert window.session.runs.result.spec.fingerprint == labelled(seed=4).fingerprint
 
 
-def test_that_a_training_that_waits_for_data_is_taken_back_by_the_same_button_or_where_they_fail(window):
+def test_that_a_training_that_waits_for_data_is_cancelled_by_its_button_or_if_they_fail(window):
     classifier = show_page(window, "classifier")
     slow = Slow(DataError("is broken", "it"))
     window.workspace.open(slow)
@@ -715,7 +600,7 @@ def test_that_a_training_that_waits_for_data_is_taken_back_by_the_same_button_or
     classifier.train_button.click()
     assert classifier.train_button.text() == "Train"
     classifier.train_button.click()
-    slow.go_on.set()
+    slow.may_load.set()
     wait(lambda: window.notice.isVisible())
     assert classifier.train_button.text() == "Train"
     wait(lambda: not window.queue.busy, 60)
@@ -726,7 +611,6 @@ def test_that_the_classifier_page_does_nothing_while_it_is_hidden(window):
     classifier = show_page(window, "classifier")
     show_page(window, "runs")
     before = classifier.details.text()
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    trained(window)
     assert classifier.details.text() == before
     assert f"support vectors of {len(labelled().train)} rows" in show_page(window, "classifier").details.text()
