@@ -91,18 +91,15 @@ def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
     assert shown(part).controller.decision is not before
 
 
-def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
+def test_that_a_click_or_enter_on_a_support_vector_shows_that_image(window, part):
     view = shown(part).view
     row = view.picture.nearest[1].row
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(1).center().toPoint())
     assert window.workspace.state.selection.sample == row
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
-
-
-def test_that_support_vectors_are_walked_and_chosen_by_keys(window, part):
-    view = shown(part).view
     row = view.picture.nearest[0].row
-    QTest.keyClick(view, Qt.Key.Key_Right)
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    QTest.keyClick(view, Qt.Key.Key_Left)
     assert f"training image {row + 1}" in view.accessibleDescription()
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert window.workspace.state.selection.sample == row
@@ -136,14 +133,6 @@ def test_that_data_without_labels_say_why_nothing_is_decided(window):
     assert not train_button(part).isVisible()
 
 
-def test_that_other_data_forget_the_decision(window, part):
-    other = labelled(seed=4)
-    window.workspace.open(StubSource(other))
-    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
-    assert shown(part).controller.decision is None
-    assert not shown(part).view.isVisible()
-
-
 def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(window, part, data):
     part.toggle_corruption()
     again = restore(data, window.session.runs.result)
@@ -155,12 +144,13 @@ def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(wi
     assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
 
 
-def test_that_data_of_other_features_are_not_given_to_the_classifier_of_the_last(window, part):
+def test_that_other_data_end_the_decision_and_their_rows_are_not_given_to_the_old_classifier(window, part):
     assert shown(part).controller.decides_here
     window.weights_page.set_view("pinned")
-    other = dataset()
+    other = dataset()  # with other features
     window.workspace.open(StubSource(other))
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     assert not shown(part).controller.decides_here
     window.weights_page.flow_part()
     assert shown(part).controller.decision is None
+    assert not shown(part).view.isVisible()
