@@ -1,110 +1,82 @@
-"""Damaged inputs: whatever is read, only one sentence comes out, within a second and bounded memory.
+"""Damaged inputs: each is read, or refused in one sentence, within a second and bounded memory.
 
-`tests.long_run` goes through all targets of `tests.fuzz_targets` in turn, in processes of their own. An input is given
-by its target, the seed and its number.
+`tests.long_run` goes through all targets of `tests.fuzz_targets` in turn, in processes of their own. Target, seed and
+number determine an input.
 """
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import random
 import resource
 import shutil
 import signal
-import struct
 import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.fuzz_targets import TARGETS, Target, target
-from tests.long_run import forked
+from tests.long_run import Child, LongRun
 
-SECONDS = 1.0  # that an input may take
-BYTES = 128 << 20  # that it may take beside what the process has
-_HARD_BYTES = 1 << 30  # where the system refuses
-_SLICE = 1000  # inputs of an ordinary target a round
-_STUCK = 60.0  # seconds without an input being finished
-_LONGEST = 2000  # letters of one sentence
+SECONDS = 1.0  # for one input
+BYTES = 128 << 20  # for one input, above the memory of the process
+_HARD_BYTES = 1 << 30  # limit of the system
+_SLICE = 1000  # inputs of an ordinary target per process
+_STUCK = 60.0  # seconds after which an input that has not ended ends its process
+_LONGEST = 2000  # characters of one sentence
 _MOST_SAVED = 3  # inputs of one kind of failure
-_AGAIN = 2  # times that an input is read again before it is called slow, for the process may have been stopped
+_TRIES = 3  # an input is slow if it is slow each time, because the process may have been stopped
+_COUNTS = {"inputs": 0, "refused": 0, "failed": 0, "longest": 0.0, "most": 0}
+
+Result = dict[str, Any]
+"""What became of one input: refused, seconds, bytes, and the failure as None or its kind and a text."""
 
 
-@dataclass
-class Failure:
-    """An input with which something else came out than one sentence, in time."""
-
-    target: str
-    number: int
-    kind: str
-    what: str
-
-
-@dataclass
-class Counts:
-    """What one target was given."""
-
-    inputs: int = 0
-    refused: int = 0
-    failed: int = 0
-    longest: float = 0.0
-    most: int = 0
-    failures: list[Failure] = field(default_factory=list)
+def try_one(target: Target, folder: Path, seed: int, number: int) -> Result:
+    """Make one input and read it."""
+    path = damaged(target, folder, seed, number)
+    before, start = _reset_peak(), _clock()
+    refused, failure = _read(target, path)
+    seconds, taken = _clock() - start, _peak() - before
+    for _ in range(_TRIES - 1):
+        if failure is None and seconds > SECONDS:
+            path, start = damaged(target, folder, seed, number), _clock()
+            _read(target, path)
+            seconds = min(seconds, _clock() - start)
+    if failure is None and taken > BYTES:
+        failure = "memory", f"took {taken >> 20} MiB"
+    if failure is None and seconds > SECONDS:
+        failure = "slow", f"took {seconds:.1f} s"
+    return {"refused": refused, "seconds": seconds, "bytes": taken, "failure": failure}
 
 
-def chance_of(target: Target, seed: int, number: int) -> random.Random:
-    """Return the source of an input's changes."""
-    return random.Random(f"{seed}/{target.name}/{number}")
+def damaged(target: Target, folder: Path, seed: int, number: int) -> Path:
+    return target.damage(folder, random.Random(f"{seed}/{target.name}/{number}"))
 
 
-def try_one(target: Target, folder: Path, seed: int, number: int, counts: Counts) -> None:
-    """Make one input, read it, and add to the counts what came of it."""
-    path = target.damage(folder, chance_of(target, seed, number))
-    counts.inputs += 1
-    before = _reset_peak()
-    start = _clock()
-    failed = _read(target, path, counts)
-    seconds = _clock() - start
-    peak = _peak() - before
-    if failed is None and peak > BYTES:
-        failed = "memory", f"took {peak >> 20} MiB"
-    if failed is None and seconds > SECONDS:
-        seconds = min(seconds, *(_timed(target, folder, seed, number) for _ in range(_AGAIN)))
-        if seconds > SECONDS:
-            failed = "slow", f"took {seconds:.1f} s"
-    counts.longest, counts.most = max(counts.longest, seconds), max(counts.most, peak)
-    if failed is not None:
-        counts.failed += 1
-        counts.failures.append(Failure(target.name, number, *failed))
-
-
-def _read(target: Target, path: Path, counts: Counts) -> tuple[str, str] | None:
+def _read(target: Target, path: Path) -> tuple[bool, tuple[str, str] | None]:
+    """Return True if the input was refused, and what is wrong."""
     try:
         target.read(path)
     except target.allowed as error:
-        counts.refused += 1
-        said = str(error)
-        if not said.isprintable() or not said or len(said) > _LONGEST:
-            return "sentence", ascii(said[:300])
-        if _is_of_memory(error):
-            return "memory", ascii(said[:300])
-    except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
-            raise
+        text = str(error)
+        if not text.isprintable() or not text or len(text) > _LONGEST:
+            return True, ("sentence", ascii(text[:300]))
+        return True, ("memory", ascii(text[:300])) if _lacks_memory(error) else None
+    except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
-        return type(error).__name__, f"{ascii(str(error))[:300]} at {Path(last.filename).name}:{last.lineno}"
-    return None
+        return False, (type(error).__name__, f"{ascii(str(error))[:300]} at {Path(last.filename).name}:{last.lineno}")
+    return False, None
 
 
-def _is_of_memory(error: BaseException | None) -> bool:
-    """Whether memory was refused; Python's parser says the same of text that is nested too deeply."""
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Return True if memory was refused; Python's parser raises the same for text that is nested too deeply."""
     while error is not None:
         if isinstance(error, MemoryError):
             return traceback.extract_tb(error.__traceback__)[-1].name != "parse"
@@ -112,21 +84,14 @@ def _is_of_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _timed(target: Target, folder: Path, seed: int, number: int) -> float:
-    path = target.damage(folder, chance_of(target, seed, number))
-    start = _clock()
-    _read(target, path, Counts())
-    return _clock() - start
-
-
-def _clock(process: str = "thread-self") -> float:
-    """Return the time in seconds, without that in which a process waited for others to leave the processor."""
-    waited = int(Path("/proc", process, "schedstat").read_text().split()[1])
+def _clock() -> float:
+    """Return the time in seconds, without the time in which other processes had the processor."""
+    waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
     return time.perf_counter() - waited / 1e9
 
 
 def _reset_peak() -> int:
-    """Let the peak of memory begin anew, and return what the process has now."""
+    """Start to measure the peak of memory again, and return the memory that the process has."""
     Path("/proc/self/clear_refs").write_text("5")
     return _peak()
 
@@ -137,158 +102,96 @@ def _peak() -> int:
     return int(status[at : at + 24].split()[0]) << 10
 
 
-# Slices in processes -------------------------------------------------------------------------------------------------
+# Many inputs ---------------------------------------------------------------------------------------------------------
 
 
 def slice_size(target: Target, size: int) -> int:
-    """Return how many inputs a target gets in a round of which an ordinary one gets `size`."""
+    """Return how many inputs a target gets while an ordinary one gets `size`."""
     return max(1, round(size * target.share))
 
 
-@dataclass
-class Slice:
-    """Some inputs of a target, being tried in a process of their own."""
+def try_slice(target: Target, seed: int, start: int, count: int) -> list[Result]:
+    """Try inputs in a process of its own; one that ends or blocks the process is the last."""
 
-    target: Target
-    seed: int
-    start: int
-    count: int
-    child: int
-    reader: int
-    place: mmap.mmap
+    def try_all(send: Callable[[str], object]) -> None:
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + _HARD_BYTES, used + _HARD_BYTES))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process
+        with _folder() as folder:
+            warnings.simplefilter("ignore")
+            target.read(target.whole(folder))  # imports what is imported late
+            for number in range(start, start + count):
+                signal.setitimer(signal.ITIMER_REAL, _STUCK)
+                send(json.dumps(try_one(target, folder, seed, number)))
 
-
-def start_slice(target: Target, seed: int, start: int, count: int) -> Slice:
-    """Begin with inputs of a target in a process of its own."""
-    place = mmap.mmap(-1, 8)
-    place[:] = struct.pack("q", start)
-
-    def tried(writer: int) -> None:
-        counts = _in_child(target, seed, start, count, place)
-        with os.fdopen(writer, "w") as pipe:
-            json.dump({**vars(counts), "failures": [vars(each) for each in counts.failures]}, pipe)
-
-    child, reader = forked(tried)
-    return Slice(target, seed, start, count, child, reader, place)
-
-
-def finish_slice(slice_: Slice) -> Counts:
-    """Wait for a slice, and return its counts.
-
-    A process that dies or sticks ends the slice: the input that it was at is counted as failed, those before it are
-    tried again, for nothing is known of them.
-    """
-    ended = _wait(slice_.child, slice_.reader, slice_.place)
-    if isinstance(ended, Counts):
-        return ended
-    at = struct.unpack("q", slice_.place[:])[0]
-    before = at - slice_.start
-    counts = finish_slice(start_slice(slice_.target, slice_.seed, slice_.start, before)) if before else Counts()
-    counts.inputs, counts.failed = counts.inputs + 1, counts.failed + 1
-    counts.failures.append(Failure(slice_.target.name, at, "crash", ended))
-    return counts
-
-
-def _wait(child: int, reader: int, place: mmap.mmap) -> Counts | str:
-    """Return the counts that a child sends, or how it ended."""
-    text, seen, since = b"", b"", _clock(str(child))
-    os.set_blocking(reader, False)
-    while True:
-        try:
-            part = os.read(reader, 1 << 16)
-        except BlockingIOError:
-            part = b""
-            time.sleep(0.01)
-        else:
-            if not part:
-                break
-        text += part
-        if place[:] != seen:
-            seen, since = place[:], _clock(str(child))
-        elif _clock(str(child)) - since > _STUCK:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            os.close(reader)
-            return f"nothing came for {_STUCK:g} s"
-    os.close(reader)
-    _, status = os.waitpid(child, 0)
-    if os.WIFEXITED(status) and status:
-        raise RuntimeError("an input could not be made, as said above")
-    if status:
-        return f"the process ended by signal {os.WTERMSIG(status)}"
-    sent = json.loads(text)
-    return Counts(**{**sent, "failures": [Failure(**each) for each in sent["failures"]]})
-
-
-def _in_child(target: Target, seed: int, start: int, count: int, place: mmap.mmap) -> Counts:
-    counts = Counts()
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + _HARD_BYTES, used + _HARD_BYTES))
-    with _room() as folder:
-        warnings.simplefilter("ignore")
-        target.read(target.whole(folder))  # whole, it is read; and what is imported late is there
-        for number in range(start, start + count):
-            place[:] = struct.pack("q", number)
-            try_one(target, folder, seed, number, counts)
-    return counts
+    child = Child(try_all)
+    results = [json.loads(line) for line in child.lines()]
+    code = child.wait()
+    if code > 0:
+        raise RuntimeError("an input could not be made, see above")
+    if code < 0:
+        failure = "crash", f"the process ended by {signal.Signals(-code).name}"
+        results.append({"refused": False, "seconds": 0.0, "bytes": 0, "failure": failure})
+    return results
 
 
 @contextmanager
-def _room() -> Iterator[Path]:
-    """Give a folder where nothing waits for a disk, if there is one."""
+def _folder() -> Iterator[Path]:
+    """Return a temporary folder, in memory if possible."""
     memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
     with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory, ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
 
-# The long run --------------------------------------------------------------------------------------------------------
+class Fuzz(LongRun):
+    """Tries a slice of the target that is most behind."""
 
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        for each in TARGETS:
+            self.counts.setdefault(each.name, {**_COUNTS, "failures": []})
 
-def run(
-    _kind: str,
-    inputs: float,
-    seed: int,
-    counts: dict[str, Any],
-    say: Callable[[dict[str, Any], int, str], object],
-    saved: Path,
-) -> int:
-    """Fuzz until there were that many inputs, always the target that is most behind; return how many failed."""
-    counts = counts or {each.name: {**vars(Counts()), "failures": []} for each in TARGETS}
-    while True:
-        done, failed = (sum(each[name] for each in counts.values()) for name in ("inputs", "failed"))
-        say(counts, failed, f"{done} inputs, {failed} failed")
-        if done >= inputs:
-            return int(failed)
-        each = min(TARGETS, key=lambda each: counts[each.name]["inputs"] / slice_size(each, _SLICE))
-        start, count = counts[each.name]["inputs"], min(int(inputs) - done, slice_size(each, _SLICE))
-        _add(counts[each.name], each, finish_slice(start_slice(each, seed, start, count)), seed, saved)
+    @property
+    def done(self) -> float:
+        return sum(each["inputs"] for each in self.counts.values())
+
+    @property
+    def failed(self) -> int:
+        return sum(each["failed"] for each in self.counts.values())
+
+    def step(self) -> None:
+        each = min(TARGETS, key=lambda each: self.counts[each.name]["inputs"] / slice_size(each, _SLICE))
+        counts = self.counts[each.name]
+        start, count = counts["inputs"], min(int(self.amount - self.done), slice_size(each, _SLICE))
+        for number, result in enumerate(try_slice(each, self.seed, start, count), start):
+            counts["inputs"] += 1
+            counts["refused"] += result["refused"]
+            counts["longest"] = max(counts["longest"], result["seconds"])
+            counts["most"] = max(counts["most"], result["bytes"])
+            if result["failure"] is not None:
+                counts["failed"] += 1
+                self._note(each, number, *result["failure"])
+
+    def _note(self, each: Target, number: int, kind: str, text: str) -> None:
+        """Note a failure and save its input, unless there are enough of the kind."""
+        failures = self.counts[each.name]["failures"]
+        alike = [other["what"] for other in failures if other["kind"] == kind]
+        if len(alike) >= _MOST_SAVED and text in alike:
+            return
+        failures.append({"number": number, "kind": kind, "what": text})
+        with _folder() as folder:
+            each.whole(folder)
+            path = damaged(each, folder, self.seed, number)
+            place = self.folder / each.name.replace("/", "-") / str(number)
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            copy = shutil.copytree if path.is_dir() else shutil.copy
+            copy(path, place / path.name)
 
 
 def again(name: str, seed: int, number: int) -> None:
     """Read one input of a target once more."""
     each = target(name)
-    with _room() as folder:
+    with _folder() as folder:
         each.whole(folder)
-        each.read(each.damage(folder, chance_of(each, seed, number)))
-
-
-def _add(total: dict[str, Any], each: Target, counts: Counts, seed: int, saved: Path) -> None:
-    for name in ("inputs", "refused", "failed"):
-        total[name] += getattr(counts, name)
-    total["longest"], total["most"] = max(total["longest"], counts.longest), max(total["most"], counts.most)
-    for failure in counts.failures:
-        alike = [other for other in total["failures"] if other["kind"] == failure.kind]
-        if len(alike) < _MOST_SAVED or failure.what not in {other["what"] for other in alike}:
-            total["failures"].append(vars(failure))
-            _save_input(each, seed, failure.number, saved)
-
-
-def _save_input(each: Target, seed: int, number: int, saved: Path) -> None:
-    with _room() as folder:
-        each.whole(folder)
-        path = each.damage(folder, chance_of(each, seed, number))
-        place = saved / each.name.replace("/", "-") / str(number)
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        copy = shutil.copytree if path.is_dir() else shutil.copy
-        copy(path, place / path.name)
+        each.read(damaged(each, folder, seed, number))

@@ -1,14 +1,14 @@
-"""Long proofs, of which `make test` runs a sample: `python -m tests.long_run KIND --summary FILE`.
+"""Long runs, of which `make test` runs a sample: `python -m tests.long_run KIND --summary FILE`.
 
 - fuzz: damaged inputs of every kind that is read; inputs that fail are saved in a folder next to the summary.
 - kills: SIGKILL of sweeps, training, saves, downloads and sessions.
-- user: a user without a plan, who clicks, drags, types, opens, cancels and closes.
+- user: random use of the window: clicks, drags, keys, files, cancellations, closing.
 - cycles: jobs that are started and cancelled at random moments.
 - openings: every page, dialog and the window itself, opened and closed.
 - interleavings: changes at random moments between the results of earlier ones.
 
-Counts are written to the summary after each step. fuzz and kills resume from it if commit and seed are the same. The
-exit code is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
+Counts are written to the summary on the way. A run resumes from it if kind, commit and seed are the same. The exit code
+is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
 """
 
 from __future__ import annotations
@@ -17,49 +17,105 @@ import argparse
 import json
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 KINDS = {
-    "fuzz": ("tests.fuzz", "inputs", 1_000_000),
-    "kills": ("tests.kills", "kills", 1000),
-    "user": ("tests.soak", "minutes", 120),
-    "cycles": ("tests.soak", "times", 10_000),
-    "openings": ("tests.soak", "times", 500),
-    "interleavings": ("tests.soak", "times", 10_000),
+    "fuzz": ("tests.fuzz", "Fuzz", 1_000_000),
+    "kills": ("tests.kills", "Kills", 1000),
+    "user": ("tests.soak", "User", 120),
+    "cycles": ("tests.soak", "Cycles", 10_000),
+    "openings": ("tests.soak", "Openings", 500),
+    "interleavings": ("tests.soak", "Interleavings", 10_000),
 }
-"""Kind → module with its `run(kind, amount, seed, counts, say, folder)`, unit of the amount, and usual amount."""
+"""Kind → module and class of the run, and its usual amount."""
 
 
-def forked(task: Callable[[int], None]) -> tuple[int, int]:
-    """Run a task in a fork of this process, and return its process id and the end of a pipe to read from.
+class LongRun(ABC):
+    """Steps that are repeated until a given amount is done.
 
-    The task gets the other end. The process ends with 0, or with 1 and the traceback if the task raises.
+    Parameters
+    ----------
+    amount : float
+        Inputs, kills, minutes or times in all.
+    seed : int
+    counts : dict
+        Counts of the run so far, as the summary holds them; empty at first, and changed by each step.
+    folder : Path
+        Folder for what a person will want to see of failures.
+    stack : ExitStack
+        Closed after the last step.
     """
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        status = 1
-        try:
-            task(writer)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(writer)
-    return child, reader
+
+    def __init__(self, amount: float, seed: int, counts: dict[str, Any], folder: Path, stack: ExitStack) -> None:
+        self.amount, self.seed, self.counts, self.folder, self.stack = amount, seed, counts, folder, stack
+
+    @property
+    @abstractmethod
+    def done(self) -> float:
+        """Inputs, kills, minutes or times so far."""
+
+    @property
+    @abstractmethod
+    def failed(self) -> int:
+        """Number of failures so far."""
+
+    @abstractmethod
+    def step(self) -> None:
+        """Do the next part."""
+
+    def finish(self) -> None:  # noqa: B027
+        """Do what comes after the last step, if anything does."""
+
+
+class Child:
+    """A task in a fork of this process; it gets a function that sends a line to this process.
+
+    It ends with 0, or with 1 and a traceback if the task raises.
+    """
+
+    def __init__(self, task: Callable[[Callable[[str], object]], object]) -> None:
+        reader, writer = os.pipe()
+        self.number = os.fork()
+        if self.number == 0:
+            os.close(reader)
+            status = 1
+            try:
+                with os.fdopen(writer, "w", buffering=1) as pipe:
+                    task(lambda line: pipe.write(f"{line}\n"))
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(status)
+        os.close(writer)
+        self._reader = os.fdopen(reader)
+
+    def lines(self) -> Iterator[str]:
+        """Yield each line that the task sends, until it ends."""
+        for line in self._reader:
+            yield line.removesuffix("\n")
+
+    def kill(self) -> None:
+        os.kill(self.number, signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Return the exit code, or minus the number of the signal that ended it."""
+        self._reader.close()
+        return os.waitstatus_to_exitcode(os.waitpid(self.number, 0)[1])
 
 
 def _commit() -> str:
-    """Return the commit of the sources, with a mark if they differ from it."""
+    """Return the commit of the sources, marked if they differ from it."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=Path(__file__).parent, capture_output=True, text=True).stdout.strip()
@@ -75,13 +131,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--amount", type=float, help="inputs, kills, minutes of the user, or times")
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--summary", type=Path, help="the JSON file of counts")
-    parser.add_argument("--again", metavar="TARGET", help="of fuzz: read one input again, and let it fail")
-    parser.add_argument("--number", type=int, default=0, help="of that input")
+    parser.add_argument("--again", metavar="TARGET", help="for fuzz: read one input again, and let it fail")
+    parser.add_argument("--number", type=int, default=0, help="number of that input")
     options = parser.parse_args(arguments)
-    name, unit, usual = KINDS[options.kind]
-    module = import_module(name)
+    module, name, usual = KINDS[options.kind]
     if options.again:
-        module.again(options.again, options.seed, options.number)
+        import_module(module).again(options.again, options.seed, options.number)
         return 0
     if options.summary is None:
         parser.error("--summary is needed")
@@ -89,26 +144,37 @@ def main(arguments: list[str] | None = None) -> int:
     document: dict[str, Any] = {
         "command": f"python -m tests.long_run {options.kind} --amount {amount:g} --seed {options.seed}",
         "kind": options.kind,
-        "unit": unit,
         "seed": options.seed,
         "commit": _commit(),
         "machine": f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+        "seconds": 0.0,
+        "counts": {},
     }
-    counts, start = {}, time.monotonic()
     if options.summary.exists():
         before = json.loads(options.summary.read_text())
         if any(before[key] != document[key] for key in ("kind", "commit", "seed")):
             parser.error(f"{options.summary} is of another kind, commit or seed; name another file")
-        counts, start = before["counts"], start - before["seconds"]
+        document |= {key: before[key] for key in ("seconds", "counts")}
+    began, written = time.monotonic() - document["seconds"], 0.0
+    with ExitStack() as stack:
+        folder = options.summary.with_suffix("")
+        run = getattr(import_module(module), name)(amount, options.seed, document["counts"], folder, stack)
 
-    def say(counts: dict[str, Any], failed: int, line: str) -> None:
-        part = options.summary.with_suffix(".part")
-        whole = {**document, "seconds": round(time.monotonic() - start, 1), "failed": failed, "counts": counts}
-        part.write_text(json.dumps(whole, indent=1) + "\n")
-        os.replace(part, options.summary)
-        print(line, flush=True)
+        def write() -> None:
+            document.update(seconds=round(time.monotonic() - began, 1), failed=run.failed)
+            part = options.summary.with_suffix(".part")
+            part.write_text(json.dumps(document, indent=1) + "\n")
+            os.replace(part, options.summary)
+            print(f"{run.done:g} of {amount:g}, {run.failed} failed", flush=True)
 
-    return int(module.run(options.kind, amount, options.seed, counts, say, options.summary.with_suffix("")) > 0)
+        while run.done < amount:
+            run.step()
+            if time.monotonic() > written + 2.0:
+                write()
+                written = time.monotonic()
+        run.finish()
+        write()
+        return int(run.failed > 0)
 
 
 if __name__ == "__main__":
