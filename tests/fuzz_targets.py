@@ -37,9 +37,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.files.source import read_image as read_image_text
 from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
 from slide_gui.experiments.store.setting import Setting
-from tests.data.writers import amat_text, idx_bytes
-from tests.experiments.tiny import rectangles, spec
-from tests.mutants import (
+from tests.damage import (
     changed_json,
     changed_text,
     gzipped,
@@ -49,6 +47,8 @@ from tests.mutants import (
     zip_mutant,
     zipped,
 )
+from tests.data.writers import amat_text, idx_bytes
+from tests.experiments.tiny import rectangles, spec
 
 __all__ = ["TARGETS", "Target", "target"]
 

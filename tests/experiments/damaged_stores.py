@@ -17,8 +17,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS
+from tests.damage import mutant
 from tests.experiments.tiny import rectangles, spec
-from tests.mutants import mutant
 
 __all__ = ["BY_HASH", "DATA", "FIRST", "KINDS", "RESULTS", "copied", "make_stores", "reading", "whole_runs"]
 

@@ -18,6 +18,7 @@ from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.sweep import run_points
+from tests.damage import how_many
 from tests.experiments.damaged_stores import (
     BY_HASH,
     DATA,
@@ -29,7 +30,6 @@ from tests.experiments.damaged_stores import (
     reading,
     whole_runs,
 )
-from tests.mutants import how_many
 
 POINTS = [SweepPoint(0.4, 1, result.spec.split, 0, result.spec) for result in RESULTS[:5]]
 
