@@ -51,7 +51,7 @@ _VALUES: tuple[Any, ...] = (
 
 
 def how_many(sample: int) -> int:
-    """Return how many mutants are tried in all: a sample, or what the environment asks for."""
+    """Return how many damaged copies are tried in all: a sample, or what the environment asks for."""
     return int(os.environ.get("SLIDE_GUI_MUTANTS", sample))
 
 

@@ -66,7 +66,7 @@ def _read(target: Target, path: Path) -> tuple[bool, tuple[str, str] | None]:
         target.read(path)
     except target.allowed as error:
         text = str(error)
-        if not text.isprintable() or not text or len(text) > _LONGEST:
+        if not text.replace("\xa0", " ").isprintable() or not text or len(text) > _LONGEST:
             return True, ("sentence", ascii(text[:300]))
         return True, ("memory", ascii(text[:300])) if _lacks_memory(error) else None
     except Exception as error:
