@@ -85,7 +85,7 @@ def problems(modules: Mapping[str, str]) -> list[str]:
         for own, node in inside:
             said = [*_forbidden(node)] if isinstance(node, ast.Attribute) else []
             if isinstance(node, ast.Call):
-                said += [*_receiver(program, own, node), *_by_name(program, own, node)]
+                said += _receiver(program, own, node)
                 if node not in placed:
                     said += _orphan(program, node)
             if hands_on:
@@ -138,17 +138,6 @@ def _receiver(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
     elif isinstance(receiver, ast.Attribute):
         # Whose it is cannot be seen: all of that name must be.
         yield from (f"{name}.{receiver.attr} is connected and no Slot" for name in program.unmarked(receiver.attr))
-
-
-def _by_name(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
-    """Look at methods that are found by a name put together, such as ``do_<command>``."""
-    if not (isinstance(node, ast.Call) and _name(node.func) == "getattr" and program.is_qobject(own)):
-        return
-    if isinstance(node.args[1], ast.JoinedStr):
-        parts = [part.value if isinstance(part, ast.Constant) else "" for part in node.args[1].values]
-        for method, slot in program.classes[own].methods.items():
-            if not slot and method.startswith(str(parts[0])) and method.endswith(str(parts[-1])):
-                yield f"{own}.{method} is found by its name and no Slot"
 
 
 def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:

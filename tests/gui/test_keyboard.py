@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QSlider, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.page import VIEWS
@@ -182,15 +182,6 @@ def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWi
     assert window.workspace.state.selection.pins == (first - 7,)
 
 
-def test_that_a_slider_is_dragged_and_reset_by_keys(window: MainWindow) -> None:
-    slider = window.panel.noise_slider.findChild(QSlider)
-    press(slider, Key.Key_Right, Key.Key_PageUp)
-    assert window.workspace.state.parameters.noise != 0.3
-    assert slider.accessibleDescription().startswith(f"{window.workspace.state.parameters.noise:.2f}; ")
-    press(slider, Key.Key_Delete)
-    assert window.workspace.state.parameters.noise == 0.3
-
-
 def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained: MainWindow) -> None:
     show_page(trained, "classifier")
     plot = trained.pages.page("classifier").criterion
@@ -280,12 +271,3 @@ def test_that_the_menu_key_opens_the_menu_of_a_run(trained: MainWindow, monkeypa
     event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(40, 40), view.mapToGlobal(QPoint(40, 40)))
     QApplication.sendEvent(view, event)
     assert [action.text() for action in opened[0].actions()][:2] == ["Open", "Compare"]
-
-
-def test_that_the_benchmark_is_ordered_by_keys(window: MainWindow) -> None:
-    page = show_page(window, "evaluation")
-    table = page.errors
-    table.setCurrentIndex(table.model().index(0, 2))
-    before = table.order
-    press(table, Key.Key_Down, held=ALT)
-    assert (table.order, before) == (1, 0)

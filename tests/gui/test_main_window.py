@@ -36,13 +36,6 @@ def test_that_the_list_of_shortcuts_has_every_command_with_its_keys_under_its_me
     listed.reject()
 
 
-def test_that_a_view_is_shown_from_any_page_by_its_command(window):
-    window.actions_by_name["page_runs"].trigger()
-    window.actions_by_name["view_flow"].trigger()
-    assert window.pages.shown() is window.weights_page
-    wait(lambda: not window.queue.busy)
-
-
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
     menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
@@ -74,16 +67,6 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
     assert window.workspace.model().stack.parameters.noise == 0.6
 
 
-def test_that_undo_brings_the_slider_back(window):
-    slider = window.panel.noise_slider.findChild(QSlider)
-    slider.setValue(55)
-    window.workspace.history.end_gesture()
-    window.actions_by_name["undo"].trigger()
-    assert slider.value() == 30
-    assert not window.actions_by_name["undo"].isEnabled()
-    wait(lambda: not window.queue.busy)
-
-
 def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     slider = window.panel.ridge_slider.findChild(QSlider)
     before = slider.value()
@@ -110,15 +93,6 @@ def test_that_depth_changes_the_columns(window):
     assert window.workspace.state.parameters.depth == 8
 
 
-def test_that_depth_zero_shows_an_empty_page_that_says_why(window):
-    for _ in range(4):
-        window.actions_by_name["shallower"].trigger()
-    wait(lambda: not window.queue.busy)
-    assert window.workspace.state.parameters.depth == 0
-    _, tiles = window.weights_page.pointer_and_tiles()
-    assert tiles.rows[0].tiles == ()
-
-
 def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
     window.actions_by_name["view_all"].trigger()
     mosaic = window.weights_page.mosaic()
@@ -132,17 +106,6 @@ def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(win
     assert not mosaic.isVisible()
 
 
-def test_that_a_bad_file_is_said_in_the_panel_and_what_was_open_stays(window, tmp_path):
-    before = window.workspace.dataset
-    path = tmp_path / "broken.amat"
-    path.write_text("")
-    window.workspace.open_paths([path])
-    wait(window.notice.isVisible)
-    assert "broken.amat" in window.notice.accessibleName()
-    assert window.workspace.dataset is before
-    assert window.workspace.model() is not None
-
-
 def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
     light = window.grab().toImage().pixelColor(5, 600).lightness()
     window.actions_by_name["theme_dark"].trigger()
@@ -150,16 +113,6 @@ def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
     assert window.grab().toImage().pixelColor(5, 600).lightness() < light / 2
     assert window.settings.value("theme") == "dark"
     window.actions_by_name["theme_light"].trigger()
-
-
-def test_that_the_palette_finds_and_runs_a_command(window):
-    window.actions_by_name["palette"].trigger()
-    palette = window.findChild(CommandPalette)
-    words = palette.findChild(QLineEdit)
-    QTest.keyClicks(words, "remove a layer")
-    QTest.keyClick(words, Qt.Key.Key_Return)
-    assert window.workspace.state.parameters.depth == 3
-    wait(lambda: not window.queue.busy)
 
 
 def lines_of(palette):
@@ -207,19 +160,6 @@ def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then
     wait(lambda: not window.queue.busy)
 
 
-def test_that_the_palette_holds_data_sets_views_and_pages(window):
-    for words, text in (
-        ("mnist", "Open MNIST"),
-        ("data set convex", "Open Convex"),
-        ("pinned", "Pinned pixels"),
-        ("curves", "Error curves"),
-    ):
-        palette = ask_palette(window, words)
-        assert text in [item.text(0) for item in lines_of(palette)]
-        palette.reject()
-    wait(lambda: not window.queue.busy)
-
-
 def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_makes_none_of_them(window):
     palette = ask_palette(window)
     lines = {item.text(0): item for item in lines_of(palette)}
@@ -244,14 +184,6 @@ def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(w
     assert texts.index("More noise") < texts.index("Wall of layers")
     palette.reject()
     wait(lambda: not window.queue.busy)
-
-
-def test_that_train_and_sweep_say_why_they_cannot_be_run_without_classes(window):
-    window.follow()
-    for name in ("train", "sweep"):
-        action = window.actions_by_name[name]
-        assert not action.isEnabled()
-        assert "the rows have no labels" in action.toolTip().lower()
 
 
 def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(window, tmp_path):

@@ -4,18 +4,13 @@ import time
 import warnings
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontMetricsF
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import ParseOptions
-from slide_gui.gui.state.workspace import MAX_PINS
-from slide_gui.gui.theme import BODY, SECONDARY, figure_font
-from slide_gui.gui.widgets.pixels import ring_radius
-from tests.data.writers import write_amat
 from tests.gui.helpers import StubSource, settle, wait
 
 RANDOM = np.random.default_rng(0)
@@ -60,28 +55,6 @@ def touch_everything(window):
     wait(lambda: window.workspace.model() is not None and not window.queue.busy)
 
 
-def test_that_two_files_that_belong_together_are_one_data_set(window, tmp_path):
-    for part, rows in (("train", 40), ("test", 20)):
-        write_amat(tmp_path / f"squares_{part}.amat", RANDOM.random((rows, 16)), RANDOM.integers(2, size=rows))
-    assert drop(window, tmp_path / "squares_train.amat", tmp_path / "squares_test.amat")
-    wait(lambda: window.workspace.dataset.n_features == 16 and window.workspace.model() is not None)
-    assert (len(window.workspace.dataset.train), len(window.workspace.dataset.test)) == (40, 20)
-
-
-def test_that_a_dropped_folder_of_pictures_is_opened(window, tmp_path):
-    from PIL import Image
-
-    for kind in ("a", "b"):
-        (tmp_path / "shapes" / kind).mkdir(parents=True)
-        for number in range(6):
-            pixels = RANDOM.integers(256, size=(6, 9), dtype=np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "shapes" / kind / f"{number}.png")
-    assert drop(window, tmp_path / "shapes")
-    opened(window, "shapes")
-    assert window.workspace.dataset.image_shape == (6, 9)
-    touch_everything(window)
-
-
 def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(window, tmp_path):
     before = window.workspace.dataset
     (tmp_path / "hollow").mkdir()
@@ -91,26 +64,6 @@ def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(windo
         assert name in said(window)
     assert window.workspace.dataset is before
     assert window.workspace.model() is not None
-
-
-def test_that_what_is_no_file_is_not_taken(window):
-    mime = QMimeData()
-    mime.setUrls([QUrl("https://example.org/digits.amat")])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        place, buttons = QPointF(9, 9).toPoint(), Qt.MouseButton.LeftButton
-        enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, buttons, Qt.KeyboardModifier(0))
-    QApplication.sendEvent(window, enter)
-    assert not enter.isAccepted()
-
-
-def test_that_opening_in_the_middle_of_a_fit_ends_with_the_layers_of_the_new_data(window, tmp_path):
-    np.savez(tmp_path / "next.npz", X=RANDOM.random((50, 5, 5)).astype("float32"))
-    window.workspace.set_parameters(depth=8, noise=0.6)
-    drop(window, tmp_path / "next.npz")
-    opened(window, "next")
-    assert len(window.workspace.fitting.stack.layers) == 8
-    assert window.workspace.fitting.stack.n_features == 25
 
 
 class Endless(StubSource):
@@ -134,46 +87,6 @@ def test_that_escape_stops_opening_and_what_was_open_stays(window):
     assert window.workspace.dataset is before
     assert window.workspace.fitting.stack is layers
     assert window.workspace.model() is not None
-    assert not window.notice.isVisible()
-
-
-def test_that_sixteen_pins_by_eight_layers_stand_legibly_in_a_small_window(window):
-    images = RANDOM.random((30, 784)).astype("float32")
-    window.workspace.set_parameters(depth=8)
-    window.workspace.open(StubSource(Dataset("many", images, images[:0], image_shape=(28, 28))))
-    opened(window, "many")
-    window.workspace.select(pins=tuple(range(MAX_PINS)))
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
-    settle(0.05)
-    assert (window.width(), window.height()) == (1280, 720)
-    _, tiles = window.weights_page.pointer_and_tiles()
-    layout = tiles.layout_of()
-    assert (layout.rows, layout.columns) == (17, 8)
-    assert layout.scale >= 2
-    boxes = [layout.tile(row, column) for row in range(17) for column in range(8)]
-    captions = [layout.captions(row, column) for row in range(17) for column in range(8)]
-    for places in (boxes, captions):
-        assert all(tiles.rect().toRectF().contains(place) for place in places)
-        assert not any(one.intersects(other) for one in places for other in places if one is not other)
-    small, body = (QFontMetricsF(figure_font(tiles, size)) for size in (SECONDARY, BODY))
-    assert small.horizontalAdvance("max 0.00") <= captions[0].width()
-    assert body.horizontalAdvance("layer 8") <= layout.heading(7).width()
-
-
-@pytest.mark.parametrize("side", [1, 4, 9, 15.5, 16, 31, 252])
-def test_that_a_ring_hides_nothing_of_a_small_pixel_and_stays_inside_a_large_one(side):
-    radius = ring_radius(side, 2.0)
-    if side < 16:
-        assert radius - 1.0 >= 0.5 * side * 2**0.5 - 0.05
-    else:
-        assert 0 < radius + 2.0 <= 0.5 * side
-
-
-def test_that_escape_dismisses_the_notice_once_nothing_runs(window, tmp_path):
-    drop(window, tmp_path / "gone.amat")
-    said(window)
-    window.activateWindow()
-    QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
 
 

@@ -1,17 +1,18 @@
 """Data without a test part in the window: divided, read otherwise, remembered, and never left at “loading…”."""
 
+import json
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
+from slide_gui.cli import main
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.gui.app import tear_down
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.choices import FileChoices
 from tests.gui.helpers import settle, show_page, wait
@@ -101,8 +102,6 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
 
 
 def test_that_training_in_the_window_asks_for_what_the_command_line_does(window, flowers, capsys):
-    from slide_gui.cli import main
-
     opened(window, flowers)
     window.workspace.set_parameters(depth=1)
     quiet(window)
@@ -110,16 +109,11 @@ def test_that_training_in_the_window_asks_for_what_the_command_line_does(window,
     page.train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     result = window.session.runs.result
-    assert result.spec.held_out == HeldOut(0.25, 0)
     assert "25 % held out, seed 0" in page.details.text()
-    assert "10 rows" in page.details.text()
     assert page.table().split("\n")[1].startswith("rose\t")
     assert main(["train", str(flowers), "--depth", "1", "--json"]) == 0
-    import json
-
-    said = json.loads(capsys.readouterr().out)
-    assert said["hash"] == result.hash
-    assert said["misclassified"] == result.misclassified.tolist()
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["hash"], printed["misclassified"]) == (result.hash, result.misclassified.tolist())
 
 
 def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, flowers):
@@ -150,14 +144,6 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     wait(lambda: runs.result is not None and runs.result.hash == other.hash)
     assert window.workspace.dataset.held_out.fold == 0  # its rows are those that are shown now
     assert window.workspace.dataset.fingerprint == runs.result.spec.fingerprint
-
-
-def test_that_features_are_called_by_their_names(window, flowers):
-    opened(window, flowers)
-    assert window.workspace.feature_name(2) == "petal width"
-    assert window.weights_page.table().split("\n")[1].split("\t")[0] in (
-        "stem length", "leaf width", "petal width", "height",
-    )  # fmt: skip
 
 
 def test_that_a_doubtful_file_is_open_at_once_and_shown_how_it_was_read(window, pixels):
@@ -218,15 +204,6 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     assert not window.reading_preview.isVisible()
 
 
-def test_that_what_cannot_be_read_so_leaves_what_is_open(window, pixels):
-    opened(window, pixels)
-    before = window.workspace.dataset
-    window.workspace.read_as(ParseOptions(shape=(5, 5)))
-    wait(lambda: window.notice.isVisible() and not window.queue.busy)
-    assert "72 features, not 5 × 5 pixels" in window.notice.accessibleName()
-    assert window.workspace.dataset is before
-
-
 def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
@@ -275,15 +252,3 @@ def test_that_settings_that_are_no_choices_are_passed_over(tmp_path, flowers):
         again.setValue(name, bad)
         again.sync()
         assert choices.recall(source) is None
-
-
-def test_that_the_preview_is_reached_by_the_keyboard_and_torn_down(app, tmp_path, pixels):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.show()
-    opened(window, pixels)
-    preview = window.reading_preview
-    for control in (preview.label_column, preview.shape, preview.header, preview.transposed, preview.open_button):
-        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
-        assert control.accessibleName() or control.text()
-    tear_down(window)

@@ -72,10 +72,6 @@ def test_that_the_tests_delete_nothing_later_and_describe_no_instance():
         ("    def go(self): pass\nx.changed.connect(bar.go)\n", "Bar.go is connected and no Slot"),
         ("class Long(Bar):\n    def start(self):\n        b.clicked.connect(self.go)\n", "Long.go is connected"),
         ("x.changed.connect(lambda: None)\n", "a lambda is connected"),
-        (
-            "    def do_go(self): pass\n    def slot(self, n):\n        return getattr(self, f'do_{n}')\n",
-            "Bar.do_go is found",
-        ),
         ("    def go(self):\n        for s in (self.go,): b.clicked.connect(s)\n", "Bar.go is handed on and no Slot"),
         ("    def go(self):\n        for s in (bar.go,): b.clicked.connect(s)\n", "Bar.go is handed on and no Slot"),
         ("one = QLabel('text')\n", "QLabel is made without a parent"),

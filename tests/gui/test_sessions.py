@@ -101,18 +101,6 @@ def test_that_a_window_that_was_closed_comes_back_as_it_was(windows, table):
     assert again.pages.page("runs").run_table.filter == "noise"
 
 
-def test_that_files_given_at_the_start_are_opened_and_not_the_last_session(windows, table):
-    window = windows(table)
-    quiet(window, "table")
-    changed(window)
-    tear_down(window)
-    other = table.with_name("other.csv")
-    other.write_text(table.read_text())
-    again = windows(other)
-    quiet(again, "other")
-    assert again.workspace.state.selection.pins != (1, 5)
-
-
 def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(windows, table, tmp_path):
     window = windows(table)
     quiet(window, "table")

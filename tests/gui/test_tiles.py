@@ -6,7 +6,6 @@ from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.tile_source import TileSource
-from slide_gui.text import pixel_name
 from tests.gui.helpers import StubSource, dataset, wait
 from tests.gui.test_workspace import workspace  # noqa: F401
 
@@ -18,11 +17,6 @@ def source(workspace):  # noqa: F811
     source = TileSource(workspace)
     source.color_map = "blue-white-red"
     return source, workspace
-
-
-def test_that_a_place_is_row_and_column_of_a_pixel_or_the_number_of_a_feature():
-    assert pixel_name(17, (4, 8)) == "2, 1"
-    assert pixel_name(17, None) == "x17"
 
 
 @pytest.mark.parametrize("show", ["weights", "contribution"])
@@ -54,23 +48,6 @@ def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source
     tiles.color_map = "jet"
     tiles.begin((3, 20))
     assert tiles.tile(3, 1) is not first
-
-
-def test_that_a_preview_is_shown_and_is_not_stale_while_the_deep_layers_are(source, every_payload):
-    tiles, workspace = source  # noqa: F811
-    workspace.fitting.watch((3,))
-    seen = []
-
-    def look():
-        tiles.begin((3,))
-        seen.append((workspace.fitting.preview, tiles.row(3, 1), [tiles.is_stale(3, k) for k in (1, 2)]))
-
-    workspace.fitting.changed.connect(look)
-    workspace.set_parameters(noise=0.7)
-    wait(lambda: workspace.model() is not None)
-    (previewed,) = (found for found in seen if found[0] is not None)
-    assert previewed[1] is previewed[0].rows[3]
-    assert [seen[0][2], previewed[2], seen[-1][2]] == [[True, True], [False, True], [False, False]]
 
 
 def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(source):

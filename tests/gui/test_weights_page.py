@@ -61,12 +61,3 @@ def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_sho
     seen = view.refreshed
     workspace.select(levels="layer")
     assert view.refreshed == seen
-
-
-def test_that_pages_are_made_when_they_are_first_shown(closed_window):
-    window = closed_window
-    assert window.pages.count() == 1
-    window.actions_by_name["page_runs"].trigger()
-    assert window.pages.currentWidget() is window.pages.page("runs")
-    assert window.pages.count() == 2
-    wait(lambda: not window.queue.busy)

@@ -23,12 +23,6 @@ def row(shown: Callable[..., QWidget]) -> QWidget:
     return shown(widget, 300, 60)
 
 
-def test_that_the_first_is_chosen_at_first_and_one_alone_at_any_time(row: QWidget) -> None:
-    assert row.choice.checkedId() == 1
-    row.choice.choose(5)
-    assert [button.isChecked() for button in row.choice.buttons()] == [False, False, True]
-
-
 def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -> None:
     said: list[int] = []
     row.choice.idClicked.connect(said.append)

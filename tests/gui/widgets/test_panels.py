@@ -42,18 +42,6 @@ def test_that_a_readout_that_fills_does_not_jump(shown: Shown) -> None:
     assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
 
 
-def test_that_numbers_of_a_column_end_at_the_same_place(shown: Shown) -> None:
-    view: Readout = shown(Readout(), 252, 120)
-    view.set_values("", ("h¹",), (("a", ("+0.111",)), ("b", ("1.111",))))
-    shot, page = view.grab().toImage(), QColor(LIGHT.background)
-
-    def last_ink(top: int) -> int:
-        rows = range(top + 4, top + 19)
-        return max(x for x in range(248) for y in rows if shot.pixelColor(x, y) != page)
-
-    assert last_ink(24) == last_ink(46) >= 244
-
-
 def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -> None:
     window = QWidget()
     layout = QVBoxLayout(window)
@@ -127,16 +115,6 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -
     QTest.keyClick(button(notice, "Mend"), Qt.Key.Key_Escape)
     assert not notice.isVisible()
     assert heard == ["remedy"]
-
-
-def test_that_text_from_outside_is_not_read_as_markup(notice: Notice) -> None:
-    notice.show_message("error", "<b>x</b>", "<img src=x>")
-    assert {label.textFormat() for label in notice.findChildren(QLabel)} == {Qt.TextFormat.PlainText}
-
-
-def test_that_a_kind_of_notice_is_known(notice: Notice) -> None:
-    with pytest.raises(ValueError, match="error, information"):
-        notice.show_message("fatal", "", "")
 
 
 def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:

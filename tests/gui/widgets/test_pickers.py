@@ -79,12 +79,6 @@ def test_that_the_mouse_tells_the_pixel_once_and_none_when_it_leaves(view: Image
     assert clicked == [16]
 
 
-def test_that_a_click_beside_the_image_is_no_click(view: ImageView) -> None:
-    hovered, clicked = heard(view)
-    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(50, 150))
-    assert (hovered, clicked) == ([], [])
-
-
 def test_that_keys_move_the_cursor_hold_at_the_edges_and_click(view: ImageView) -> None:
     hovered, clicked = heard(view)
     for key in (Qt.Key.Key_Home, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Return):
@@ -161,8 +155,3 @@ def test_that_bars_stand_on_the_side_of_their_sign(bars: FeatureBars) -> None:
         high = shot.pixelColor(int(box.center().x()), int(box.y() + 0.3 * box.height()))
         low = shot.pixelColor(int(box.center().x()), int(box.y() + 0.7 * box.height()))
         assert (high != paper, low != paper) == (above, below)
-
-
-def test_that_bars_without_a_finite_value_are_an_empty_place(bars: FeatureBars) -> None:
-    bars.set_values(np.full(3, np.nan, np.float32))
-    assert bars.grab().toImage().pixelColor(100, 50) == QColor(LIGHT.paper)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QColor, QImage
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 
@@ -15,7 +15,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.helpers import calls_in, wait
+from tests.gui.helpers import calls_in
 
 Shown = Callable[..., Any]
 COLUMNS = ("layer 1", "layer 2")
@@ -74,12 +74,6 @@ def test_that_a_stale_tile_is_35_percent_towards_the_page_and_nothing_moves(view
     assert (spot(view, 0, 0, 1), view.sizeHint().height()) == (place, height)
 
 
-def test_that_a_tile_that_arrives_moves_nothing(view: WeightTiles) -> None:
-    before = [view.layout_of().tile(r, c) for r in range(2) for c in range(2)]
-    view.set_content(COLUMNS, (row(tile(1), tile(2)), row(tile(3), tile(4))))
-    assert [view.layout_of().tile(r, c) for r in range(2) for c in range(2)] == before
-
-
 def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     original = ColorScale.indices
@@ -91,14 +85,6 @@ def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypat
     view.set_content(COLUMNS, (row(keep, tile(7)), row(keep, None)))
     view.grab()
     assert len(made) == 3
-
-
-def test_that_a_changed_tile_shows_after_an_update(view: WeightTiles) -> None:
-    before = colour(view, 0, 1, 3)
-    new = tile(2)
-    new.values.flat[3] = 0.0 if before != QColor(LIGHT.background) else 1.0
-    view.set_content(COLUMNS, (row(tile(1), new), row(tile(3), None)))
-    assert colour(view, 0, 1, 3) != before
 
 
 def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
@@ -232,17 +218,6 @@ def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view: Wei
         assert any(after.pixelColor(p) != before.pixelColor(p) for p in column)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 4, 8])
-@pytest.mark.parametrize("width", [420, 560, 900, 1600])
-def test_that_everything_fits_the_width_in_whole_device_pixels(app: QApplication, columns: int, width: int) -> None:
-    view = WeightTiles()
-    view.set_content(("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(3)))
-    layout = view.layout_of(width)
-    assert layout.scale == int(layout.scale) >= 1
-    assert layout.tile(0, columns - 1).right() <= width
-    assert layout.captions(2, 0).bottom() <= layout.height
-
-
 @pytest.mark.parametrize("width", [240, 304, 420])
 def test_that_the_tiles_of_a_row_take_several_lines_where_they_would_be_small(app: QApplication, width: int) -> None:
     view = WeightTiles()
@@ -261,18 +236,6 @@ def test_that_the_tiles_of_a_row_take_several_lines_where_they_would_be_small(ap
     for r in range(3):
         for c in range(8):
             assert layout.at(layout.tile(r, c).center()) == (r, c)
-
-
-def test_that_sixteen_rows_scroll_instead_of_shrinking(shown: Shown) -> None:
-    area: QScrollArea = shown(QScrollArea(), 560, 400)
-    view = WeightTiles(area)
-    area.setWidgetResizable(True)
-    area.setWidget(view)
-    rows = tuple(row(*(tile(r, (28, 28)) for _ in range(4))) for r in range(16))
-    view.set_content(("layer",) * 4, rows)
-    wait(lambda: view.height() == view.heightForWidth(view.width()) > 16 * 80)
-    assert area.verticalScrollBar().maximum() > 0
-    assert area.horizontalScrollBar().maximum() == 0
 
 
 def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> None:
@@ -303,17 +266,6 @@ def test_that_more_features_than_dots_keep_the_largest(view: WeightTiles) -> Non
     low = int(box.y() + 0.8 * box.height())
     colours = [shot.pixelColor(x, low).getRgb()[:3] for x in range(int(box.left()) + 1, int(box.right()) - 1)]
     assert colours.count(tuple(SCALE.lut()[1].tolist())) == 1
-
-
-def test_that_a_change_of_theme_repaints_the_ground(view: WeightTiles, app: QApplication) -> None:
-    from slide_gui.gui.theme import DARK, apply_theme
-
-    try:
-        apply_theme(app, "dark")
-        shot: QImage = view.grab().toImage()
-        assert shot.pixelColor(2, 2) == QColor(DARK.background)
-    finally:
-        apply_theme(app, "light")
 
 
 def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(shown: Shown) -> None:
