@@ -21,8 +21,7 @@ from slide_gui.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.evaluation.table import Cell, EvaluationState
-    from slide_gui.experiments.evaluation.timing import TimeRow
+    from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow
     from slide_gui.progress import Progress
     from slide_gui.reproduction.figures import ReproducedItem
     from slide_gui.reproduction.plan import ReproductionScale
@@ -100,8 +99,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
     load = _loader(arguments.generated, files)
     from slide_gui.experiments.evaluation.run import run_evaluation
-    from slide_gui.experiments.evaluation.table import info_of, stored_evaluation
-    from slide_gui.experiments.evaluation.timing import time_rows
+    from slide_gui.experiments.evaluation.table import info_of, stored_evaluation, time_rows
     from slide_gui.experiments.store.store import RunStore
 
     with RunStore(arguments.store, read_only=arguments.stored) as store:

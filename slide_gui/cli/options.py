@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.model_file import FittedModel
     from slide_gui.experiments.files.session import Selection
     from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.runs.methods import Method
+    from slide_gui.experiments.runs.spec import Method
     from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
 
@@ -404,8 +404,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the classifier and of the protocol."""
     from slide_gui.core.svm.criteria import LEARNED_BY
     from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
-    from slide_gui.experiments.runs.methods import METHODS
-    from slide_gui.experiments.runs.spec import EVALUATE, TRAINING
+    from slide_gui.experiments.runs.spec import EVALUATE, METHODS, TRAINING
 
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
@@ -539,7 +538,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the method with its parts, training, evaluate and test_rows, as arguments of a spec. Omit unset ones."""
     from slide_gui.core.choices import check_choice
-    from slide_gui.experiments.runs.methods import METHODS
+    from slide_gui.experiments.runs.spec import METHODS
 
     given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fit_rows")}
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slide_gui.experiments.evaluation.protocol import Published
-from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.figures.canvas import (
     INK,

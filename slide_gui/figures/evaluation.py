@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from slide_gui.data.entries import entry
 from slide_gui.data.files import write_whole
 from slide_gui.experiments.evaluation.protocol import plan, published
-from slide_gui.experiments.evaluation.table import REFERENCE, Cell, DataInfo, EvaluationState
-from slide_gui.experiments.evaluation.timing import INCLUDED, TimeRow
-from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.evaluation.table import INCLUDED, REFERENCE, Cell, DataInfo, EvaluationState, TimeRow
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, in_per_cent, wrapped
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style

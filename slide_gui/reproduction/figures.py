@@ -11,7 +11,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
-from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
+from slide_gui.experiments.evaluation.table import extrapolated_seconds, time_rows
 from slide_gui.experiments.files.model_file import FittedModel, fit_model
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result

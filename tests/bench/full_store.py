@@ -12,9 +12,8 @@ import numpy as np
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published
-from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.result import Classifier, RunResult, Timings
-from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun
 

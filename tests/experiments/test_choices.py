@@ -19,8 +19,7 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.spec import CHOOSE, EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
+from slide_gui.experiments.runs.spec import CHOOSE, EVALUATE, FIT_ROWS, METHODS, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")

@@ -18,9 +18,9 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.fitting import Reuse
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.networks import NetworkRecord
+from slide_gui.experiments.runs.result import NetworkRecord
 from slide_gui.experiments.runs.run import restore, run
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import error_matrix
 from slide_gui.experiments.store.store import RunStore

@@ -9,8 +9,8 @@ import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory, SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
-from slide_gui.experiments.runs import networks
-from slide_gui.experiments.runs.networks import Networks, SdaFeatures, Tuned, pretrained, tuned
+from slide_gui.experiments.runs import fitting
+from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, tuned
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS
 from tests.core.svm_data import StopAfter
@@ -31,7 +31,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[SdaParameters]:
         made.append(parameters)
         return pretrained(rows, parameters)
 
-    monkeypatch.setattr(networks, "pretrained", counted)
+    monkeypatch.setattr(fitting, "pretrained", counted)
     return made
 
 
@@ -107,7 +107,7 @@ def test_that_values_outside_the_unit_range_are_brought_there_as_the_training_ro
 
 def test_that_the_end_of_each_layer_is_timed_and_reports_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(100, 200))
-    monkeypatch.setattr(networks.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(fitting.time, "perf_counter", lambda: next(clock))
 
     def told(rows: object, parameters: object, progress: StopAfter) -> object:
         history = SdaHistory()
@@ -117,7 +117,7 @@ def test_that_the_end_of_each_layer_is_timed_and_reports_pass_through(monkeypatc
         progress.report(1.0)
         return "made"
 
-    monkeypatch.setattr(networks, "pretrain", told)
+    monkeypatch.setattr(fitting, "pretrain", told)
     listener = StopAfter()
     found = pretrained(DATA.train, replace(DEEP, n_units=(3, 3, 3)), progress=listener)
     assert found.seconds == (2.0, 2.0, 3.0)  # the clock ticks once a history; no epoch of layer 2 was told

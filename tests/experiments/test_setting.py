@@ -10,9 +10,8 @@ import pytest
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
-from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.curves import known_answers

@@ -8,9 +8,16 @@ import numpy as np
 import pytest
 
 from slide_gui.core.sda.model import TUTORIAL, SdaParameters
-from slide_gui.experiments.evaluation import timing
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
-from slide_gui.experiments.evaluation.timing import Extrapolated, extrapolated_seconds, time_rows
+from slide_gui.experiments.evaluation import table
+from slide_gui.experiments.evaluation.table import (
+    Cell,
+    DataInfo,
+    EvaluationState,
+    Extrapolated,
+    SplitAnswer,
+    extrapolated_seconds,
+    time_rows,
+)
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles
@@ -22,8 +29,8 @@ def test_that_one_epoch_of_400_rows_is_scaled_to_all_epochs_and_rows(monkeypatch
     data = rectangles(1000, 10)
     data = replace(data, train=np.ascontiguousarray(data.train * 2))
     clock, seen = iter([100.0, 103.0]), []
-    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(clock))
-    monkeypatch.setattr(timing, "pretrain", lambda rows, parameters, progress: seen.append((rows, parameters)))
+    monkeypatch.setattr(table.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(table, "pretrain", lambda rows, parameters, progress: seen.append((rows, parameters)))
     found = extrapolated_seconds(data, PARAMETERS)
     ((rows, parameters),) = seen
     assert parameters == replace(PARAMETERS, pretraining_epochs=1)
@@ -48,7 +55,7 @@ def _cell(method: str, features: float | None, chosen: str = "") -> Cell:
 def test_that_autoencoders_of_either_method_give_the_time_and_what_was_chosen() -> None:
     info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
 
-    def row(*cells: Cell) -> timing.TimeRow:
+    def row(*cells: Cell) -> table.TimeRow:
         (found,) = time_rows(EvaluationState((info,), (), cells))
         return found
 

@@ -11,8 +11,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from slide_gui.core.sda.model import TUTORIAL
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
-from slide_gui.experiments.evaluation.timing import Extrapolated, time_rows
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, Extrapolated, SplitAnswer, time_rows
 from slide_gui.experiments.statistics import row_errors
 from slide_gui.figures.evaluation import (
     draw_errors,

@@ -16,8 +16,7 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.resources import resource
 

@@ -1,7 +1,8 @@
-"""The table of the evaluation: one cell for each method and data set, filled split by split from the store."""
+"""The tables of the evaluation: errors, filled split by split from the store, and seconds of feature generation."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -9,16 +10,18 @@ from statistics import median
 
 import numpy as np
 
+from slide_gui.core.sda.model import TUTORIAL, SdaParameters
+from slide_gui.core.sda.training import into_range, pretrain, range_of
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import LEVEL, ErrorRate
-from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published
+from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published, published_seconds
 from slide_gui.experiments.files.source import describe_choice, describe_widths
-from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.runs.spec import METHODS, SweepPoint
+from slide_gui.experiments.runs.splits import Classes, stratified_sample
 from slide_gui.experiments.statistics import (
     McNemar,
     crossed_mean,
@@ -537,3 +540,113 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
     crossed = crossed_mean(differences)
     return Comparison(crossed.p, crossed.p, mean, mean - crossed.half, mean + crossed.half, len(ours), None)
+
+
+INCLUDED = (
+    "Feature generation consists of fitting the representation on the training set (SLIDE: scatter, closed form, all "
+    "layers; autoencoders: pre-training of all layers) and computing the features of the training rows. It excludes "
+    "the classifier, the selection of parameters and the reading of data."
+)
+"""Definition of the reported seconds."""
+
+_ROWS = 400  # rows of the measured epoch
+
+
+@dataclass(frozen=True)
+class Extrapolated:
+    """Seconds of pre-training, extrapolated from one short epoch of each layer.
+
+    Attributes
+    ----------
+    seconds : float
+        Extrapolated to all epochs on all rows.
+    measured : float
+        Measured seconds.
+    rows : int
+        Number of rows of the measured epoch.
+    parameters : SdaParameters
+        Parameters of the autoencoders.
+    """
+
+    seconds: float
+    measured: float
+    rows: int
+    parameters: SdaParameters
+
+
+@dataclass(frozen=True)
+class TimeRow:
+    """Running times of feature generation on one data set.
+
+    Attributes
+    ----------
+    slide, sda : float or None
+        Seconds measured here. The autoencoders have the parameters selected on validation rows.
+    sda_chosen : str
+        These parameters in words.
+    tutorial : Extrapolated or None
+        Autoencoders with the parameters of the deep learning tutorials.
+    paper_slide, paper_sda, paper_speedup : float or None
+        Values of the paper's Table 2.
+    """
+
+    data: DataInfo
+    slide: float | None
+    sda: float | None
+    sda_chosen: str
+    tutorial: Extrapolated | None
+    paper_slide: float | None
+    paper_sda: float | None
+    paper_speedup: float | None
+
+    @property
+    def speedup(self) -> float | None:
+        """Time of the autoencoders divided by the time of SLIDE, both measured here."""
+        return self.sda / self.slide if self.sda and self.slide else None
+
+    @property
+    def tutorial_speedup(self) -> float | None:
+        """The same ratio for the tutorial's parameters."""
+        return self.tutorial.seconds / self.slide if self.tutorial and self.slide else None
+
+
+def extrapolated_seconds(
+    dataset: Dataset, parameters: SdaParameters = TUTORIAL, *, progress: Progress = NO_PROGRESS
+) -> Extrapolated:
+    """Measure one epoch of each layer on a few rows and scale it to all epochs and rows: all steps cost the same.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Data with labels.
+    """
+    chosen = stratified_sample(Classes.of(dataset).train, _ROWS, 0)
+    rows = into_range(dataset.train[chosen], range_of(dataset.train))
+    started = time.perf_counter()
+    pretrain(rows, replace(parameters, pretraining_epochs=1), progress)
+    measured = time.perf_counter() - started
+    scale = parameters.pretraining_epochs * len(dataset.train) / len(rows)
+    return Extrapolated(measured * scale, measured, len(rows), parameters)
+
+
+def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
+    """Return the running times on the data sets of an evaluation."""
+    rows = []
+    for info in state.data:
+        slide = state.cell(info.key, "slide-svm")
+        networks = [cell for name in ("sda-svm", "sda") if (cell := state.cell(info.key, name)) is not None]
+        sda = next((cell for cell in networks if cell.features is not None), None)
+        paper_slide, paper_sda, paper_speedup = published_seconds(info.key)
+        rows.append(
+            TimeRow(
+                info,
+                None if slide is None else slide.features,
+                None if sda is None else sda.features,
+                "" if sda is None else sda.chosen,
+                (tutorial or {}).get(info.key),
+                paper_slide,
+                paper_sda,
+                paper_speedup,
+            )
+        )
+    return tuple(rows)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def describe_spec(spec: RunSpec) -> str:
     """Return the method of a run with the parameters of its representation and classifier, in words."""
-    from slide_gui.experiments.runs.methods import METHODS
+    from slide_gui.experiments.runs.spec import METHODS
 
     return ", ".join([METHODS[spec.method].text, *_choices(spec)])
 
@@ -80,8 +80,7 @@ def describe_convergence(classifier: Classifier) -> str:
 
 
 def _choices(spec: RunSpec) -> list[str]:
-    from slide_gui.experiments.runs.methods import METHODS
-    from slide_gui.experiments.runs.spec import FIT_ROWS
+    from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS
 
     parts = []
     if spec.stacked:
@@ -105,7 +104,7 @@ def _choices(spec: RunSpec) -> list[str]:
 
 
 def _describe_sda(sda: SdaParameters, method: str) -> str:
-    from slide_gui.experiments.runs.methods import METHODS
+    from slide_gui.experiments.runs.spec import METHODS
 
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
     said = (

@@ -11,8 +11,7 @@ import numpy as np
 
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.spec import METHODS, RunSpec
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.sda.model import SdaEpoch
 from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.data.errors import DataError
@@ -18,7 +19,6 @@ from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document, unmarked
-from slide_gui.experiments.runs.networks import NetworkRecord
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
 from slide_gui.experiments.statistics import row_errors
 from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
@@ -152,6 +152,22 @@ class Classifier:
     def n_support(self) -> int:
         """Number of support vectors."""
         return len(self.support)
+
+
+@dataclass(frozen=True)
+class NetworkRecord:
+    """The training history of autoencoders.
+
+    Attributes
+    ----------
+    epochs : tuple of SdaEpoch
+        Epochs of pre-training, and of fine-tuning if it was done.
+    best_epoch : int or None
+        Epoch of fine-tuning whose parameters are used.
+    """
+
+    epochs: tuple[SdaEpoch, ...]
+    best_epoch: int | None = None
 
 
 @dataclass(frozen=True, eq=False)

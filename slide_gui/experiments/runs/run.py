@@ -26,11 +26,18 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.cost import RunShape, run_shares
-from slide_gui.experiments.runs.fitting import Representation, Reuse, model_of, represent, train_svm
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.networks import NetworkRecord, SdaFeatures, Tuned, tuned
-from slide_gui.experiments.runs.result import Classifier, RunResult, Timings
-from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.runs.fitting import (
+    Representation,
+    Reuse,
+    SdaFeatures,
+    Tuned,
+    model_of,
+    represent,
+    train_svm,
+    tuned,
+)
+from slide_gui.experiments.runs.result import Classifier, NetworkRecord, RunResult, Timings
+from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 from slide_gui.results_version import RESULTS_VERSION

@@ -12,8 +12,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.files.source import width_criterion
-from slide_gui.experiments.runs.methods import METHODS
-from slide_gui.experiments.runs.spec import FIT_ROWS, RunSpec
+from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS, RunSpec
 from slide_gui.text import counted
 
 

@@ -19,8 +19,8 @@ from slide_gui.data.dataset import HeldOut
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.files.source import describe_widths
-from slide_gui.experiments.runs.methods import METHODS
 from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.statistics import check_row_errors
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.results_version import is_current

@@ -18,8 +18,7 @@ from slide_gui.core.workers import ClusterError, TaskProgress, check_alive, sent
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.fitting import Reuse
-from slide_gui.experiments.runs.networks import Networks, shared_networks
+from slide_gui.experiments.runs.fitting import Networks, Reuse, shared_networks
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec

@@ -18,8 +18,7 @@ from typing import Protocol
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
-from slide_gui.experiments.runs.fitting import Reuse
-from slide_gui.experiments.runs.networks import shared_networks
+from slide_gui.experiments.runs.fitting import Reuse, shared_networks
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, run
 from slide_gui.experiments.runs.spec import RunSpec

@@ -9,8 +9,17 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, info_of, stored_evaluation
-from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extrapolated_seconds, time_rows
+from slide_gui.experiments.evaluation.table import (
+    Cell,
+    DataInfo,
+    EvaluationState,
+    Extrapolated,
+    TimeRow,
+    extrapolated_seconds,
+    info_of,
+    stored_evaluation,
+    time_rows,
+)
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore

@@ -7,8 +7,15 @@ from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
-from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState, SplitProgress
-from slide_gui.experiments.evaluation.timing import TimeRow
+from slide_gui.experiments.evaluation.table import (
+    REFERENCE,
+    Cell,
+    Comparison,
+    DataInfo,
+    EvaluationState,
+    SplitProgress,
+    TimeRow,
+)
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
 from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow

@@ -22,9 +22,8 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.table import EvaluationState
-from slide_gui.experiments.evaluation.timing import TimeRow
-from slide_gui.experiments.runs.methods import METHODS
+from slide_gui.experiments.evaluation.table import EvaluationState, TimeRow
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
