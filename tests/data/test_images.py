@@ -1,5 +1,10 @@
+"""Pictures become grey images, and their folders become classes and sets."""
+
 from __future__ import annotations
 
+import contextlib
+import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +12,8 @@ import pytest
 from PIL import Image
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
+from slide_gui.data.readers import images
 from slide_gui.data.readers.images import read_image, read_image_folder
 
 
@@ -16,73 +23,93 @@ def save(path: Path, pixels: np.ndarray) -> Path:
     return path
 
 
+def save_all(folder: Path, *names: str) -> Path:
+    for name in names:
+        save(folder / name, np.zeros((4, 6), np.uint8))
+    return folder
+
+
 def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None:
-    random = np.random.default_rng(0)
-    dogs, cats = random.integers(0, 256, (2, 5, 6), np.uint8), random.integers(0, 256, (3, 5, 6), np.uint8)
-    for name, images in (("dog", dogs), ("cat", cats)):
-        for index, image in enumerate(images):
-            save(tmp_path / name / f"{index}.png", image)
+    pictures = np.random.default_rng(0).integers(0, 256, (5, 5, 6), np.uint8)
+    for picture, name in zip(pictures, ("cat/0", "cat/1", "cat/2", "dog/0", "dog/1"), strict=True):
+        save(tmp_path / f"{name}.png", picture)
     (tmp_path / "dog" / "notes.txt").write_text("not a picture")
-    (part,) = read_image_folder(tmp_path)
-    assert part.label_names == ("cat", "dog")
-    assert part.labels is not None
-    assert part.labels.tolist() == [0, 0, 0, 1, 1]
-    assert part.image_shape == (5, 6)
-    assert np.array_equal(part.rows, np.concatenate([cats, dogs]).reshape(5, 30).astype(np.float32) / np.float32(255))
+    data = open_data([tmp_path])
+    assert data.label_names == ("cat", "dog")
+    assert data.train_labels.tolist() == [0, 0, 0, 1, 1]
+    assert data.image_shape == (5, 6)
+    assert np.array_equal(data.train, pictures.reshape(5, 30).astype(np.float32) / np.float32(255))
 
 
-def test_that_train_and_test_folders_share_their_classes(tmp_path: Path) -> None:
-    grey = np.full((4, 4), 51, np.uint8)
-    for name in ("train/a", "train/b", "test/b"):
-        save(tmp_path / name / "0.png", grey)
-    train, test = read_image_folder(tmp_path)
-    assert (train.role, test.role) == ("train", "test")
-    assert train.labels is not None
-    assert test.labels is not None
-    assert train.labels.tolist() == [0, 1]
-    assert test.labels.tolist() == [1]
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["train/a/0.png", "train/b/0.png", "test/b/0.png"], [("train", [0, 1]), ("test", [1])]),
+        (["training/a/0.png", "training/b/0.png"], [("train", [0, 1])]),
+        (["0.png", "1.png"], [("train", None)]),
+    ],
+)
+def test_that_folders_named_train_and_test_are_the_sets(
+    tmp_path: Path, names: list[str], labels: list[tuple[str, list[int] | None]]
+) -> None:
+    parts = read_image_folder(save_all(tmp_path, *names))
+    assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
 
 
-def test_that_colours_and_sixteen_bits_become_grey_within_zero_and_one(tmp_path: Path) -> None:
-    white = save(tmp_path / "rgb.png", np.full((3, 3, 3), 255, np.uint8))
-    deep = save(tmp_path / "deep.png", np.full((3, 3), 65535, np.uint16))
-    assert np.array_equal(read_image(white), np.ones((3, 3)))
-    assert np.array_equal(read_image(deep), np.ones((3, 3)))
+def test_that_colours_and_16_bits_become_grey_between_0_and_1(tmp_path: Path) -> None:
+    assert np.array_equal(read_image(save(tmp_path / "rgb.png", np.full((3, 3, 3), 255, np.uint8))), np.ones((3, 3)))
+    deep = read_image(save(tmp_path / "a.png", np.array([[0, 65535], [32768, 13107]], np.uint16)))
+    np.testing.assert_allclose(deep, [[0, 1], [32768 / 65535, 0.2]], rtol=1e-6)
 
 
 def test_that_pictures_of_different_sizes_are_refused(tmp_path: Path) -> None:
-    save(tmp_path / "a" / "0.png", np.zeros((4, 4), np.uint8))
-    path = save(tmp_path / "a" / "1.png", np.zeros((4, 5), np.uint8))
-    with pytest.raises(DataError, match="5 × 4 pixels, expected 4 × 4") as caught:
+    save_all(tmp_path, "a/0.png")
+    save(tmp_path / "a" / "1.png", np.zeros((4, 5), np.uint8))
+    with pytest.raises(DataError, match=r"1\.png: has 5 × 4 pixels, expected 6 × 4 like the others; make all pictures"):
         read_image_folder(tmp_path)
-    assert str(path) in str(caught.value)
 
 
-def test_that_a_picture_that_unpacks_to_billions_of_pixels_is_refused(tmp_path: Path) -> None:
-    path = save(tmp_path / "a" / "0.png", np.zeros((4, 4), np.uint8))
+def test_that_large_pictures_are_refused(tmp_path: Path) -> None:
+    assert read_image(save(tmp_path / "1.png", np.zeros((256, 256), np.uint8))).shape == (256, 256)
+    with pytest.raises(DataError, match="257 × 256 pixels, expected at most 65536; make it smaller"):
+        read_image(save(tmp_path / "2.png", np.zeros((256, 257), np.uint8)))
+    path = save(tmp_path / "0.png", np.zeros((4, 4), np.uint8))
     content = bytearray(path.read_bytes())
     content[16:24] = (100_000).to_bytes(4, "big") * 2
     path.write_bytes(bytes(content))
-    with pytest.raises(DataError):
-        read_image_folder(tmp_path)
+    with pytest.raises(DataError, match=r"0\.png: is not a readable picture"):
+        read_image(path)
 
 
-def test_that_a_large_picture_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="300 × 300 pixels"):
-        read_image(save(tmp_path / "0.png", np.zeros((300, 300), np.uint8)))
-    assert read_image(save(tmp_path / "1.png", np.zeros((256, 256), np.uint8))).shape == (256, 256)
-    with pytest.raises(DataError, match="257 × 256 pixels, expected at most 65536"):
-        read_image(save(tmp_path / "2.png", np.zeros((256, 257), np.uint8)))
+def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+    path = save(tmp_path / "x.png", np.zeros((4, 4), np.uint8))
+    read_image(path)  # so that Pillow's modules are imported
+    content = path.read_bytes()
+    at = content.index(b"IDAT") - 4
+    path.write_bytes(content[:at] + struct.pack(">I", (1 << 31) - 1) + content[at + 4 :])
+    tracemalloc.start()
+    with contextlib.suppress(DataError):  # the pixels are complete
+        read_image(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 << 20
+
+
+def test_that_the_memory_of_all_pictures_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[int] = []
+    monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
+    read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
+    assert checked == [4 * 3 * 24]
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"hello"])
 def test_that_a_broken_picture_is_refused_by_its_name(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "0.png").write_bytes(content)
-    with pytest.raises(DataError, match=r"0\.png"):
+    with pytest.raises(DataError, match=r"0\.png: is not a readable picture; remove it"):
         read_image_folder(tmp_path)
 
 
 def test_that_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no pictures"):
+    with pytest.raises(DataError, match="contains no pictures; expected a sub-folder of pictures for each class"):
         read_image_folder(tmp_path)

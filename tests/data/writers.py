@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import struct
 import zipfile
 from pathlib import Path
 
 import numpy as np
+import scipy.io
 from numpy.typing import NDArray
 
 from slide_gui.progress import Cancelled, Progress
@@ -15,22 +17,49 @@ from slide_gui.progress import Cancelled, Progress
 IDX_TYPES = {"uint8": 0x08, "int8": 0x09, "int16": 0x0B, "int32": 0x0C, "float32": 0x0D, "float64": 0x0E}
 
 
+def write(path: Path, content: str | bytes) -> Path:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
 def amat_text(rows: NDArray[np.generic], labels: NDArray[np.generic]) -> str:
-    """The benchmark's layout: each number %16.7e, rows of features and then the label."""
+    """Return the benchmark's layout: each number %16.7e, rows of features and then the label."""
     table = np.column_stack([rows, labels]).astype(np.float64)
     return "".join("".join(f"{value:16.7e}" for value in row) + "\n" for row in table)
 
 
 def write_amat(path: Path, rows: NDArray[np.generic], labels: NDArray[np.generic]) -> Path:
-    path.write_text(amat_text(rows, labels))
-    return path
+    return write(path, amat_text(rows, labels))
+
+
+def zip_bytes(members: dict[str, str | bytes], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
 
 
 def write_zip(path: Path, members: dict[str, str | bytes]) -> Path:
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return path
+    return write(path, zip_bytes(members))
+
+
+def npy_bytes(shape: object, content: bytes, descr: str = "<f8") -> bytes:
+    """Return an array with any header."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + content
+
+
+def npz_bytes(**arrays: object) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def mat_bytes(packed: bool = False, **arrays: object) -> bytes:
+    buffer = io.BytesIO()
+    scipy.io.savemat(buffer, arrays, do_compression=packed)
+    return buffer.getvalue()
 
 
 def idx_bytes(array: NDArray[np.generic]) -> bytes:
@@ -40,8 +69,7 @@ def idx_bytes(array: NDArray[np.generic]) -> bytes:
 
 def write_idx(path: Path, array: NDArray[np.generic]) -> Path:
     content = idx_bytes(array)
-    path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-    return path
+    return write(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 class CancelAfter(Progress):
