@@ -1,3 +1,5 @@
+"""Benchmark files are found, downloaded with verified hashes, or replaced by generated data."""
+
 from __future__ import annotations
 
 import gzip
@@ -19,21 +21,21 @@ from slide_gui.data.catalogue import fetch, matches
 from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled
-from tests.data.writers import CancelAfter, amat_text, idx_bytes, write_zip
+from tests.data.writers import CancelAfter, amat_text, write, write_zip
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",))
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers by the first folder of the path; remembers every request."""
+    """Answers by the first folder of the path, and records each path."""
 
-    def __init__(self, asked: list[str], *args: object) -> None:
-        self.asked = asked
+    def __init__(self, requested: list[str], *args: object) -> None:
+        self.requested = requested
         super().__init__(*args)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
-        self.asked.append(self.path)
+        self.requested.append(self.path)
         kind = self.path.split("/")[1]
         content = {"wrong": CONTENT[:-1] + b"x", "short": CONTENT[:-9]}.get(kind, CONTENT)
         if kind == "missing":
@@ -56,11 +58,11 @@ def no_files_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: 
 
 @pytest.fixture
 def server() -> Iterator[tuple[str, list[str]]]:
-    asked: list[str] = []
-    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, asked))
+    requested: list[str] = []
+    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, requested))
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
-    yield f"http://127.0.0.1:{running.server_port}/", asked
+    yield f"http://127.0.0.1:{running.server_port}/", requested
     running.shutdown()
     thread.join()
     running.server_close()
@@ -81,7 +83,7 @@ def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]]
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"),
+    ("kind", "sentence"),
     [
         ("wrong", "hash is wrong"),
         ("short", "connection failed"),
@@ -91,23 +93,23 @@ def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]]
     ],
 )
 def test_that_a_bad_answer_is_refused_and_the_old_file_kept(
-    server: tuple[str, list[str]], tmp_path: Path, kind: str, said: str
+    server: tuple[str, list[str]], tmp_path: Path, kind: str, sentence: str
 ) -> None:
     (tmp_path / "file.bin").write_bytes(b"old")
-    with pytest.raises(DataError, match=said) as caught:
+    with pytest.raises(DataError, match=sentence) as refusal:
         fetch(FILE, [f"{server[0]}{kind}/"], tmp_path)
-    assert "\n" not in str(caught.value)
+    assert "\n" not in str(refusal.value)
     assert (tmp_path / "file.bin").read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_that_the_next_mirror_is_asked_only_after_the_first_failed(
+def test_that_the_next_mirror_is_used_only_after_the_first_failed(
     server: tuple[str, list[str]], tmp_path: Path
 ) -> None:
-    url, asked = server
+    url, requested = server
     mirrors = [url + kind for kind in ("missing/", "wrong/", "good/", "never/")]
     assert fetch(FILE, mirrors, tmp_path).read_bytes() == CONTENT
-    assert asked == ["/missing/file.bin", "/wrong/file.bin", "/good/file.bin"]
+    assert requested == ["/missing/file.bin", "/wrong/file.bin", "/good/file.bin"]
 
 
 def test_that_cancelling_midway_leaves_nothing_behind(server: tuple[str, list[str]], tmp_path: Path) -> None:
@@ -117,12 +119,9 @@ def test_that_cancelling_midway_leaves_nothing_behind(server: tuple[str, list[st
     assert server[1] == ["/good/file.bin"]
 
 
-def test_that_a_closed_port_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_that_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="connection failed"):
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
-
-
-def test_that_a_folder_that_cannot_be_made_is_refused_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="SLIDE_GUI_DATA"):
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path / "file" / "below")
@@ -131,92 +130,72 @@ def test_that_a_folder_that_cannot_be_made_is_refused_with_the_remedy(tmp_path: 
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
 
 
-def test_that_a_file_packed_again_is_known_by_its_content(tmp_path: Path) -> None:
+def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
     file = RemoteFile("x.gz", (f"md5:{hashlib.md5(gzip.compress(CONTENT, 9, mtime=0)).hexdigest()}",), content)
-    path = tmp_path / "x.gz"
-    path.write_bytes(gzip.compress(CONTENT, 1, mtime=5))
-    assert matches(path, file)
-    path.write_bytes(gzip.compress(CONTENT[1:], 1, mtime=5))
-    assert not matches(path, file)
-    path.write_bytes(gzip.compress(CONTENT)[:-100])
-    assert not matches(path, file)
+
+    def is_known(packed: bytes) -> bool:
+        return matches(write(tmp_path / "x.gz", packed), file)
+
+    assert is_known(gzip.compress(CONTENT, 9, mtime=0))
+    assert is_known(gzip.compress(CONTENT, 1, mtime=5))
+    assert not is_known(gzip.compress(CONTENT[1:], 1, mtime=5))
+    assert not is_known(gzip.compress(CONTENT)[:-100])
+    assert not is_known(b"not gzip")
+    monkeypatch.setattr(catalogue, "_LARGEST", len(CONTENT) - 1)
+    assert not is_known(gzip.compress(CONTENT, 1, mtime=5))
 
 
-def test_that_download_puts_the_files_of_a_key_where_find_sees_them(
+def test_that_find_sees_downloads_and_no_other_file_is_overwritten(
     server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
-    monkeypatch.setattr(catalogue, "entry", lambda key: _entry(key))
-    assert catalogue.find("mine") is None
-    assert catalogue.download("mine", mirrors=[server[0] + "good/"]) == [tmp_path / "mine" / "file.bin"]
-    assert catalogue.find("mine") == [tmp_path / "mine" / "file.bin"]
-
-
-def test_that_a_download_leaves_another_file_of_the_same_name_alone(
-    server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
-    monkeypatch.setattr(catalogue, "entry", lambda key: _entry(key))
+    entry = Entry("mine", "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
+    monkeypatch.setattr(catalogue, "entry", lambda key: entry)
     path = tmp_path / "mine" / "file.bin"
-    path.parent.mkdir()
+    assert catalogue.find("mine") is None
+    assert catalogue.download("mine", mirrors=[server[0] + "good/"]) == [path]
+    assert catalogue.find("mine") == [path]
     path.write_bytes(b"mine")
     with pytest.raises(DataError, match="exists but differs from the file in the catalogue; move it elsewhere"):
         catalogue.download("mine", mirrors=[server[0] + "good/"])
     assert path.read_bytes() == b"mine"
 
 
-def _entry(key: str) -> Entry:
-    return Entry(key, "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
-
-
-def test_that_the_catalogue_holds_the_five_data_sets_with_their_hashes() -> None:
-    found = {entry.key: entry for entry in entries()}
-    assert list(found) == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
-    lengths = {"md5": 32, "sha1": 40, "sha256": 64}
-    for entry in found.values():
+def test_that_the_catalogue_has_five_data_sets_with_hashes() -> None:
+    assert [entry.key for entry in entries()] == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
+    for entry in entries():
         assert entry.mirrors
         assert all(mirror.endswith("/") for mirror in entry.mirrors)
         assert tuple(file.name for file in entry.files) == entry.sets[0]
-        for value in (value for file in entry.files for value in (*file.hashes, file.unpacked) if value):
-            algorithm, digest = value.split(":")
-            assert len(digest) == lengths[algorithm]
-            int(digest, 16)
+        for known in (known for file in entry.files for known in (*file.hashes, file.unpacked) if known):
+            algorithm, digest = known.split(":")
+            assert len(bytes.fromhex(digest)) == hashlib.new(algorithm).digest_size
     with pytest.raises(KeyError, match="rectangles-images"):
         catalogue.find("nothing")
 
 
-def test_that_files_are_found_two_folders_deep_and_no_deeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_files_are_found_up_to_two_folders_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLIDE_GUI_DATA", f"{tmp_path / 'absent'}{os.pathsep}{tmp_path}")
-    deep = tmp_path / "a" / "b" / "c" / "rectangles.zip"
-    deep.parent.mkdir(parents=True)
-    deep.write_bytes(b"x")
-    assert catalogue.find("rectangles") is None
-    near = deep.rename(tmp_path / "a" / "b" / "rectangles.zip")
-    assert catalogue.find("rectangles") == [near]
-    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"):
-        (tmp_path / name).write_bytes(b"x")
-    assert catalogue.find("mnist") is None
-    (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(b"x")
-    found = catalogue.find("mnist")
-    assert found is not None
-    assert len(found) == 4
-
-
-def test_that_of_files_of_one_name_the_shallower_is_used_and_none_of_a_hidden_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
-    for place in (".hidden", "b/deep", "b", "c"):
+    for place, is_found in (
+        ("a/b/c", False),
+        (".hidden", False),
+        ("b/deep", True),
+        ("c", True),
+        ("b", True),
+        (".", True),
+    ):
         (tmp_path / place).mkdir(parents=True, exist_ok=True)
-    (tmp_path / ".hidden" / "rectangles.zip").write_bytes(b"x")
-    assert catalogue.find("rectangles") is None
-    for place in ("b/deep", "c", "b", "."):
-        (tmp_path / place / "rectangles.zip").write_bytes(b"x")
-        assert catalogue.find("rectangles") == [tmp_path / place / "rectangles.zip"]
+        path = write(tmp_path / place / "rectangles.zip", b"x")
+        assert catalogue.find("rectangles") == ([path] if is_found else None)
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"):
+        write(tmp_path / name, b"x")
+    assert catalogue.find("mnist") is None
+    write(tmp_path / "t10k-labels-idx1-ubyte", b"x")
+    assert len(catalogue.find("mnist") or []) == 4
 
 
-def test_that_a_benchmark_is_known_by_both_counts_or_one_and_by_its_784_features() -> None:
+def test_that_a_benchmark_is_recognised_by_one_or_both_counts_and_784_features() -> None:
     places = ["/data/rectangles.zip, rectangles_train.amat"]
     for counts in ((1200, 50_000), (1200, 0), (50_000, 0)):
         benchmark = recognise(places, *counts, 784)
@@ -227,14 +206,13 @@ def test_that_a_benchmark_is_known_by_both_counts_or_one_and_by_its_784_features
     assert recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
 
 
-def test_that_load_prefers_real_files_and_says_when_it_generates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_load_prefers_real_files_to_generated_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path])
-    made = catalogue.load("rectangles")
-    assert made.generated
-    assert not np.array_equal(made.train, catalogue.load("rectangles", seed=1).train)
+    generated = catalogue.load("rectangles")
+    assert generated.generated
+    assert not np.array_equal(generated.train, catalogue.load("rectangles", seed=1).train)
+    assert "stand-in" in catalogue.load("mnist").name
     row = amat_text(np.zeros((1, 784)), np.ones(1))
     write_zip(tmp_path / "rectangles.zip", {"rectangles_train.amat": row * 1200})
     real = catalogue.load("rectangles")
@@ -244,17 +222,6 @@ def test_that_load_prefers_real_files_and_says_when_it_generates(
     (tmp_path / "rectangles.zip").write_bytes(b"PK\x03\x04 damaged")
     with pytest.raises(DataError):
         catalogue.load("rectangles")
-
-
-def test_that_real_mnist_files_are_loaded_unpacked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path])
-    assert "stand-in" in catalogue.load("mnist").name
-    for part, n in (("train", 4), ("t10k", 2)):
-        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(idx_bytes(np.full((n, 28, 28), 255, np.uint8)))
-        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(idx_bytes(np.zeros(n, np.uint8)))
-    data = catalogue.load("mnist")
-    assert not data.generated
-    assert (data.train.shape, data.test.shape) == ((4, 784), (2, 784))
 
 
 def test_that_the_real_files_here_have_the_hashes_of_the_catalogue() -> None:

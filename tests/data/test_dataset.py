@@ -1,6 +1,9 @@
+"""A data set is immutable, checked, and identified by the fingerprint of its arrays."""
+
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,29 +16,19 @@ def rows(n: int, d: int = 6) -> np.ndarray:
     return np.arange(n * d, dtype=np.float32).reshape(n, d)
 
 
-def test_that_equal_data_have_equal_fingerprints_and_any_change_another() -> None:
-    def make(**changed: object) -> str:
-        given: dict[str, object] = {
-            "name": "a",
-            "train": rows(4),
-            "test": rows(2),
-            "train_labels": np.arange(4),
-            "test_labels": np.arange(2),
-            "image_shape": (2, 3),
-        }
-        return Dataset(**{**given, **changed}).fingerprint  # type: ignore[arg-type]
-
-    prints = [
-        make(),
-        make(train=rows(4) + 1),
-        make(test=rows(3), test_labels=np.arange(3)),
-        make(train_labels=np.arange(4)[::-1].copy()),
-        make(train_labels=None),
-        make(image_shape=(3, 2)),
-        make(image_shape=None),
+def test_that_fingerprints_differ_exactly_if_the_data_differ() -> None:
+    original = Dataset("a", rows(4), rows(2), np.arange(4), np.arange(2), (2, 3))
+    others = [
+        replace(original, train=rows(4) + 1),
+        replace(original, test=rows(3), test_labels=np.arange(3)),
+        replace(original, train_labels=np.arange(4)[::-1].copy()),
+        replace(original, train_labels=None),
+        replace(original, image_shape=(3, 2)),
+        replace(original, image_shape=None),
+        *(Dataset("a", np.ones((n, d), np.float32), np.ones((0, d), np.float32)) for n, d in ((2, 6), (3, 4), (4, 3))),
     ]
-    assert make(name="b", source="elsewhere") == prints[0]
-    assert len(set(prints)) == len(prints)
+    assert replace(original, name="b", source="elsewhere").fingerprint == original.fingerprint
+    assert len({each.fingerprint for each in (original, *others)}) == 1 + len(others)
 
 
 def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version() -> None:
@@ -55,7 +48,7 @@ def test_that_arrays_are_read_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "sentence"),
     [
         ({"train": rows(0)}, "empty"),
         ({"train": rows(4).astype(np.float64)}, "float32"),
@@ -68,8 +61,8 @@ def test_that_arrays_are_read_only() -> None:
         ({"image_shape": (2, 4)}, "6 pixels"),
     ],
 )
-def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
         Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})  # type: ignore[arg-type]
 
 
@@ -78,16 +71,12 @@ def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], sai
 )
 def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
     checked = split.checked()
-    assert (checked.share, checked.folds, checked.fold) == (
-        0.0 if split.folds else split.share,
-        split.folds,
-        split.fold,
-    )
+    assert checked == replace(split, share=0.0 if split.folds else split.share)
     assert checked.checked() == checked
 
 
 @pytest.mark.parametrize(
-    ("split", "said"),
+    ("split", "sentence"),
     [
         (HeldOut(0.91), "fraction held out is 0.91; give 0 to 0.9"),
         (HeldOut(-0.01), "fraction held out is -0.01"),
@@ -99,15 +88,9 @@ def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
         (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give 2 folds or more"),
     ],
 )
-def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
         split.checked()
-
-
-def test_that_nothing_was_guessed_or_scaled_where_no_file_was_read() -> None:
-    opened = Dataset("numbers", rows(3), rows(0), None, None).opened
-    assert opened.sure
-    assert not opened.scaled
 
 
 def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted() -> None:

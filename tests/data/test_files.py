@@ -1,12 +1,13 @@
-"""Files that are written: whole or not at all, of the usual permissions, and refusals name what was asked for."""
+"""Files are written completely or not at all, with the usual permissions; refusals name the requested file."""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -27,93 +28,92 @@ SHEET = FigureExport(
     "table", None, lambda path: save_table(path, ["a"], [[1]]), lambda _: "words", ("", ""), {"x.json": "{}"}
 )
 WRITERS: dict[str, Callable[[Path], object]] = {
-    "any": lambda path: write_whole(path, lambda file: file.write(b"new")),
-    "model": lambda path: save_model(path, MODEL),
-    "pdf": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".pdf"), Style()),
-    "svg": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".svg"), Style()),
-    "png": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".png"), Style()),
-    "csv": lambda path: save_table(path, ["a"], [[1]]),
-    "text": lambda path: save_text(path, "text"),
-    "export": lambda path: save_export(path.with_suffix(".csv"), SHEET, Style()),
-    "bundle": lambda path: save_bundle(path.parent, SHEET, Style()),
+    "out": lambda path: write_whole(path, lambda file: file.write(b"new")),
+    "out.npz": lambda path: save_model(path, MODEL),
+    "out.pdf": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path, Style()),
+    "out.svg": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path, Style()),
+    "out.png": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path, Style()),
+    "out.tsv": lambda path: save_table(path, ["a"], [[1]]),
+    "out.txt": lambda path: save_text(path, "text"),
+    "out.csv": lambda path: save_export(path, SHEET, Style()),
+    "bundle": lambda path: save_bundle(path, SHEET, Style()),
 }
+"""File name → a function that writes it."""
+
+POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions, links and locks of POSIX")
 
 
-@pytest.fixture
-def mask() -> Iterator[Callable[[int], None]]:
-    before = os.umask(0o22)
-    yield lambda wanted: os.umask(wanted) and None
-    os.umask(before)
+def full(_: int) -> None:
+    raise OSError(28, "No space left on device")
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def names(folder: Path) -> set[str]:
+    return set(os.listdir(folder))
+
+
+@POSIX
 @pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o077, 0o600), (0o027, 0o640)])
-@pytest.mark.parametrize("writer", WRITERS)
-def test_that_what_is_exported_gets_the_permissions_of_any_new_file(
-    writer: str, umask: int, expected: int, tmp_path: Path, mask: Callable[[int], None]
-) -> None:
-    mask(umask)
-    WRITERS[writer](tmp_path / "new" / "out")
-    written = list((tmp_path / "new").iterdir())
+@pytest.mark.parametrize("name", WRITERS)
+def test_that_files_have_the_permissions_of_any_new_file(name: str, umask: int, expected: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        WRITERS[name](tmp_path / "new" / name)
+    finally:
+        os.umask(before)
+    written = [path for path in (tmp_path / "new").rglob("*") if path.is_file()]
     assert written
     assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {expected}
 
 
-@pytest.mark.parametrize("writer", [name for name in WRITERS if name != "bundle"])
-@pytest.mark.parametrize("what", ["full disk", "folder", "file above"])
-def test_that_a_refusal_names_the_target_and_leaves_nothing_else(
-    writer: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", [name for name in WRITERS if name != "bundle"])
+@pytest.mark.parametrize("obstacle", ["full disk", "folder", "file above"])
+def test_that_a_refusal_names_the_target_and_leaves_no_other_file(
+    name: str, obstacle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    suffixes = ("", ".pdf", ".svg", ".png", ".csv")
-    names = {str(tmp_path / f"out{suffix}") for suffix in suffixes}
-    target = tmp_path / "out"
-    if what == "full disk":
+    target, named = tmp_path / name, {tmp_path / name}
+    if obstacle == "full disk":
         monkeypatch.setattr(os, "fsync", full)
-    elif what == "folder":
-        for name in names:
-            os.mkdir(name)
+    elif obstacle == "folder":
+        target.mkdir()
     else:
         (tmp_path / "above").write_text("")
-        target, names = tmp_path / "above" / "out", {str(tmp_path / "above")}
-        names |= {str(target.with_suffix(suffix)) for suffix in suffixes}
+        target = tmp_path / "above" / name
+        named = {tmp_path / "above", target}
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(OSError, match=r"No space|is there already|exists|[Nn]ot a directory") as caught:
-        WRITERS[writer](target)
-    assert str(caught.value.filename) in names
-    assert ".part" not in str(caught.value)
+    with pytest.raises(OSError, match=r"No space|exists|[Nn]ot a directory") as refusal:
+        WRITERS[name](target)
+    assert Path(refusal.value.filename) in named
+    assert ".part" not in str(refusal.value)
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_that_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+def test_that_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "out").write_bytes(b"old")
 
-    def fail(file: object) -> None:
-        file.write(b"ne")  # type: ignore[attr-defined]
+    def fail(file: BinaryIO) -> None:
+        file.write(b"ne")
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
         write_whole(tmp_path / "out", fail)
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert names(tmp_path) == {"out"}
     assert (tmp_path / "out").read_bytes() == b"old"
 
 
-def test_that_all_of_it_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[int, list[str]]] = []
-    monkeypatch.setattr(
-        os,
-        "fsync",
-        lambda handle: told.append((os.fstat(handle).st_size, [each.suffix for each in tmp_path.iterdir()])),
-    )
+def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synchronised: list[tuple[int, list[str]]] = []
+
+    def fsync(handle: int) -> None:
+        synchronised.append((os.fstat(handle).st_size, [each.suffix for each in tmp_path.iterdir()]))
+
+    monkeypatch.setattr(os, "fsync", fsync)
     write_whole(tmp_path / "out.txt", lambda file: file.write(b"new"))
-    assert told == [(3, [".part"])]
+    assert synchronised == [(3, [".part"])]
 
 
-@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@POSIX
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
-def test_that_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+def test_that_a_replaced_file_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "out"
     path.write_bytes(b"old")
     path.chmod(mode)
@@ -121,44 +121,41 @@ def test_that_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-@pytest.mark.parametrize("there", [False, True])
-def test_that_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path, there: bool) -> None:
+@POSIX
+@pytest.mark.parametrize("mode", [None, 0o600])
+def test_that_a_symbolic_link_remains_and_its_target_is_written(tmp_path: Path, mode: int | None) -> None:
     target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
     target.parent.mkdir()
-    if there:
+    if mode is not None:
         target.write_bytes(b"old")
-        target.chmod(0o600)
+        target.chmod(mode)
     link.symlink_to("elsewhere/target")
     write_whole(link, lambda file: file.write(b"new"))
     assert os.readlink(link) == "elsewhere/target"
     assert target.read_bytes() == b"new"
-    if there:
-        assert stat.S_IMODE(target.stat().st_mode) == 0o600
-    assert [path.name for path in target.parent.iterdir()] == ["target"]
+    assert mode is None or stat.S_IMODE(target.stat().st_mode) == mode
+    assert names(target.parent) == {"target"}
 
 
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_a_folder_broken_off_while_it_was_filled_is_filled_again_but_a_link_in_it_is_not_followed(
-    tmp_path: Path,
-) -> None:
+@POSIX
+def test_that_an_interrupted_folder_is_filled_again_but_a_link_in_it_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "new"
     with suppress(KeyError), folder_files(folder, ["a", "b"]):
         (folder / "a").write_bytes(b"half")
         raise KeyError
-    (folder / ".0123456789abcdef.part").write_bytes(b"half")
+    (folder / PARTS[0]).write_bytes(b"half")
     with folder_files(folder, ["a", "b"]):
-        (folder / "a").write_bytes(b"whole")
-        (folder / "b").write_bytes(b"whole")
-    (tmp_path / "mine").write_bytes(b"whole")
+        (folder / "a").write_bytes(b"complete")
+        (folder / "b").write_bytes(b"complete")
+    (tmp_path / "mine").write_bytes(b"complete")
     (folder / "b").unlink()
     (folder / "b").symlink_to(tmp_path / "mine")
     with pytest.raises(DataError, match="was changed since"), folder_files(folder, ["a", "b"]):
         pass
 
 
-def test_that_a_folder_with_nothing_but_a_broken_start_counts_as_empty(tmp_path: Path) -> None:
-    (tmp_path / ".0123456789abcdef.part").write_bytes(b"half")
+def test_that_a_folder_with_only_temporary_files_counts_as_empty(tmp_path: Path) -> None:
+    (tmp_path / PARTS[0]).write_bytes(b"half")
     assert check_folder(tmp_path) == {}
     (tmp_path / "mine").write_bytes(b"x")
     with pytest.raises(DataError, match="contains files that slide-gui did not write"):
@@ -168,53 +165,42 @@ def test_that_a_folder_with_nothing_but_a_broken_start_counts_as_empty(tmp_path:
 
 
 PARTS = [f".{number:016x}.part" for number in range(3)]
+SIMILAR = {"a.part", ".1.part", ".0123456789abcdef.PART"}
 
 
-def leave_behind(folder: Path) -> None:
-    """Write what processes leave that are killed while they write, and what only looks so."""
-    for name in PARTS:
-        (folder / name).write_bytes(b"half")
-    for name in ("a.part", ".1.part", ".0123456789abcdef.PART"):
-        (folder / name).write_bytes(b"a person's")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
-def test_that_what_a_killed_process_left_goes_with_the_next_file(tmp_path: Path) -> None:
-    leave_behind(tmp_path)
-    write_whole(tmp_path / "out", lambda file: file.write(b"new"))
-    assert {path.name for path in tmp_path.iterdir()} == {"out", "a.part", ".1.part", ".0123456789abcdef.PART"}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
-def test_that_a_file_being_written_is_not_swept(tmp_path: Path) -> None:
-    def slowly(file: object) -> None:
-        leave_behind(tmp_path)
-        file.write(b"fir")  # type: ignore[attr-defined]
+@POSIX
+def test_that_temporary_files_of_killed_processes_are_removed_but_not_those_in_use(tmp_path: Path) -> None:
+    def write_slowly(file: BinaryIO) -> None:
+        for name in (*PARTS, *SIMILAR):
+            (tmp_path / name).write_bytes(b"half")
+        file.write(b"fir")
         write_whole(tmp_path / "second", lambda other: other.write(b"second"))
-        file.write(b"st")  # type: ignore[attr-defined]
-        assert not {path.name for path in tmp_path.iterdir()} & set(PARTS)
+        file.write(b"st")
+        assert not names(tmp_path) & set(PARTS)
 
-    write_whole(tmp_path / "first", slowly)
+    write_whole(tmp_path / "first", write_slowly)
+    assert names(tmp_path) == {"first", "second", *SIMILAR}
     assert (tmp_path / "first").read_bytes() == b"first"
-    assert (tmp_path / "second").read_bytes() == b"second"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
-def test_that_a_file_swept_before_it_was_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@POSIX
+def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import fcntl
 
-    lock, swept = fcntl.flock, list[Path]()
+    lock, removed = fcntl.flock, list[Path]()
 
-    def sweep_first(handle: int, how: int) -> None:
-        if not swept:
-            swept.extend(tmp_path.glob(".*.part"))
-            swept[0].unlink()
+    def remove_first(handle: int, how: int) -> None:
+        if not removed:
+            removed.extend(tmp_path.glob(".*.part"))
+            removed[0].unlink()
         lock(handle, how)
 
-    monkeypatch.setattr(fcntl, "flock", sweep_first)
+    monkeypatch.setattr(fcntl, "flock", remove_first)
     write_whole(tmp_path / "out", lambda file: file.write(b"new"))
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert len(swept) == 1
+    assert names(tmp_path) == {"out"}
+    assert len(removed) == 1
 
 
 def test_that_the_longest_name_can_be_written(tmp_path: Path) -> None:
@@ -229,43 +215,44 @@ def test_that_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "absent")
 
 
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A current folder with small data."""
+    monkeypatch.chdir(tmp_path)
+    data = rectangles(40, 30)
+    images = {"X_train": data.train.reshape(-1, 8, 8), "X_test": data.test.reshape(-1, 8, 8)}
+    np.savez("tiny.npz", y_train=data.train_labels, y_test=data.test_labels, **images)
+
+
+TRAINING = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median"]
+
+
+@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     "words",
     [
-        ["fit", "tiny.npz", "--depth", "1", "-o", "there"],
-        ["weights", "tiny.npz", "--depth", "1", "-o", "there.pdf"],
-        ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "--figure", "confusion.csv"],
-        ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "there"],
+        ["fit", "tiny.npz", "--depth", "1", "-o", "out"],
+        ["weights", "tiny.npz", "--depth", "1", "-o", "out.pdf"],
+        [*TRAINING, "--figure", "confusion.csv"],
+        [*TRAINING, "-o", "out"],
     ],
 )
 def test_that_a_command_names_the_file_that_it_cannot_write(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    tiny = rectangles(40, 30)
-    images = {"X_train": tiny.train.reshape(-1, 8, 8), "X_test": tiny.test.reshape(-1, 8, 8)}
-    np.savez("tiny.npz", y_train=tiny.train_labels, y_test=tiny.test_labels, **images)
     os.mkdir(words[-1])
     assert main(words) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith(f"slide-gui: {words[-1]}: ")
-    assert ".part" not in said
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"slide-gui: {words[-1]}: ")
+    assert ".part" not in message
 
 
-def test_that_a_store_that_cannot_grow_names_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("tiny")
+def test_that_a_store_on_a_full_disk_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    tiny = rectangles(40, 30)
-    np.savez("tiny.npz", X_train=tiny.train.reshape(-1, 8, 8), y_train=tiny.train_labels,
-             X_test=tiny.test.reshape(-1, 8, 8), y_test=tiny.test_labels)  # fmt: skip
-
-    def full(_: int) -> None:
-        raise OSError(28, "No space left on device")
-
     monkeypatch.setattr(os, "fsync", full)
-    words = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "runs.sqlite"]
-    assert main(words) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said == "slide-gui: runs.sqlite: the run cannot be saved (No space left on device)"
+    assert main([*TRAINING, "-o", "runs.sqlite"]) == 1
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message == "slide-gui: runs.sqlite: the run cannot be saved (No space left on device)"
     assert os.listdir("runs.sqlite.arrays") == []

@@ -1,4 +1,4 @@
-"""What a file may claim, to the byte."""
+"""Sizes that files claim are checked to the byte."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory, read_small
-
-GIB = 1 << 30
+from slide_gui.data.limits import DEFLATE_RATIO, GIB, check_claim, check_memory, read_small
+from tests.data.writers import write
 
 
 @pytest.fixture
@@ -25,40 +24,36 @@ def fresh() -> Iterator[None]:
 
 @pytest.mark.usefixtures("fresh")
 @pytest.mark.parametrize(
-    ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB)]
+    ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB), (None, 4 * GIB)]
 )
-def test_that_half_the_memory_is_the_bound_and_at_most_8_gib(
-    monkeypatch: pytest.MonkeyPatch, pages: int, limit: int
+def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(
+    monkeypatch: pytest.MonkeyPatch, pages: int | None, limit: int
 ) -> None:
-    monkeypatch.setattr(os, "sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}.__getitem__)
+    def sysconf(name: str) -> int:
+        if pages is None:
+            raise ValueError("unrecognized configuration name")
+        return {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}[name]
+
+    monkeypatch.setattr(os, "sysconf", sysconf)
     assert limits.memory_limit() == limit
 
 
-@pytest.mark.usefixtures("fresh")
-def test_that_a_system_that_does_not_tell_its_memory_gets_4_gib(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(_name: str) -> int:
-        raise ValueError("unrecognized configuration name")
-
-    monkeypatch.setattr(os, "sysconf", unknown)
-    assert limits.memory_limit() == 4 * GIB
-
-
-def test_that_claims_are_held_against_the_bytes_there_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
     check_memory(5000, "a")
+    check_claim(100, 100, "a")
+    check_claim(10 * 100 + 64, 100, "a", ratio=10)
     with pytest.raises(DataError, match="more than the"):
         check_memory(5001, "a")
-    check_claim(100, 100, "a")
     with pytest.raises(DataError, match="claims 101 bytes, but the file holds only 100;"):
         check_claim(101, 100, "a")
-    check_claim(10 * 100 + 64, 100, "a", ratio=10)
     with pytest.raises(DataError, match="claims 1065 bytes, but the file holds only 100 compressed"):
         check_claim(1065, 100, "a", ratio=10)
     with pytest.raises(DataError, match="more than the"):
         check_claim(5001, 10_000, "a")
 
 
-def test_that_what_deflate_packs_most_tightly_is_not_refused() -> None:
+def test_that_the_densest_deflate_stream_is_not_refused() -> None:
     """A zero, then copies of 258 zeros in two bits each: codes of 1, 2 and 2 bits for a copy, the zero and the end."""
     sizes = [(1, 1), (2, 2), (29, 5), (0, 5), (14, 4), *((n, 3) for n in (0, 0, 1, *[0] * 12, 2, 0, 2))]
     head = "".join(f"{value:0{width}b}"[::-1] for value, width in sizes)
@@ -70,12 +65,10 @@ def test_that_what_deflate_packs_most_tightly_is_not_refused() -> None:
     check_claim(n_bytes, len(packed), "a", ratio=DEFLATE_RATIO)
 
 
-def test_that_a_small_file_is_read_whole_up_to_its_bound_and_no_further(tmp_path: Path) -> None:
+def test_that_a_small_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
     content = bytes(range(256)) * 8192
-    (tmp_path / "x").write_bytes(content)
-    assert read_small(tmp_path / "x", 2 << 20, "a picture") == content
-    (tmp_path / "x").write_bytes(content + b"0")
+    assert read_small(write(tmp_path / "x", content), 2 << 20, "a picture") == content
     with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):
-        read_small(tmp_path / "x", 2 << 20, "a picture")
+        read_small(write(tmp_path / "x", content + b"0"), 2 << 20, "a picture")
     with pytest.raises(DataError, match=r"cannot be read \(No such file"):
         read_small(tmp_path / "absent", 2 << 20, "a picture")
