@@ -494,11 +494,9 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.store.stored_run import READABLE
-
     runs = store.runs()
     extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
-    document = [{name: getattr(run, name) for name in READABLE} | more for run, more in zip(runs, extra, strict=True)]
+    document = [run.document() | more for run, more in zip(runs, extra, strict=True)]
     return print_answer(arguments, document, _run_lines(runs))
 
 

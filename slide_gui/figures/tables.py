@@ -73,7 +73,7 @@ def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
     OSError
         If the file cannot be written. An existing file stays unchanged.
     """
-    rows = [[*(_cell(getattr(line, name)) for name in READABLE), line.rate.low, line.rate.high] for line in lines]
+    rows = [[*map(_cell, line.document().values()), line.rate.low, line.rate.high] for line in lines]
     save_table(path, [*READABLE, "low", "high"], rows)
 
 

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import SweepPoint
+from slide_gui.experiments.runs.splits import divide
 from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import COLUMNS
 from slide_gui.experiments.sweeps.sweep import run_points
@@ -71,6 +73,25 @@ def test_that_a_run_of_another_version_is_listed_and_read(path: Path) -> None:
         assert same_numbers(again, OLD)
         assert (again.numerics, again.hash) == (OLD.numerics, OLD.hash)
         assert store.check().faults == {}
+
+
+def test_that_the_words_of_earlier_stores_on_held_out_rows_are_read_as_data(tmp_path: Path) -> None:
+    held_out = HeldOut(0.25, 3)
+    data = divide(replace(DATA, test=DATA.test[:0], test_labels=DATA.test_labels[:0]), held_out)
+    result = run(data, replace(spec(data, method="raw-svm", widths="median", C=1.0), held_out=held_out))
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(RESULT)
+        store.save(result)
+    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as database, database:
+        assert database.execute("SELECT typeof(held_out) FROM runs ORDER BY created").fetchall() == [
+            ("null",),
+            ("text",),
+        ]
+        database.execute("UPDATE runs SET held_out = CASE hash WHEN ? THEN ? ELSE '' END", (result.hash, str(held_out)))
+    for read_only in (False, True):
+        with RunStore(tmp_path / "runs.sqlite", read_only=read_only) as store:
+            assert [line.held_out for line in store.runs()] == [None, held_out]
+            assert store.check().faults == {}
 
 
 def test_that_both_stand_side_by_side_and_are_saved_with_what_is_whole(path: Path, tmp_path: Path) -> None:

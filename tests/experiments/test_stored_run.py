@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.statistics import error_matrix, row_errors
 from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
@@ -42,6 +43,7 @@ def test_that_what_a_line_says_is_read_off_the_result() -> None:
 @pytest.mark.parametrize(
     ("column", "value"),
     [
+        ("held_out", "{"), ("held_out", '{"folds":2,"fold":9}'),
         ("error", 1.5), ("error", math.nan), ("n_test", 0), ("seconds", math.inf), ("noise", "much"), ("depth", None),
         ("created", -1.0), ("deleted", 2), ("data", b"\xff"), ("C", "large"), ("hash", None),
         ("row_errors", "text"), ("row_errors", b""), ("row_errors", RESULT.row_errors[:-1]),
@@ -104,15 +106,18 @@ def test_that_the_csv_has_every_readable_column_and_the_interval(tmp_path: Path)
 @pytest.mark.parametrize(
     ("held_out", "training", "name"),
     [
-        ("", "whole", "whole"),
+        (None, "whole", "whole"),
         (None, "split", "3"),
-        ("25 % held out, seed 1", "whole", "25 %"),
-        ("fold 2 of 5, seed 0", "whole", "fold 2/5"),
-        ("fold 2 of 5, seed 0", "split", "3, fold 2/5"),
+        (HeldOut(0.25, 1), "whole", "25 %"),
+        (HeldOut(0.0, 0, 5, 1), "whole", "fold 2/5"),
+        (HeldOut(0.0, 0, 5, 1), "split", "3, fold 2/5"),
     ],
 )
-def test_that_a_line_says_what_took_the_place_of_a_test_part(held_out: str | None, training: str, name: str) -> None:
+def test_that_the_split_names_the_rule_that_held_out_the_test_set(
+    held_out: HeldOut | None, training: str, name: str
+) -> None:
     line = replace(LINE, held_out=held_out, training=training, split=3, evaluate="test")
     assert line.split_name == name
-    assert (held_out or "") in line.tip
-    assert (held_out or "").lower() in line.words
+    assert str(held_out or "") in line.tip
+    assert str(held_out or "").lower() in line.words
+    assert StoredRun.from_row(line.row()) == line

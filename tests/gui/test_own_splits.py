@@ -139,7 +139,7 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     assert points[0].rate == runs.folds_rate
     assert "4 of 4 folds" in points[0].note
     assert curves.export_options()[0].name == "curves"
-    other = next(run for run in runs.current_runs() if run.held_out.startswith("fold 1 "))
+    other = next(run for run in runs.current_runs() if run.held_out.fold == 0)
     runs.open_run(other.hash)
     wait(lambda: runs.result is not None and runs.result.hash == other.hash)
     assert window.workspace.dataset.held_out.fold == 0  # its rows are those that are shown now

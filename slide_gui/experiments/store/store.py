@@ -46,6 +46,9 @@ _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
+# Earlier versions stored words in this column. The data are in the document.
+_HELD_OUT = """CASE WHEN held_out LIKE '{%' THEN held_out
+    WHEN held_out <> '' AND json_valid(document) THEN json_extract(document, '$.spec.held_out') END AS held_out"""
 _ADDED = tuple(column for column in COLUMNS if column.added)
 _FILES = ("document", "file", "sha256")
 _TABLE = f"""
@@ -424,7 +427,8 @@ class RunStore:
 
     def _named(self, names: Sequence[str]) -> str:
         """Return columns for a query, with NULL for those that the store lacks."""
-        return ", ".join(name if name in self._columns else f"NULL AS {name}" for name in names)
+        read = {"held_out": _HELD_OUT}
+        return ", ".join(read.get(name, name) if name in self._columns else f"NULL AS {name}" for name in names)
 
     def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
         """Return a row with all its columns, unchecked."""

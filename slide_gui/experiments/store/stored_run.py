@@ -6,10 +6,10 @@ result. `SHOWN` defines the tables of the window and the command line. A new col
 
 from __future__ import annotations
 
-import re
+import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from math import isfinite
 from types import NoneType
@@ -17,7 +17,7 @@ from typing import Any
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.documents import from_document, unmarked
 from slide_gui.experiments.files.source import describe_widths
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS
@@ -27,8 +27,6 @@ from slide_gui.results_version import is_current
 from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
 _END = 253402300800.0  # the year 10000, in seconds since 1970
-_FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # text of `HeldOut` in stores
-_SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,9})?) % held out, seed (\d{1,10})", re.ASCII)
 
 
 def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
@@ -82,8 +80,8 @@ class StoredRun:
         Results version. None if unknown.
     chosen_by : str or None
         Criterion or guard that selected the widths. Empty if they were not learned, None if unknown.
-    held_out : str or None
-        Rule that held out the test set, in words. Empty if the data have their own test set.
+    held_out : HeldOut or None
+        Rule that held out the test set. None if the data have their own test set, or it is unknown.
     setting : str or None
         The common setting of runs on one curve, as `Setting.text`. None if unknown.
     row_errors : bytes or None
@@ -112,7 +110,7 @@ class StoredRun:
     n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
     numerics: str | None = stored(lambda result: result.numerics, added=True)
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
-    held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
+    held_out: HeldOut | None = stored(lambda result: result.spec.held_out, added=True)  # noqa: RUF009
     setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
     row_errors: bytes | None = stored(lambda result: result.row_errors, added=True)
 
@@ -148,11 +146,17 @@ class StoredRun:
             values[name] = bool(values[name])
         values["data"] = unmarked(values["data"], values["generated"])
         values["tags"] = tags_of(values["tags"])
+        values["held_out"] = None if values["held_out"] is None else _held_out(values["held_out"])
         return cls(**values)
 
     def row(self) -> dict[str, Any]:
         """Return column → value in the SQL table."""
         return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
+
+    def document(self) -> dict[str, Any]:
+        """Return the readable columns as values for JSON and CSV."""
+        held_out = {"held_out": str(self.held_out or "")}
+        return {name: getattr(self, name) for name in READABLE} | held_out
 
     def with_tags(self, text: str) -> StoredRun:
         """Return the row with the user's tags, separated by commas."""
@@ -198,7 +202,7 @@ class StoredRun:
         """Summary of the run in a few lines, for a tooltip."""
         widths = describe_widths(self.chosen_by or "")
         what = f"{self.method_name} on {self.title}, {self.date}"
-        lines = (what, str(self.rate), widths[:1].upper() + widths[1:], _divided(self.held_out or "")[1], self.note)
+        lines = (what, str(self.rate), widths[:1].upper() + widths[1:], str(self.held_out or ""), self.note)
         return "\n".join(filter(None, lines))
 
     @property
@@ -207,7 +211,7 @@ class StoredRun:
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
-        words = (*words, _divided(self.held_out or "")[1])
+        words = (*words, str(self.held_out or ""))
         return " ".join(words).lower()
 
 
@@ -219,24 +223,20 @@ def _note(version: str | None) -> str:
 
 
 @lru_cache(maxsize=512)
-def _split_name(training: str, split: int, held_out: str | None, evaluate: str) -> str:
+def _split_name(training: str, split: int, held_out: HeldOut | None, evaluate: str) -> str:
     name = "whole" if training == "whole" else str(split)
-    if held_out:
-        short, _ = _divided(held_out)
+    if held_out is not None:
+        short = f"fold {held_out.fold + 1}/{held_out.folds}" if held_out.folds else f"{100 * held_out.share:g} %"
         name = short if training == "whole" else f"{name}, {short}"
     return name if evaluate == "test" else f"{name}, val."
 
 
 @lru_cache(maxsize=64)
-def _divided(held_out: str) -> tuple[str, str]:
-    """Return the stored text on held-out rows as a short form for a column and as a full form."""
-    if said := _FOLD.fullmatch(held_out):
-        fold, folds, seed = map(int, said.groups())
-        whole = HeldOut(seed=seed, folds=folds, fold=fold - 1)
-        return f"fold {fold}/{folds}", str(whole)
-    if said := _SHARE.fullmatch(held_out):
-        return f"{said[1]} %", str(HeldOut(float(said[1]) / 100, int(said[2])))
-    return held_out, held_out
+def _held_out(text: str) -> HeldOut:
+    try:
+        return from_document(HeldOut, json.loads(text)).checked()
+    except (ValueError, RecursionError):
+        raise ValueError(f"held_out is {ascii(text)[:40]}") from None
 
 
 def tags_of(text: str) -> tuple[str, ...]:
@@ -287,6 +287,8 @@ class Column:
         """Return a field's value as SQLite stores it."""
         if isinstance(value, tuple):
             return ",".join(value)
+        if isinstance(value, HeldOut):
+            return json.dumps(asdict(value), separators=(",", ":"))
         return int(value) if isinstance(value, bool) else value
 
 
@@ -297,6 +299,7 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "bool": ("INTEGER", (int,)),
     "float": ("REAL", (float, int)),
     "bytes": ("BLOB", (bytes,)),
+    "HeldOut": ("TEXT", (str,)),  # a JSON object
 }
 COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
 """Columns of the SQL table, `hash` first."""
