@@ -31,6 +31,13 @@ class CurvePoint:
     validation_error: float | None
     chosen: bool
 
+    @classmethod
+    def of(cls, place: Place, answers: Sequence[PointResult], chosen: Sequence[Place]) -> CurvePoint:
+        """Return the mean of the results at one noise level and depth: of all splits and seeds, or over all folds."""
+        errors = [answer.validation_error for answer in answers if answer.validation_error is not None]
+        validation_error = sum(errors) / len(errors) if len(errors) == len(answers) else None
+        return cls(*place, mean_rate(answers), validation_error, place in chosen)
+
 
 @dataclass(frozen=True)
 class ErrorCurves:
@@ -84,14 +91,8 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
         groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
     points, chosen = [], chosen_places(answers)
     for depth, noise in sorted(groups):
-        here = list(groups[depth, noise].values())
-        points.append(CurvePoint(noise, depth, mean_rate(here), _mean_validation(here), (noise, depth) in chosen))
+        points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].name, evaluate, tuple(points))
-
-
-def _mean_validation(answers: Sequence[PointResult]) -> float | None:
-    errors = [answer.validation_error for answer in answers if answer.validation_error is not None]
-    return sum(errors) / len(errors) if len(errors) == len(answers) else None
 
 
 def known_answers(

@@ -20,14 +20,13 @@ from slide_gui.experiments.files.source import DataSource, describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.store.setting import Setting
-from slide_gui.experiments.sweeps.curves import known_answers
+from slide_gui.experiments.sweeps.curves import CurvePoint, known_answers
 from slide_gui.experiments.sweeps.selection import (
     Place,
     PointResult,
     choose,
     chosen_places,
     final_points,
-    mean_rate,
     pooled,
 )
 from slide_gui.experiments.sweeps.sweep import SweepState
@@ -408,17 +407,16 @@ class CurvesPage(Page):
         answers = list(known.values())
         of_open = (key for key, each in known.items() if each.point.spec.fingerprint == fingerprint)
         key = next(of_open, next(iter(known)))
-        rate, draws = mean_rate(answers), {(each.point.split, each.point.seed) for each in answers}
+        mean, draws = CurvePoint.of(place, answers, chosen), {(each.point.split, each.point.seed) for each in answers}
         note = f"{sum(each.seconds for each in answers):.1f} s"
         if held_out is not None and held_out.folds:
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {rate.covers} · {note}"
-        errors = [each.validation_error for each in answers if each.validation_error is not None]
-        validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
+            note = f"mean of {len(draws)} splits and seeds, 95 % confidence interval over {mean.rate.covers} · {note}"
+        validation = None if mean.validation_error is None else 100 * mean.validation_error
         by = describe_widths(known[key].chosen_by)
-        return ErrorPoint(*place, rate, key, "done", note, by, validation, place in chosen)
+        return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _marks(self) -> list[ErrorMark]:
         dataset = self._workspace.dataset
