@@ -1,7 +1,5 @@
 """Arrays that need more memory than is free are refused in one sentence before they are allocated."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -20,7 +18,7 @@ from slide_gui.figures.style import Style
 
 @pytest.fixture
 def little(monkeypatch):
-    """A machine with 10 MB left, of which every job is told."""
+    """A machine with 10 MB of free memory."""
     monkeypatch.setattr(memory, "free_memory", lambda: 10_000_000)
     monkeypatch.setattr(memory, "_SMALL", 0)
 
@@ -29,55 +27,46 @@ def _rows(n=2000, d=200):
     return np.random.default_rng(0).random((n, d), np.float32)
 
 
-def _draw(figure):
-    figure.set_size_inches(7, 7)
+LABELS = np.arange(2000) % 2
 
 
+@pytest.mark.usefixtures("little")
 @pytest.mark.parametrize(
-    ("job", "said"),
+    ("job", "sentence"),
     [
-        (
-            lambda: fit_stack(_rows(100, 700), StackParameters()),
-            r"a fit of 3 layers to 700 features needs about 0\.0\d+ GB",
-        ),
+        (lambda: fit_stack(_rows(100, 700), StackParameters()), r"a fit of 3 layers to 700 features needs about 0\.0"),
         (lambda: SLIDE(depth=8).fit_transform(_rows()), "use fewer layers|use fewer features"),
-        (
-            lambda: MultiWidthSVC(2).fit(_rows(), np.arange(2000) % 2),
-            "training on 2000 rows of 200 columns needs about",
-        ),
-        (
-            lambda: median_width_search(_rows(), np.arange(2000) % 2, None),
-            "a grid search on 2000 rows needs about 0.016 GB",
-        ),
+        (lambda: MultiWidthSVC(2).fit(_rows(), LABELS), "training on 2000 rows of 200 columns needs about"),
+        (lambda: median_width_search(_rows(), LABELS, None), r"a grid search on 2000 rows needs about 0\.016 GB"),
         (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))), "pre-training on 2000 rows of 200 features"),
-        (lambda: figure_bytes(_draw, ".png", Style(dpi=600)), "this picture needs about .*; give fewer dots per inch"),
+        (
+            lambda: figure_bytes(lambda figure: figure.set_size_inches(7, 7), ".png", Style(dpi=600)),
+            "this picture needs about .*; give fewer dots per inch",
+        ),
     ],
-)
-def test_that_a_job_beyond_what_is_free_is_refused_with_place_numbers_and_remedy(job, said, little):
-    with pytest.raises(MemoryError, match=said) as refusal:
+)  # fmt: skip
+def test_that_a_job_larger_than_the_free_memory_is_refused(job, sentence):
+    with pytest.raises(MemoryError, match=sentence) as refusal:
         job()
     assert type(refusal.value) is MemoryError
     assert "and 0.01 GB are free; " in str(refusal.value)
-    assert str(refusal.value).count("\n") == 0
+    assert "\n" not in str(refusal.value)
 
 
-def test_that_a_file_beyond_what_is_free_is_refused_by_its_name(little, tmp_path):
+@pytest.mark.usefixtures("little")
+def test_that_the_refusal_of_a_file_names_it_and_the_command_line_prints_the_sentence(tmp_path, capsys):
     np.save(tmp_path / "rows.npy", _rows(30_000, 100))
-    with pytest.raises(
-        DataError, match=r"rows\.npy: holding its rows needs about 0\.012 GB of memory, and 0\.01 GB are free"
-    ):
+    sentence = r"rows\.npy: holding its rows needs about 0\.012 GB of memory, and 0\.01 GB are free"
+    with pytest.raises(DataError, match=sentence):
         open_data([tmp_path / "rows.npy"])
-
-
-def test_that_the_command_line_says_the_sentence_and_fails(little, capsys):
     assert main(["weights", "rectangles", "--depth", "4"]) == 1
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert said.startswith("slide-gui: a fit of 4 layers to 784 features needs about 0.0")
-    assert said.endswith("GB are free; use fewer features")
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith("slide-gui: a fit of 4 layers to 784 features needs about 0.0")
+    assert message.endswith("GB are free; use fewer features")
 
 
-def test_that_small_jobs_look_nothing_up(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: pytest.fail("looked up"))
+def test_that_small_jobs_do_not_measure_the_memory(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: pytest.fail("measured"))
     SLIDE(depth=2).fit(_rows(50, 20))
 
 
@@ -93,14 +82,13 @@ def system(tmp_path, monkeypatch):
     return proc, groups
 
 
-def _group(folder, most, used, names=("memory.max", "memory.current"), stat="inactive_file 1000\n"):
+def _group(folder, limit, used, names=("memory.max", "memory.current"), stat="inactive_file 1000"):
     folder.mkdir(parents=True, exist_ok=True)
-    for name, value in zip(names, (most, used), strict=True):
+    for name, value in zip((*names, "memory.stat"), (limit, used, stat), strict=True):
         (folder / name).write_text(f"{value}\n")
-    (folder / "memory.stat").write_text(stat)
 
 
-def test_that_free_is_what_the_kernel_says_or_less_where_a_group_has_a_limit(system):
+def test_that_free_memory_is_available_memory_or_less_under_the_limit_of_a_group(system):
     proc, groups = system
     assert memory.free_memory() == 4_096_000
     (proc / "self" / "cgroup").write_text("0::/service/one\n")
@@ -110,17 +98,13 @@ def test_that_free_is_what_the_kernel_says_or_less_where_a_group_has_a_limit(sys
     assert memory.free_memory() == 1_501_000
     _group(groups / "service" / "one", 100, 5_000)
     assert memory.free_memory() == 0
-
-
-def test_that_groups_of_the_first_version_count_too(system):
-    proc, groups = system
     (proc / "self" / "cgroup").write_text("5:cpu:/x\n4:memory:/box\nnonsense\n")
     names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-    _group(groups / "memory" / "box", 3_000_000, 1_000_000, names, "total_inactive_file 7\n")
+    _group(groups / "memory" / "box", 3_000_000, 1_000_000, names, "total_inactive_file 7")
     assert memory.free_memory() == 2_000_007
 
 
-def test_that_nothing_is_refused_where_the_system_does_not_say(system):
+def test_that_unknown_free_memory_refuses_nothing(system):
     proc, _ = system
     (proc / "meminfo").write_text("nothing\n")
     assert memory.free_memory() is None
@@ -129,7 +113,6 @@ def test_that_nothing_is_refused_where_the_system_does_not_say(system):
     memory.check_free(10**15, "anything", "wait")
 
 
-def test_that_this_system_says_how_much_is_free():
+def test_that_this_system_reports_its_free_memory():
     free = memory.free_memory()
     assert free is None or 1 << 20 < free < 1 << 50
-    assert json.dumps(free)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import io
-import os
-import time
 import tracemalloc
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +15,9 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.amat import read_amat, read_amat_zip
-from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.readers.tables import decode, read_table
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write, write_amat, write_zip
-
-REAL_ZIP = Path(os.environ.get("SLIDE_GUI_DATA") or ".") / "rectangles" / "rectangles.zip"
 
 
 def numbers_of(text: str) -> np.ndarray:
@@ -149,46 +143,3 @@ def test_that_reading_can_be_cancelled_and_takes_little_more_memory_than_the_num
     assert peak < 3e6
     with pytest.raises(Cancelled):
         read_amat(path, progress=CancelAfter(3))
-
-
-@pytest.mark.skipif(not REAL_ZIP.exists(), reason="SLIDE_GUI_DATA names no folder with rectangles/rectangles.zip")
-def test_that_reading_the_real_archive_takes_at_most_two_and_a_half_times_its_unzipping() -> None:
-    """Compare the time with unzipping 628 MB of text, and the memory with the arrays; measure the progress steps."""
-
-    class Steps(CancelAfter):
-        def report(self, fraction: float, payload: object = None) -> None:
-            now = time.perf_counter()
-            self.longest = max(getattr(self, "longest", 0.0), now - getattr(self, "last", now))
-            self.last = now
-
-    block, alone, reading = tables._BLOCK // 12561 * 12561, [], []
-    with zipfile.ZipFile(REAL_ZIP) as archive:
-        for _ in range(3):
-            parts: list[DataPart] = []  # free the last result before the next reading
-            start = time.perf_counter()
-            with archive.open("rectangles_test.amat") as stream:
-                while stream.read(block):
-                    pass
-            alone.append(time.perf_counter() - start)
-            steps = Steps()
-            start = time.perf_counter()
-            parts = read_amat_zip(REAL_ZIP, progress=steps)
-            reading.append(time.perf_counter() - start)
-    print(f"\nunzipping alone {min(alone):.3f} s, reading {min(reading):.3f} s, longest step {steps.longest:.3f} s")
-    assert {part.role: part.rows.shape for part in parts} == {"train": (1200, 784), "test": (50000, 784)}
-    assert min(reading) <= 2.5 * min(alone)
-    assert steps.longest < 0.1
-    kept = sum(part.rows.nbytes for part in parts)
-    del parts
-    tracemalloc.start()
-    parts = read_amat_zip(REAL_ZIP)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak <= 2 * kept
-    with zipfile.ZipFile(REAL_ZIP) as archive, archive.open("rectangles_test.amat") as stream:
-        stream.seek(12561 * 1000)
-        expected = by_python(stream.read(12561 * 50).decode())
-    test = next(part for part in parts if part.role == "test")
-    assert np.array_equal(test.rows[1000:1050], expected[:, :-1])
-    assert test.labels is not None
-    assert np.array_equal(test.labels[1000:1050], expected[:, -1])
