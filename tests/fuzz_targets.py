@@ -1,14 +1,16 @@
-"""What `tests.fuzz` gives damaged inputs to: every reader, session, model, settings file, picture, document and store.
+"""Targets of `tests.fuzz`: all readers, sessions, models, settings files, pictures, documents and stores.
 
-A target makes one damaged input in a folder of its own and reads it as the program does. All seeds are tiny.
+A target writes one damaged input to its folder and reads it as the program does. All seeds are tiny.
 """
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import random
 import shutil
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -19,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 from PIL import Image, PngImagePlugin
 
 from slide_gui.core.slide.parameters import StackParameters
@@ -47,7 +48,7 @@ from tests.damage import (
     zip_mutant,
     zipped,
 )
-from tests.data.writers import amat_text, idx_bytes
+from tests.data.writers import amat_text, idx_bytes, mat_bytes, npz_bytes, write
 from tests.experiments.tiny import rectangles, spec
 
 __all__ = ["TARGETS", "Target", "target"]
@@ -58,21 +59,21 @@ Bytes = Callable[[bytes, Chance], bytes]
 
 @dataclass(frozen=True)
 class Target:
-    """Something that reads what others wrote.
+    """A reader with inputs for it.
 
     Attributes
     ----------
     name : str
     damage : callable
-        Writes one damaged input below a folder, which is empty or holds the input before, and returns its path.
+        Writes one damaged input to a folder, which is empty or has the last input, and returns its path.
     read : callable
         Reads it as the program does.
     whole : callable
-        Writes the input that nothing is wrong with, which `read` has to take.
+        Writes the undamaged input, which `read` has to accept.
     allowed : tuple of type
-        What may come out: one sentence.
+        Exceptions with one sentence for the user.
     share : float
-        How many inputs it gets for one that an ordinary target gets, for some take long to make.
+        Number of inputs for each input of an ordinary target; slow targets get fewer.
     """
 
     name: str
@@ -91,7 +92,7 @@ def file(
     change: Bytes | None = None,
     **further: Any,
 ) -> Target:
-    """Return a target of one file: a seed changed by `change`, or by its bytes, spliced with the other seeds."""
+    """Return a target of one file: a seed changed by `change`, or in its bytes and with parts of the other seeds."""
     several = seeds if isinstance(seeds, tuple) else (seeds,)
 
     def damage(folder: Path, chance: Chance) -> Path:
@@ -100,11 +101,6 @@ def file(
         return write(folder / file_name, content)
 
     return Target(name, damage, read, lambda folder: write(folder / file_name, several[0]), **further)
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 # Data ----------------------------------------------------------------------------------------------------------------
@@ -125,20 +121,12 @@ def npy(array: np.ndarray[Any, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def npz(packed: bool) -> bytes:
-    buffer = io.BytesIO()
-    (np.savez_compressed if packed else np.savez)(buffer, X=ROWS.astype(np.float32), y=LABELS)
-    return buffer.getvalue()
-
-
 def mat(packed: bool, labels: np.ndarray[Any, Any] = LABELS) -> bytes:
-    buffer = io.BytesIO()
-    scipy.io.savemat(buffer, {"X": ROWS, "y": labels.reshape(-1, 1)}, do_compression=packed)
-    return buffer.getvalue()
+    return mat_bytes(packed, X=ROWS, y=labels.reshape(-1, 1))
 
 
 def changed_inside_mat(content: bytes, chance: Chance) -> bytes:
-    """Change what a compressed array of a MATLAB file unpacks to; now and then to very much."""
+    """Change the content of a compressed array of a MATLAB file, sometimes to a very large one."""
     elements, at = [], 128
     while at < len(content):
         length = int.from_bytes(content[at + 4 : at + 8], "little")
@@ -160,7 +148,7 @@ def csv(names: bool, texts: bool, mark: str = ",") -> bytes:
 
 
 def read_csv_otherwise(path: Path) -> None:
-    """Read a table as nobody would, with all that can be asked for."""
+    """Read a table with unusual options."""
     for reading in (
         ParseOptions(label_column="1", header=False, left_out=("3",)),
         ParseOptions(label_column="label", header=True, shape=(4, 4), transposed=True),
@@ -189,6 +177,7 @@ CSVS = (
 )
 AMAT = amat_text(ROWS[:4], LABELS[:4]).encode()
 ARRAYS_OF_NPZ = {"X.npy": npy(ROWS.astype(np.float32)), "y.npy": npy(LABELS)}
+NPZ = npz_bytes(X=ROWS.astype(np.float32), y=LABELS)
 TEXTS_OF_NPZ = {"X_train.npy": npy(PIXELS), "y_train.npy": npy(NAMES), "X_test.npy": npy(PIXELS[:3])}
 IDX = idx_bytes(PIXELS)
 
@@ -231,8 +220,8 @@ MAT_OF_TEXT = mat(True, np.array([[str(name)] for name in NAMES], dtype=object))
 DATA = [
     file("npy", "x.npy", (npy(ROWS), npy(PIXELS), npy(np.asfortranarray(ROWS))), opened),
     file("npy header", "x.npy", (npy(ROWS), npy(PIXELS)), opened, npy_mutant),
-    file("npz", "x.npz", (npz(False), npz(True)), opened),
-    file("npz inside", "x.npz", npz(True), opened, in_zip(ARRAYS_OF_NPZ, npy_mutant)),
+    file("npz", "x.npz", (NPZ, zipped(ARRAYS_OF_NPZ)), opened),
+    file("npz inside", "x.npz", NPZ, opened, in_zip(ARRAYS_OF_NPZ, npy_mutant)),
     file("npz of texts inside", "x.npz", zipped(TEXTS_OF_NPZ), opened, in_zip(TEXTS_OF_NPZ, npy_mutant)),
     file("amat", "x.amat", AMAT, opened, changed_text),
     file("amat, whatever it begins with", "x.amat", AMAT, read_amat, changed_text),
@@ -263,8 +252,6 @@ TINY = rectangles(40, 10)
 
 @lru_cache(maxsize=1)
 def model_members() -> dict[str, bytes]:
-    import tempfile
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "m.npz")
         save_model(path, fit_model(TINY, StackParameters(depth=1)))
@@ -287,8 +274,7 @@ def changed_manifest(_: bytes, chance: Chance) -> bytes:
     return zipped({**members, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
 
 
-def run_arrays() -> bytes:
-    return pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})
+RUN = pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})
 
 
 def unpacked(path: Path) -> None:
@@ -319,28 +305,20 @@ def session_read(path: Path) -> None:
     SessionRecord.document(record)
 
 
-def letters(session: bytes) -> bytes:
-    import base64
-
-    return b"slide-gui-session:" + base64.b64encode(session) + b";"
-
-
-def comment(text: bytes) -> bytes:
-    return picture("GIF", comment=text)
-
-
 def text_of_png(text: bytes) -> bytes:
     info = PngImagePlugin.PngInfo()
     info.add_text("Comment", text.decode())
     return picture("PNG", pnginfo=info)
 
 
-def svg(text: bytes) -> bytes:
-    return b'<svg xmlns="http://www.w3.org/2000/svg"><metadata>' + text + b"</metadata></svg>"
-
-
-def pdf(text: bytes) -> bytes:
-    return b"%PDF-1.4\n1 0 obj\n<< /Type /Info /Keywords (" + text + b") >>\nendobj\ntrailer\n%%EOF\n"
+WRAPPED: dict[str, Callable[[bytes], bytes]] = {
+    "PNG": text_of_png,
+    "SVG": lambda text: b'<svg xmlns="http://www.w3.org/2000/svg"><metadata>' + text + b"</metadata></svg>",
+    "PDF": lambda text: b"%PDF-1.4\n1 0 obj\n<< /Type /Info /Keywords (" + text + b") >>\nendobj\ntrailer\n%%EOF\n",
+    "GIF": lambda text: picture("GIF", comment=text),
+    "MP4": lambda text: b"\0\0\0\x20ftyp" + text,
+}
+"""Format → a function that writes a session's text to a picture or film."""
 
 
 def holding(wrap: Callable[[bytes], bytes]) -> Bytes:
@@ -351,7 +329,7 @@ def holding(wrap: Callable[[bytes], bytes]) -> Bytes:
             return mutant(wrap(LETTERS), chance)
         if chance.random() < 0.2:
             return wrap(mutant(LETTERS, chance).decode("ascii", "replace").encode("ascii", "replace"))
-        return wrap(letters(changed_json(SESSION, chance)))
+        return wrap(b"slide-gui-session:" + base64.b64encode(changed_json(SESSION, chance)) + b";")
 
     return change
 
@@ -391,19 +369,13 @@ DOCUMENTS = [
     file("model", "m.npz", MODEL, loaded),
     file("model inside", "m.npz", MODEL, loaded, in_zip(model_members(), npy_mutant, zipfile.ZIP_STORED)),
     file("manifest of a model", "m.npz", MODEL, loaded, changed_manifest),
-    file("arrays of a run", "x.npz", run_arrays(), unpacked, lambda seed, chance: mutant(seed, chance)),
+    file("arrays of a run", "x.npz", RUN, unpacked, mutant),
     file("session", f"x{SUFFIX}", SESSION, session_read, changed_json),
-    file("session in PNG", "x.png", text_of_png(LETTERS), session_read, holding(text_of_png)),
-    file("session in SVG", "x.svg", svg(LETTERS), session_read, holding(svg)),
-    file("session in PDF", "x.pdf", pdf(LETTERS), session_read, holding(pdf)),
-    file("session in GIF", "x.gif", comment(LETTERS), session_read, holding(comment)),
-    file("session in MP4", "x.mp4", b"\0\0\0\x20ftyp" + LETTERS, session_read, holding(lambda text: b"ftyp" + text)),
-    Target(
-        "bundle",
-        lambda folder, chance: bundle(folder, changed_json(SESSION, chance)),
-        session_read,
-        bundle,
+    *(
+        file(f"session in {kind}", f"x.{kind.lower()}", wrap(LETTERS), session_read, holding(wrap))
+        for kind, wrap in WRAPPED.items()
     ),
+    Target("bundle", lambda folder, chance: bundle(folder, changed_json(SESSION, chance)), session_read, bundle),
     file("document of a figure", "x.json", PROVENANCE, FigureProvenance.read, changed_json),
     file("setting of a curve", "x.txt", SETTING, setting_read, changed_json, allowed=()),
     file("image as text", "x.txt", IMAGE, read_image_text, changed_text),
@@ -423,26 +395,25 @@ def quoted(text: str) -> str:
 def ini(
     theme: str = "dark", choice: str = CHOICE, recent: str = RECENT, workers: str = "2", place: str = "@ByteArray(abc)"
 ) -> bytes:
-    lines = [
-        "[General]",
-        f"theme={theme}",
-        "panel_folded=true",
-        f"place={place}",
-        "[recent]",
-        f"files={quoted(recent)}",
-        "[files]",
-        f"1-{EMPTY}={quoted(choice)}",
-        "[cluster]",
-        f"workers={workers}",
-        'scheduler=""',
-        "[folder]",
-        "open=/tmp",
-        "export=/tmp",
-        "[export]",
-        "width=double",
-        "format=pdf",
-    ]
-    return "\n".join(lines).encode(errors="replace")
+    text = f"""[General]
+theme={theme}
+panel_folded=true
+place={place}
+[recent]
+files={quoted(recent)}
+[files]
+1-{EMPTY}={quoted(choice)}
+[cluster]
+workers={workers}
+scheduler=""
+[folder]
+open=/tmp
+export=/tmp
+[export]
+width=double
+format=pdf
+"""
+    return text.encode(errors="replace")
 
 
 EMPTY = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # the SHA-256 of x
@@ -520,7 +491,7 @@ def stores(folder: Path) -> Path:
 
 
 def store_used(path: Path) -> None:
-    """Read all that the window and the commands read, then write; no run that was whole is lost."""
+    """Read as the window and the commands do, then write; no undamaged run may be lost."""
     from slide_gui.experiments.store.store import RunStore
     from tests.experiments.damaged_stores import FIRST, RESULTS, reading, whole_runs
 
@@ -546,26 +517,22 @@ def store_used(path: Path) -> None:
                 change(store)
         except DataError as error:
             refused = error
-    assert before <= whole_runs(path), "a run that was whole is lost"
+    assert before <= whole_runs(path), "an undamaged run is lost"
     if refused is not None:
         raise refused
 
 
 def store_target(kind: str) -> Target:
-    def damage(folder: Path, chance: Chance) -> Path:
+    def damage(folder: Path, chance: Chance | None = None) -> Path:
         from tests.experiments.damaged_stores import KINDS, copied
 
-        name, change = KINDS[kind]
+        name, change = KINDS[kind] if chance else ("closed", None)
         path = copied(stores(folder), name, folder / "store")
-        change(path, chance)
+        if change is not None:
+            change(path, chance)
         return path
 
-    def whole(folder: Path) -> Path:
-        from tests.experiments.damaged_stores import copied
-
-        return copied(stores(folder), "closed", folder / "store")
-
-    return Target(f"store: {kind}", damage, store_used, whole, share=0.05)
+    return Target(f"store: {kind}", damage, store_used, damage, share=0.05)
 
 
 def lazily_read(scheme: str) -> Callable[[Path], None]:
@@ -589,18 +556,10 @@ def zarr_array(folder: Path) -> Path:
 
 
 def damaged_zarr(folder: Path, chance: Chance) -> Path:
-    sound = folder / "sound"
-    if not sound.exists():
-        sound.mkdir()
-        zarr_array(sound)
-    root = folder / "a.zarr"
-    shutil.rmtree(root, ignore_errors=True)
-    shutil.copytree(sound / "a.zarr", root)
+    root = zarr_array(folder)
     victim = chance.choice(sorted(each for each in root.rglob("*") if each.is_file()))
-    if victim.name == "zarr.json":
-        write(victim, changed_json(victim.read_bytes(), chance))
-    else:
-        write(victim, mutant(victim.read_bytes(), chance))
+    change = changed_json if victim.name == "zarr.json" else mutant
+    write(victim, change(victim.read_bytes(), chance))
     return root
 
 
