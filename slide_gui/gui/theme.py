@@ -273,6 +273,8 @@ QScrollArea { background: transparent; border: 0; }
 QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 20px; font-weight: 600; }
 QLabel[role="secondary"] { font-size: 11px; color: $muted; }
+QLabel[role="for"] { font-size: 11px; color: $accent_text; }
+QLabel[role="against"] { font-size: 11px; color: $danger; }
 QLabel[role="heading"] { font-size: 11px; font-weight: 600; color: $muted; letter-spacing: 1px; }
 QLabel[role="badge"] { font-size: 11px; color: $accent_text; background: $accent_wash; border-radius: 4px;
     padding: 1px 6px; }

@@ -29,7 +29,7 @@ def part(window):
     wait(lambda: runs.result is not None, 60)
     flow = window.weights_page.flow_part()
     flow.toggle_corruption()
-    wait(lambda: shown(flow).view.picture is not None and shown(flow).controller.decision is not None)
+    wait(lambda: shown(flow).controller.decision is not None)
     return flow
 
 
@@ -47,13 +47,17 @@ def test_that_the_decision_shown_is_the_models_own(window, part, data):
     for sample in (0, 5, 9):
         window.workspace.select(sample=sample)
         margin = again.model.margins(again.representation.transform(data.train[sample : sample + 1]))[0, 0]
-        picture, name = shown(part).view.picture, data.label_names[int(margin > 0)]
-        assert picture.bars[0].name == name
-        assert picture.title == f"{name}, by {abs(margin):.2f} over {picture.bars[1].name}"
-        assert "input x, SVM trained at noise 0.3, 4 layers" in picture.about
-        for each in picture.nearest:
-            np.testing.assert_array_equal(each.values, data.train[each.row].reshape(6, 6))
-            assert each.name == data.label_names[data.train_labels[each.row]]
+        decided, name = shown(part), data.label_names[int(margin > 0)]
+        first, second, *vectors = decided.lines()
+        assert first[1] == name
+        assert decided.title.text() == f"{name}, by {abs(margin):.2f} over {second[1]}"
+        assert "input x, SVM trained at noise 0.3, 4 layers" in decided.about.text()
+        for card, (_, vector_name, _) in zip(decided.cards, vectors, strict=True):
+            assert vector_name == data.label_names[data.train_labels[card.row]]
+            image = card.image.icon().pixmap(card.image.iconSize()).toImage()
+            for row, column in ((1, 1), (3, 4), (4, 2)):
+                dark = image.pixelColor(10 * column + 5, 10 * row + 5).lightness() < 128
+                assert dark == bool(data.train[card.row].reshape(6, 6)[row, column])
 
 
 def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_for_once_it_rests(window, part):
@@ -65,7 +69,7 @@ def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_fo
     assert decided.decision is not before
     assert decided.flip is None
     wait(lambda: decided.flip is not None)
-    assert shown(part).view.picture.flip.changed == decided.flip.features
+    assert shown(part).flip_text.text().startswith(f"{len(decided.flip.features)} pixel")
 
 
 def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part, monkeypatch):
@@ -91,36 +95,48 @@ def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
     assert shown(part).controller.decision is not before
 
 
-def test_that_a_click_or_enter_on_a_support_vector_shows_that_image(window, part):
-    view = shown(part).view
-    row = view.picture.nearest[1].row
-    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(1).center().toPoint())
+def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
+    card = shown(part).cards[1]
+    row = card.row
+    assert f"training image {row + 1}" in card.image.toolTip()
+    QTest.mouseClick(card.image, Qt.MouseButton.LeftButton)
     assert window.workspace.state.selection.sample == row
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
-    row = view.picture.nearest[0].row
-    QTest.keyClick(view, Qt.Key.Key_Home)
-    QTest.keyClick(view, Qt.Key.Key_Left)
-    assert f"training image {row + 1}" in view.accessibleDescription()
-    QTest.keyClick(view, Qt.Key.Key_Return)
+
+
+def test_that_support_vectors_are_reached_and_selected_by_keys(window, part):
+    first, second = shown(part).cards[:2]
+    first.image.setFocus()
+    QTest.keyClick(first.image, Qt.Key.Key_Right)
+    assert second.image.hasFocus()
+    row = second.row
+    QTest.keyClick(second.image, Qt.Key.Key_Space)
     assert window.workspace.state.selection.sample == row
 
 
-def test_that_a_low_window_says_the_decision_in_one_line(window, part):
-    view = shown(part).view
-    tall = view.sizeHint().height()
-    view.set_brief(True)
-    assert view.sizeHint().height() < tall / 4
+def test_that_support_vectors_that_do_not_fit_are_hidden_and_a_low_view_shows_one_line(window, part):
+    decided = shown(part)
+    assert all(card.isVisible() for card in decided.cards)
+    tall = decided.sizeHint().height()
+    window.resize(900, 720)
+    settle()
+    assert [card.isVisible() for card in decided.cards].count(True) in range(1, len(decided.cards))
+    assert all(card.geometry().right() <= decided.width() for card in decided.cards if card.isVisible())
+    decided.set_brief(True)
+    settle()
+    assert decided.sizeHint().height() < tall / 4
+    assert decided.brief.text().startswith(decided.title.text())
 
 
 def test_that_flow_says_what_is_missing_and_trains_on_request(window):
     flow = window.weights_page.flow_part()
     part = shown(flow)
-    assert not part.view.isVisible()
+    assert not part.title.isVisible()
     train = train_button(part)
     train.click()
     assert not train.isEnabled()
     wait(lambda: window.session.runs.result is not None and part.controller.decision is not None, 60)
-    assert part.view.isVisible()
+    assert part.title.isVisible()
     assert part.lines()
 
 
@@ -133,6 +149,14 @@ def test_that_data_without_labels_say_why_nothing_is_decided(window):
     assert not train_button(part).isVisible()
 
 
+def test_that_other_data_forget_the_decision(window, part):
+    other = labelled(seed=4)
+    window.workspace.open(StubSource(other))
+    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
+    assert shown(part).controller.decision is None
+    assert not shown(part).title.isVisible()
+
+
 def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(window, part, data):
     part.toggle_corruption()
     again = restore(data, window.session.runs.result)
@@ -140,17 +164,16 @@ def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(wi
     window.pages.show_item("weights", 7)
     np.testing.assert_array_equal(part.flow().corrupted, data.test[7])
     wait(lambda: shown(part).controller.decision is not None)
-    assert shown(part).view.picture.bars[0].name == data.label_names[judged]
+    assert shown(part).lines()[0][1] == data.label_names[judged]
     assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
 
 
-def test_that_other_data_end_the_decision_and_their_rows_are_not_given_to_the_old_classifier(window, part):
+def test_that_data_of_other_features_are_not_given_to_the_classifier_of_the_last(window, part):
     assert shown(part).controller.decides_here
     window.weights_page.set_view("pinned")
-    other = dataset()  # with other features
+    other = dataset()
     window.workspace.open(StubSource(other))
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     assert not shown(part).controller.decides_here
     window.weights_page.flow_part()
     assert shown(part).controller.decision is None
-    assert not shown(part).view.isVisible()

@@ -90,7 +90,7 @@ def use_everything(window):
             wait(lambda part=part: part.copies is not None)
         elif place == FLOW:
             part = widget.flow_part()
-            wait(lambda part=part: part._decided.view.picture is not None)
+            wait(lambda part=part: part._decided.lines())
         leave(window, place)
     wait(lambda: not window.queue.busy, 30)
 

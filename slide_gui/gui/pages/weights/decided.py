@@ -6,25 +6,82 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
-
-from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.files.source import describe_spec
-from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip
-from slide_gui.gui.pages.weights.decision_view import (
-    ClassBar,
-    DecisionPicture,
-    DecisionView,
-    FlipPicture,
-    NearestPicture,
+from PySide6.QtCore import QEvent, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
 )
+
+from slide_gui.experiments.files.source import describe_spec
+from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip, SupportVector
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.gui.widgets.layouts import flush
-from slide_gui.text import counted, fixed, label_names, number
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.gui.widgets.painted import MIDDLE, frame
+from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, ink_table, integer_scale
+from slide_gui.gui.widgets.tiles import bar_image
+from slide_gui.text import counted, fixed, label_names, layer_name, number, per_cent
+
+_SIDE, _GAP, _NARROW_GAP = 64, 20, 6
+_BARS, _CARD, _FLIP = 216, 74, 190  # widths of the bars, of a support vector, and of the changed image
+_MOST_BARS = 5
+
+
+class SupportVectorCard(QWidget):
+    """A support vector: its image as a button, its class, its pull, and the share of each layer as a bar."""
+
+    clicked = Signal(int)
+    """Row of the training set."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.row = 0
+        self.setFixedWidth(_CARD)
+        self.image = QToolButton(self)
+        self.image.setStyleSheet("padding: 0")
+        self.image.clicked.connect(self._click)
+        self._name, self._pull, self._shares = ElidedLabel("", self), label("", self, "for"), PlainLabel("", self)
+        column = flush(QVBoxLayout(self), 2)
+        column.addWidget(self.image)
+        texts = nested(column, QHBoxLayout(), spacing=4)
+        texts.addWidget(self._name, 1)
+        texts.addWidget(self._pull)
+        column.addWidget(self._shares)
+
+    def show_vector(self, vector: SupportVector, name: str, picture: QPixmap, tip: str) -> None:
+        """Show a support vector with the name of its class."""
+        theme, self.row = theme_of(self), vector.row
+        self.image.setIconSize(picture.deviceIndependentSize().toSize())
+        self.image.setIcon(QIcon(picture))
+        self.image.setToolTip(tip)
+        self.image.setAccessibleName(tip)
+        self._name.setText(name)
+        role, sign = ("for", "+") if vector.pull >= 0 else ("against", "−")
+        self._pull.setText(f"{sign}{fixed(abs(vector.pull), 2)}")
+        if self._pull.property("role") != role:
+            self._pull.setProperty("role", role)
+            self._pull.style().polish(self._pull)
+        bar, start = QPixmap(_CARD, 6), 0
+        painter = QPainter(bar)
+        for layer, share in enumerate(vector.shares):
+            painter.fillRect(QRectF(start, 0, _CARD - start, 6), theme.pin(layer))
+            start += round(share * _CARD)
+        painter.end()
+        self._shares.setPixmap(bar)
+
+    @Slot()
+    def _click(self) -> None:
+        self.clicked.emit(self.row)
 
 
 class DecidedPart(QWidget):
@@ -34,93 +91,162 @@ class DecidedPart(QWidget):
         super().__init__(parent)
         self._workspace, self._runs = workspace, runs
         self.controller = DecisionController(workspace, runs, self)
-        self._entered = "x"
-        self.view = DecisionView(self)
-        self.view.row_clicked.connect(self._show_sample)
-        self._hint = QWidget(self)
+        self._input, self._brief = "x", False
+        self.brief, self._details, self._hint = ElidedLabel("", self, ""), QWidget(self), QWidget(self)
+        self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True)
+        self._bars = [self._bar() for _ in range(_MOST_BARS)]
+        self.cards: list[SupportVectorCard] = []
+        self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
+        self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self._flip_image, self.flip_text = PlainLabel("", self._flip), label("", self._flip, wraps=True)
+        self._arrange()
         row = flush(QHBoxLayout(self._hint), 12)
         self._why = label("", self._hint, wraps=True)
         row.addWidget(self._why, 1)
-        self._train = add_button(
-            self,
-            row,
-            "Train",
-            "Learn the widths and C with the panel’s parameters and train on the training set",
-        )
+        tip = "Learn the widths and C with the panel’s parameters and train on the training set"
+        self._train = add_button(self, row, "Train", tip)
         self._train.clicked.connect(self.controller.train_as_default)
-        layout = flush(QVBoxLayout(self))
-        layout.addWidget(self.view)
-        layout.addWidget(self._hint)
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
         self._workspace.dataset_changed.connect(self._show)
         self._show()
 
-    def follow(self, image: NDArray[Any], entered: str) -> None:
+    def _bar(self) -> tuple[ElidedLabel, QProgressBar, QLabel]:
+        bar = QProgressBar(self._details)
+        bar.setTextVisible(False)
+        bar.setMinimumWidth(24)
+        return ElidedLabel("", self._details), bar, label("", self._details)
+
+    def _arrange(self) -> None:
+        """Put the bars of the classes, the support vectors and the changed image side by side."""
+        layout = flush(QVBoxLayout(self))
+        for part in (self.brief, self._details, self._hint):
+            layout.addWidget(part)
+        columns = flush(QHBoxLayout(self._details), _GAP)
+        left = nested(columns, QVBoxLayout(), spacing=6)
+        self.title.setFixedWidth(_BARS)
+        left.addWidget(self.title)
+        self._grid = nested(left, QGridLayout(), spacing=4)
+        for row, parts in enumerate(self._bars):
+            for column, part in enumerate(parts):
+                self._grid.addWidget(part, row, column)
+        left.addWidget(self.about)
+        left.addStretch(1)
+        middle = nested(columns, QVBoxLayout(), spacing=6)
+        middle.addWidget(ElidedLabel("Nearest support vectors of both", self._details, ""))
+        self._vectors = nested(middle, QHBoxLayout(), spacing=_NARROW_GAP)
+        middle.addWidget(self._legend)
+        middle.addStretch(1)
+        columns.addWidget(self._flip, 1)
+        right = flush(QGridLayout(self._flip), 6)
+        right.addWidget(ElidedLabel("Changes that flip it", self._flip, ""), 0, 0, 1, 2)
+        right.addWidget(self._flip_image, 1, 0, Qt.AlignmentFlag.AlignTop)
+        right.addWidget(self.flip_text, 1, 1, Qt.AlignmentFlag.AlignTop)
+        right.setColumnStretch(1, 1)
+        right.setRowStretch(2, 1)
+        for each in self.findChildren(ElidedLabel):
+            if each.property("role") == "":
+                each.setFont(figure_font(self, SECONDARY, strong=True))
+
+    def set_brief(self, brief: bool) -> None:
+        """Show one line only, or everything."""
+        if brief != self._brief:
+            self._brief = brief
+            self._show()
+
+    def follow(self, image: NDArray[Any], name: str) -> None:
         """Classify the input of the stack, named x or x̃."""
-        self._entered = entered
+        self._input = name
         self.controller.follow(image)
 
     def lines(self) -> list[tuple[str, str, str | float]]:
         """Return the prediction as lines of a table: quantity, class and value."""
-        picture = self.view.picture
-        if picture is None:
+        decision = self._decision()
+        if decision is None:
             return []
-        bars = [("decision", bar.name, bar.text) for bar in picture.bars]
-        nearest = [(f"support vector {each.row + 1}", each.name, each.pull) for each in picture.nearest]
-        return [*bars, *nearest]
+        names = self._names()
+        bars = [("decision", name, text) for name, _, text in _bars(decision, names)]
+        return [*bars, *((f"support vector {v.row + 1}", names[v.code], v.pull) for v in decision.nearest)]
 
-    @Slot(int)
-    def _show_sample(self, row: int) -> None:
-        self._workspace.select(sample=row)
+    def _decision(self) -> Decision | None:
+        """Return the prediction if it belongs to the open data set."""
+        return self.controller.decision if self.controller.decides_here else None
+
+    def _names(self) -> tuple[str, ...]:
+        dataset = self._workspace.dataset
+        assert dataset is not None
+        return label_names(self.controller.labels, dataset.label_names)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Draw the pictures in the colours of a new theme."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_train"):
+            self._show()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """Show as many support vectors as fit, and the changed image only next to at least one of them."""
+        decision, width = self._decision(), self.width() - _BARS - _GAP
+        has_flip = width >= _CARD + _GAP + _FLIP
+        fitting = (width - (_GAP + _FLIP) * has_flip) // (_CARD + _NARROW_GAP)
+        shown = 0 if decision is None else min(len(decision.nearest), max(fitting, 1))
+        for position, card in enumerate(self.cards):
+            card.setVisible(position < shown)
+        self._flip.setVisible(has_flip)
 
     @Slot()
     def _show(self) -> None:
-        dataset, controller = self._workspace.dataset, self.controller
-        picture = None
-        if dataset is not None and controller.decision is not None and controller.decides_here:
-            picture = self._picture(dataset, controller.decision, controller.flip)
-        self.view.set_picture(picture, self._workspace.state.selection.transposed)
-        waits = controller.result is not None
-        self.view.set_placeholder("Preparing the classifier…" if waits else "")
-        self.view.setVisible(waits)
-        self._hint.setVisible(not waits)
+        controller, decision, running = self.controller, self._decision(), self._runs.training.running
+        is_trained = controller.result is not None
+        self.brief.setVisible(is_trained and (self._brief or decision is None))
+        self._details.setVisible(is_trained and not self._brief and decision is not None)
+        self._hint.setVisible(not is_trained)
         why = self._runs.why_not()
-        running = self._runs.training.running
         self._train.setVisible(not why)
         self._train.setEnabled(not running)
         if running:
             why = "The classifier is being trained and will predict the class of this sample."
         self._why.setText(why or "Train the classifier to see its prediction for this sample, and why.")
+        self.brief.setText("Preparing the classifier…")
+        if decision is not None:
+            self._show_decision(decision, self._names())
+            flip = "" if controller.flip is None else self.flip_text.text().replace("\n", " · ")
+            self.brief.setText(" · ".join(filter(None, (self.title.text(), flip, self.about.text()))))
+        self._fit()
 
-    def _picture(self, dataset: Dataset, decision: Decision, flip: Flip | None) -> DecisionPicture:
-        names = label_names(self.controller.labels, dataset.label_names)
-        shape = dataset.image_shape
-
-        def seen(values: NDArray[Any]) -> NDArray[np.float32]:
-            values = values.astype(np.float32)
-            return values.reshape(shape) if shape else values
-
-        first, second = names[decision.first], names[decision.second]
-        nearest = tuple(
-            NearestPicture(
-                each.row, seen(dataset.train[each.row]), names[each.code], each.kernel, each.pull, each.shares
-            )
-            for each in decision.nearest
-        )
-        changed = None
-        if flip is not None:
-            lines = _flip_lines(flip, shape is not None, names[flip.code])
-            changed = FlipPicture(seen(flip.image), flip.features, lines)
-        return DecisionPicture(
-            f"{first}, by {fixed(decision.margin, 2)} over {second}",
-            self._about(),
-            _bars(decision, names),
-            second,
-            nearest,
-            decision.shares,
-            changed,
-        )
+    def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:
+        dataset, flip = self._workspace.dataset, self.controller.flip
+        assert dataset is not None
+        self.title.setText(f"{names[decision.first]}, by {fixed(decision.margin, 2)} over {names[decision.second]}")
+        self.about.setText(self._about())
+        shown = _bars(decision, names)[:_MOST_BARS]
+        advance = self._bars[0][0].fontMetrics().horizontalAdvance
+        self._grid.setColumnMinimumWidth(0, min(max(advance(name) + 1 for name, _, _ in shown), 80))
+        for parts, (name, length, text) in zip(self._bars, shown + [("", 0.0, "")] * _MOST_BARS, strict=False):
+            parts[0].setText(name)
+            parts[1].setValue(round(100 * length))
+            parts[2].setText(text)
+            for part in parts:
+                part.setVisible(bool(name))
+        while len(self.cards) < len(decision.nearest):
+            card = SupportVectorCard(self._details)
+            card.clicked.connect(self._show_sample)
+            self._vectors.addWidget(card)
+            self.cards.append(card)
+        for card, vector in zip(self.cards, decision.nearest, strict=False):
+            tip = _tip(vector, names[vector.code], names[decision.first if vector.pull >= 0 else decision.second])
+            card.show_vector(vector, names[vector.code], self._picture(dataset.train[vector.row]), tip)
+        self._legend.setPixmap(self._legend_of(decision.shares))
+        self._legend.setAccessibleName(_shares_text(decision.shares))
+        self._flip_image.setVisible(flip is not None and bool(flip.features))
+        if flip is None:
+            self.flip_text.setText("searching the fewest changes…")
+            return
+        self.flip_text.setText(_flip_text(flip, dataset.image_shape is not None, names[flip.code]))
+        self._flip_image.setPixmap(self._picture(flip.image, flip.features))
 
     def _about(self) -> str:
         result = self.controller.result
@@ -128,33 +254,87 @@ class DecidedPart(QWidget):
             return ""
         stack = result.spec.stack
         if not result.spec.stacked:
-            return f"input {self._entered}, {describe_spec(result.spec)}"
-        features = f"noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
-        return f"input {self._entered}, SVM trained at {features}"
+            return f"input {self._input}, {describe_spec(result.spec)}"
+        return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+
+    def _legend_of(self, shares: tuple[float, ...]) -> QPixmap:
+        """Return the colour of each layer with its share of all distances."""
+        theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
+        texts = [_share_text(layer, share) for layer, share in enumerate(shares)]
+        widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
+        legend = QPixmap((QSizeF(sum(widths), 16) * ratio).toSize())
+        legend.setDevicePixelRatio(ratio)
+        legend.fill(theme.background)
+        painter, left = QPainter(legend), 0.0
+        painter.setFont(font)
+        painter.setPen(QColor(theme.muted))
+        for layer, (text, width) in enumerate(zip(texts, widths, strict=True)):
+            painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
+            painter.drawText(QRectF(left + 12, 0, width, 16), MIDDLE, text)
+            left += width
+        painter.end()
+        return legend
+
+    def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
+        """Return the image of a sample, or its bars, with changed values outlined."""
+        dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
+        assert dataset is not None
+        shape, transposed = dataset.image_shape, self._workspace.state.selection.transposed
+        values = values.astype(np.float32)
+        if shape is None:
+            side = round(_SIDE * ratio)
+            picture = QPixmap.fromImage(bar_image(values, INK, (side, side), QColor(theme.panel)))
+            spots = [QRectF((i + 0.5) * _SIDE / values.size, 0, 0, _SIDE) for i in changed]
+        else:
+            grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio), transposed)
+            image = values.reshape(shape)
+            drawn = coloured_image(INK.indices(image.T if transposed else image), ink_table(theme.is_dark))
+            picture = QPixmap.fromImage(drawn.scaled((grid.frame.size() * ratio).toSize()))
+            spots = [grid.rect(i) for i in changed]
+        picture.setDevicePixelRatio(ratio)
+        painter = QPainter(picture)
+        frame(painter, QRectF(0, 0, *picture.deviceIndependentSize().toTuple()).adjusted(1, 1, -1, -1), theme.line)
+        painter.setPen(QPen(QColor(theme.danger), 1.5))
+        painter.drawRects(spots)
+        painter.end()
+        return picture
+
+    @Slot(int)
+    def _show_sample(self, row: int) -> None:
+        self._workspace.select(sample=row)
 
 
-def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
-    """Return a bar per class, the predicted one first, with its votes and its margin against that class."""
+def _share_text(layer: int, share: float) -> str:
+    return f"{layer_name(layer)} {per_cent(100 * share, 0)}"
+
+
+def _shares_text(shares: tuple[float, ...]) -> str:
+    return ", ".join(_share_text(layer, share) for layer, share in enumerate(shares))
+
+
+def _tip(vector: SupportVector, name: str, favoured: str) -> str:
+    pull = fixed(abs(vector.pull), 2)
+    return (
+        f"training image {vector.row + 1}, {name}\n"
+        f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
+        f"squared distance by layer: {_shares_text(vector.shares)}"
+    )
+
+
+def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, str]]:
+    """Return name, length and text of a bar per class, the predicted one first: its votes, or its margin for two."""
     order = [decision.first, decision.second]
     order += sorted(set(range(len(names))) - set(order), key=lambda c: (-decision.votes[c], decision.margins[c]))
-    most = max(len(names) - 1, 1)
-    bars = []
-    for code in order:
-        if len(names) == 2:
-            margin = decision.margin if code == decision.first else -decision.margin
-            text, length = f"{'+' if margin > 0 else '−'}{fixed(abs(margin), 2)}", max(margin, 0.0) / 2.0
-        else:
-            text, length = counted(decision.votes[code], "vote"), decision.votes[code] / most
-        bars.append(ClassBar(names[code], length, text))
-    return tuple(bars)
+    if len(names) == 2:
+        margin = fixed(abs(decision.margin), 2)
+        length = max(decision.margin, 0.0) / 2.0
+        return [(names[decision.first], min(length, 1.0), f"+{margin}"), (names[decision.second], 0.0, f"−{margin}")]
+    return [(names[c], decision.votes[c] / (len(names) - 1), counted(decision.votes[c], "vote")) for c in order]
 
 
-def _flip_lines(flip: Flip, are_pixels: bool, name: str) -> tuple[str, ...]:
-    n = len(flip.features)
-    if n == 0 and are_pixels:
-        return (f"The search found no change of up to {MOST_CHANGES} pixels that flips the prediction.",)
-    if n == 0:
-        return (f"The search found no change of up to {MOST_CHANGES} features that flips the prediction.",)
+def _flip_text(flip: Flip, are_pixels: bool, name: str) -> str:
+    noun = "pixel" if are_pixels else "feature"
+    if not flip.features:
+        return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
     which = "the fewest" if flip.fewest else "fewer may suffice"
-    changed = counted(n, "pixel") if are_pixels else counted(n, "feature")
-    return (f"{changed} changed: {name}", which)
+    return f"{counted(len(flip.features), noun)} changed: {name}\n{which}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,7 @@ class _FormulaDelegate(QStyledItemDelegate):
 
 
 def _formula(text: str, font: str) -> QStaticText:
-    html = re.sub(r"_\{([^}]*)\}", r"<sub style='font-size: 15px'>\1</sub>", text)
+    html = re.sub(r"_\{([^}]*)\}", r"<sub style='font-size: 15px'>\1</sub>", escape(text))
     formula = QStaticText(re.sub(r"\^\{([^}]*)\}", r"<sup style='font-size: 15px'>\1</sup>", html))
     formula.setTextFormat(Qt.TextFormat.RichText)
     formula.setTextOption(_ONE_LINE)

@@ -130,7 +130,7 @@ class FlowPart(View):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the drawing tools in a second line if necessary, and give the prediction the remaining height."""
         super().resizeEvent(event)
-        self._decided.view.set_brief(self.height() < _LOW)
+        self._decided.set_brief(self.height() < _LOW)
         self._legend.setVisible(self.height() >= _LOWEST)
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
