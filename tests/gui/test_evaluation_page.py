@@ -271,20 +271,17 @@ def test_that_a_running_cell_describes_its_step():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, 3) for cell in choice.table())
     epochs = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
-    for split, live, note in (
-        (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28"),
-        (SplitProgress("rectangles", "sda", 0, 0, 1), epochs, "split 1 of 3: pre-training layer 2, epoch 7"),
+    for split, live, note, fraction in (
+        (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28", 7 / 29 / 3),
+        (SplitProgress("rectangles", "sda", 0, 0, 1), epochs, "split 1 of 3: pre-training layer 2, epoch 7", 0.0),
     ):
         state = EvaluationState((), (), cells, (split,), live=live)
         for paused in (False, True):
             rows = {row.key: row for row in error_rows(state, choice, True, paused)}
             wanted = f"split {split.split + 1} of 3: paused" if paused else note
             assert rows[split.method].cells[0].note == wanted
+            assert rows[split.method].cells[0].fraction == pytest.approx(0.0 if paused else fraction)
         assert rows["raw-svm"].cells[0].note == "waiting"
-    first = error_rows(
-        EvaluationState((), (), cells, (SplitProgress("rectangles", "slide-svm", 1, 7, 28),)), choice, True
-    )
-    assert first[[row.key for row in first].index("slide-svm")].cells[0].fraction == pytest.approx(7 / 29 / 3)
 
 
 def test_that_the_timing_of_the_tutorial_reports_and_shows_seconds_unless_it_is_stopped(window, page, monkeypatch):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
@@ -70,6 +70,7 @@ class Page(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
+        self._page_views = views
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
         self.subtitle, self.tabs = ElidedLabel(subtitle, self), ChoiceButtons(self)
         self.tabs.idClicked.connect(self.chosen)
@@ -82,6 +83,21 @@ class Page(QWidget):
             button = self.tabs.add(number, view.text, self)
             button.setToolTip(view.tip)
             row.addWidget(button)
+
+    def add_stack(self, *widgets: QWidget) -> None:
+        """Add the widgets of the views, of which the tabs show one, below the controls."""
+        self.stack = QStackedWidget(self)
+        for widget in widgets:
+            self.stack.addWidget(widget)
+        self.column.addWidget(self.stack, 1)
+        self.tabs.idClicked.connect(self._show_view)
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self.tabs.choose(view)
+        self.stack.setCurrentIndex(view)
+        if self._page_views[view].about:
+            self.subtitle.setText(self._page_views[view].about)
 
     def needs(self) -> frozenset[str]:
         """Return the parts of the panel that affect the current view.

@@ -83,6 +83,7 @@ class RunLibrary(QObject):
         self.runs = tuple(({run.hash: run for run in self.runs} | {run.hash: run for run in runs}).values())
         self.changed.emit()
 
+    @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
         """Delete runs; undo or `undelete` restores them."""
         text = f"delete {counted(len(keys), 'run')}"

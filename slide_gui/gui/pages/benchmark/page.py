@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
@@ -15,17 +14,15 @@ from PySide6.QtWidgets import (
     QMenu,
     QProgressBar,
     QPushButton,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
     QWidgetAction,
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.table import EvaluationState, TimeRow
+from slide_gui.experiments.evaluation.table import TimeRow
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.figures.evaluation import INTERVALS, MARKS
-from slide_gui.figures.export import FigureExport
+from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
@@ -35,7 +32,6 @@ from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationControlle
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.progress import Progress
 
 _MOST_SPLITS = 50  # the largest number in the paper
 
@@ -179,8 +175,6 @@ class EvaluationPage(Page):
     ) -> None:
         super().__init__("Benchmark", "", views, parent=parent)
         self._controller = controller
-        self._subtitles = [view.about for view in views]
-        self.tabs.idClicked.connect(self._show_view)
         export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
@@ -190,10 +184,7 @@ class EvaluationPage(Page):
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._ask_runs)
-        self._views = QStackedWidget(self)
-        self._views.addWidget(self.errors)
-        self._views.addWidget(self._build_times())
-        self.column.addWidget(self._views, 1)
+        self.add_stack(self.errors, self._build_times())
         self._legend = StandingLegend(self)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
@@ -272,15 +263,14 @@ class EvaluationPage(Page):
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self.tabs.choose(view)
-        self._views.setCurrentIndex(view)
-        for explained in (self._legend, self._notes):
-            explained.setVisible(view == 0)
+        super()._show_view(view)
+        for explanation in (self._legend, self._notes):
+            explanation.setVisible(view == 0)
         self._show_subtitle()
 
     def _show_subtitle(self) -> None:
         quick = self._controller.choice.extent == "quick"
-        self.subtitle.setText(_QUICK if quick else self._subtitles[self._views.currentIndex()])
+        self.subtitle.setText(_QUICK if quick else self._page_views[self.stack.currentIndex()].about)
 
     @Slot(object)
     def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
@@ -306,13 +296,13 @@ class EvaluationPage(Page):
         options = []
         if any(cell.answers for cell in state.cells):
             options.append(
-                ExportOption("errors", "the table of error rates", partial(_errors_export, state), kinds=TABLES)
+                ExportOption("errors", "the table of error rates", lambda _: errors_export(state), kinds=TABLES)
             )
         if any(_timed(row) for row in times):
             options.append(
-                ExportOption("times", "the table of running times", partial(_times_export, times), kinds=TABLES)
+                ExportOption("times", "the table of running times", lambda _: times_export(times), kinds=TABLES)
             )
-        return tuple(options if self._views.currentIndex() == 0 else reversed(options))
+        return tuple(options if self.stack.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
         return "No cell has a result yet. Press Start."
@@ -320,7 +310,7 @@ class EvaluationPage(Page):
     def tables(self) -> tuple[NumberTable, ...]:
         if not self.export_options():
             return ()
-        shown = self.errors if self._views.currentIndex() == 0 else self.running_times
+        shown = self.errors if self.stack.currentIndex() == 0 else self.running_times
         return (NumberTable.of_text(shown.accessibleName(), shown.text()),)
 
     # Display ----------------------------------------------------------------------------------------------------
@@ -372,18 +362,6 @@ def _done(done: int, asked: int) -> str:
     if not done:
         return f"{done} of {asked} splits are finished"
     return f"{done} of {asked} splits are finished; Start resumes"
-
-
-def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:
-    from slide_gui.figures.evaluation import errors_export
-
-    return errors_export(state)
-
-
-def _times_export(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
-    from slide_gui.figures.evaluation import times_export
-
-    return times_export(rows)
 
 
 def _timed(row: TimeRow) -> bool:

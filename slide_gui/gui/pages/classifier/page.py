@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +14,13 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import describe_chosen, describe_convergence, describe_spec, describe_widths
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.store.setting import Setting
+from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
@@ -35,9 +36,6 @@ from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, a
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
-
-if TYPE_CHECKING:
-    from slide_gui.figures.export import FigureExport
 
 _CAPTION = 7  # longest name, in letters, that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
@@ -172,8 +170,6 @@ class ClassifierPage(Page):
 
         def option(figure: RunFigure) -> ExportOption:
             def export(_progress: Progress) -> FigureExport:
-                from slide_gui.experiments.files.provenance import FigureProvenance
-
                 provenance = FigureProvenance.of_run(figure.name, source, result.spec)
                 return run_export(replace(provenance, numerics=result.numerics), dataset, [result])
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
-from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
-from slide_gui.experiments.files.source import DataSource, describe_widths
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.source import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.store.setting import Setting
@@ -31,6 +30,8 @@ from slide_gui.experiments.sweeps.selection import (
 )
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial
+from slide_gui.figures.export import FigureExport
+from slide_gui.figures.run_exports import run_export, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
@@ -46,7 +47,6 @@ from slide_gui.progress import Progress, Stage
 from slide_gui.text import counted, place_name
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 
 _REST_MILLISECONDS = 250  # an estimate starts when the sliders have not moved for this long
@@ -64,7 +64,6 @@ class CurvesPage(Page):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__("Error curves", views[0].about, views, parent=parent)
-        self._subtitles = [view.about for view in views]
         self._workspace, self._controller = workspace, controller
         self._chosen: str | None = None
         self._setting: Setting | None = None
@@ -72,15 +71,12 @@ class CurvesPage(Page):
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
         self._finals: tuple[str, ...] = ()
         self._dialog: SweepDialog | None = None
-        self.tabs.idClicked.connect(self._show_view)
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
-        self._views = QStackedWidget(self)
         for view in (self._plot, self._map):
             view.point_clicked.connect(self._open)
-            self._views.addWidget(view)
         self._plot.cursor_moved.connect(self._cursor_moved)
-        self.column.addWidget(self._views, 1)
+        self.add_stack(self._plot, self._map)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MILLISECONDS)
@@ -204,11 +200,6 @@ class CurvesPage(Page):
         self._chosen = None
         self._controller.start_sweep(sweep)
 
-    @Slot(int)
-    def _show_view(self, view: int) -> None:
-        self._views.setCurrentIndex(view)
-        self.subtitle.setText(self._subtitles[view])
-
     @Slot(float)
     def _cursor_moved(self, noise: float) -> None:
         self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), LARGEST_NOISE))
@@ -264,9 +255,6 @@ class CurvesPage(Page):
             return ()
 
         def export(progress: Progress) -> FigureExport:
-            from slide_gui.experiments.files.provenance import FigureProvenance
-            from slide_gui.figures.run_exports import run_export
-
             results = load([key for _, key in shown], progress)
             points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
             return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
@@ -274,8 +262,8 @@ class CurvesPage(Page):
         options = [ExportOption("curves", "the error curves", export)]
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
-            tried = partial(_trial, trial, dataset, source)
-            options.insert(0, ExportOption("try", "the trial on these data", tried))
+            title = "the trial on these data"
+            options.insert(0, ExportOption("try", title, lambda _progress: trial_export(trial, dataset, source)))
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
@@ -484,12 +472,6 @@ class CurvesPage(Page):
         place = place_name(stack.noise, stack.depth)
         text = f"the Classifier page shows {rate.value} % at {place}"
         return f"{text}: {why}" if why else text
-
-
-def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:
-    from slide_gui.figures.run_exports import trial_export
-
-    return trial_export(trial, dataset, source)
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:

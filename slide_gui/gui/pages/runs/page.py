@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Qt, Slot
@@ -17,10 +15,11 @@ from slide_gui.experiments.inspection.comparison import RunComparison, compare_e
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
+from slide_gui.experiments.store.stored_run import SHOWN
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
+from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
@@ -54,22 +53,18 @@ class RunsPage(Page):
     ) -> None:
         super().__init__("Runs", "all runs are stored", views, parent=parent)
         self._workspace, self._library = workspace, controller.library
-        self.tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
         self._undelete.clicked.connect(self._library.undelete)
         self.run_table = RunTable(SHOWN, self)
         self.run_table.set_placeholder("No runs yet. Train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
-        self.run_table.delete_requested.connect(self._delete)
+        self.run_table.delete_requested.connect(self._library.delete)
         self.run_table.compare_requested.connect(self._compare)
         self.run_table.tag_edited.connect(self._library.tag)
         self.run_table.filtered.connect(self.chosen)
         self.comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
-        self._views = QStackedWidget(self)
-        self._views.addWidget(self.run_table)
-        self._views.addWidget(self.comparison)
-        self.column.addWidget(self._views, 1)
+        self.add_stack(self.run_table, self.comparison)
         self._library.changed.connect(self.refresh)
         self._sweep, self._n_finished = controller.sweep, 0
         self._sweep.changed.connect(self._follow_sweep)
@@ -137,15 +132,6 @@ class RunsPage(Page):
             self.run_table.select(self._wanted)
             self._wanted = ()
 
-    @Slot(int)
-    def _show_view(self, view: int) -> None:
-        self.tabs.choose(view)
-        self._views.setCurrentIndex(view)
-
-    @Slot(object)
-    def _delete(self, keys: tuple[str, ...]) -> None:
-        self._library.delete(keys)
-
     # Export -----------------------------------------------------------------------------------------------------
 
     def needs(self) -> frozenset[str]:
@@ -156,13 +142,17 @@ class RunsPage(Page):
         lines = [place[key] for key in self.run_table.shown() if key in place]
         if not lines:
             return ()
-        return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
+
+        def export(_progress: Progress) -> FigureExport:
+            return FigureExport("runs", None, lambda path: runs_csv(path, lines))
+
+        return (ExportOption("runs", "the table of runs", export, kinds=TABLE),)
 
     def why_nothing_to_export(self) -> str:
         return "No run is listed. Train a classifier, start a sweep, or clear the filter."
 
     def tables(self) -> tuple[NumberTable, ...]:
-        if self._views.currentIndex():
+        if self.stack.currentIndex():
             return self.comparison.tables()
         return (NumberTable.of_text("Runs", self.run_table.text()),) if self.run_table.shown() else ()
 
@@ -181,15 +171,6 @@ class RunsPage(Page):
     def _compared(self, comparison: RunComparison) -> None:
         self.comparison.show_comparison(comparison)
         self.numbers_changed.emit()
-
-
-def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
-    def write(path: Path) -> None:
-        from slide_gui.figures.tables import runs_csv
-
-        runs_csv(path, lines)
-
-    return FigureExport("runs", None, write)
 
 
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
