@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint
 
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
+from slide_gui.gui.pages.classifier.learning import CriterionPlot
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint

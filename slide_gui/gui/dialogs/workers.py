@@ -105,7 +105,7 @@ class ClusterDialog(QDialog):
         chosen.setChecked(True)
         self._show()
         self._follow()
-        self._controller.look_again()
+        self._controller.list_workers()
         self.open()
         self.connect_button.setFocus()
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
+from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, Worker
 from slide_gui.gui.state.jobs import JobQueue, sentence
+from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
 
 _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"
@@ -56,7 +59,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _looked = Signal()  # from the queue's thread; the new state is in `_known`
+    _workers_listed = Signal()  # from the queue's thread; the new state is in `_known`
 
     def __init__(self, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -65,12 +68,7 @@ class ClusterController(QObject):
         self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
-        self._looked.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
-
-    @property
-    def queue_of_runs(self) -> JobQueue | None:
-        """Return the job queue that waits for runs, or None if they are computed in the window."""
-        return None if self.state.choice.is_here else self.queue
+        self._workers_listed.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
         """Compute runs there from now on, and connect at once to report problems early."""
@@ -86,10 +84,22 @@ class ClusterController(QObject):
             on_stop=self.stop,
         )
 
-    def opener(self) -> Callable[[Progress], Cluster | None]:
-        """Return a function for jobs of `queue_of_runs` that returns the cluster, or None for this window."""
+    def start(self, task: Task, path: Path, compute: Callable[[RunStore, Progress, Cluster | None], object]) -> None:
+        """Start a task that stores runs: on the cluster, or in the window with None in place of the cluster.
+
+        Parameters
+        ----------
+        path : Path
+            Store of the runs.
+        """
         choice = self.state.choice
-        return (lambda _progress: None) if choice.is_here else partial(self._open, choice)
+
+        def work(progress: Progress) -> object:
+            cluster = None if choice.is_here else self._open(choice, progress)
+            with RunStore(path) as store:
+                return compute(store, progress, cluster)
+
+        task.start(work, queue=None if choice.is_here else self.queue)
 
     def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
         """Return the connection, made if necessary in the queue's thread; for this window disconnect."""
@@ -98,19 +108,19 @@ class ClusterController(QObject):
             if choice.is_here:
                 return None
             self._cluster = Cluster(choice, progress=progress)
-        self._look(progress)
+        self._list_workers(progress)
         return self._cluster
 
-    def _look(self, _progress: Progress) -> None:
+    def _list_workers(self, _progress: Progress) -> None:
         """Request the list of workers, in the queue's thread."""
         if self._cluster is not None:
             self._known = ClusterState(self._cluster.choice, self._cluster.workers(), self._cluster.dashboard)
-            self._looked.emit()
+            self._workers_listed.emit()
 
-    def look_again(self) -> None:
+    def list_workers(self) -> None:
         """Request the list of workers if there is a connection."""
         if not self.state.choice.is_here and not self.state.connecting:
-            self.queue.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
+            self.queue.submit("Asking the workers", self._list_workers, channel="connect", on_failure=self._fail)
 
     def stop(self) -> None:
         """Cancel a connection that is being made."""

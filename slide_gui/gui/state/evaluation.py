@@ -22,7 +22,6 @@ from slide_gui.experiments.evaluation.table import (
 )
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import subset
-from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.library import RunLibrary, opened_store
@@ -94,16 +93,16 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything()
-        self._asked = False  # read the stored cells when the library has listed the runs
-        library.changed.connect(self._listed)
+        self._read_requested = False  # read the stored cells when the library has listed the runs
+        library.changed.connect(self._read_listed)
         stopped = "The benchmark stopped; finished runs are stored"
         self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
         unread = "The runs could not be read"
         self.reading = Task(queue, "evaluation-read", "Reading the runs", unread, tuple, self)
         slow, untimed = "Timing the tutorial’s SdA", "The autoencoders could not be timed"
         self.timing = Task(queue, "evaluation-times", slow, untimed, dict, self)
-        self.runs.ended.connect(self._ran)
-        self.reading.ended.connect(self._was_read)
+        self.runs.ended.connect(self._read_again)
+        self.reading.ended.connect(self._drop_stored_progress)
         for task in (self.runs, self.reading, self.timing):
             task.changed.connect(self.changed)
 
@@ -136,22 +135,22 @@ class EvaluationController(QObject):
     @property
     def is_reading(self) -> bool:
         """True if stored cells are about to be read."""
-        return self._asked or self.reading.running
+        return self._read_requested or self.reading.running
 
     def read(self) -> None:
         """Read the stored cells of the current choice unless the evaluation runs, which reading would interrupt."""
         if self.runs.running:
             return
-        self._asked = True
+        self._read_requested = True
         if not self._library.reading:
             self._library.refresh()
 
     @Slot()
-    def _listed(self) -> None:
+    def _read_listed(self) -> None:
         """Read the stored cells when the table of runs has been listed."""
-        if not self._asked or self._library.reading:
+        if not self._read_requested or self._library.reading:
             return
-        self._asked = False
+        self._read_requested = False
         if self.runs.running or not self._library.listed:
             self.changed.emit()
             return
@@ -164,7 +163,7 @@ class EvaluationController(QObject):
         self.reading.start(work)
 
     @Slot()
-    def _was_read(self) -> None:
+    def _drop_stored_progress(self) -> None:
         if self.known and not self.runs.running:
             self.runs.latest = None
 
@@ -187,7 +186,7 @@ class EvaluationController(QObject):
 
     def start(self) -> None:
         """Compute the missing runs of the choice; every other job in the queue comes first."""
-        cells, path, pause = self.choice.cells(), self._library.path, self.runs.pause
+        cells, pause = self.choice.cells(), self.runs.pause
         if self.runs.running or not cells:
             return
         loaded: dict[str, Dataset] = {}  # outlives restarts of the job after interruptions
@@ -197,24 +196,23 @@ class EvaluationController(QObject):
                 loaded[key] = load_data(key, progress)
             return loaded[key]
 
-        open_cluster = self._cluster.opener()
-
-        def work(progress: Progress) -> EvaluationState:
-            cluster = open_cluster(progress)
-            with RunStore(path) as store:
-                return run_evaluation(cells, load, store, progress=progress, pause=pause, cluster=cluster)
-
         self.runs.latest = None
-        self.runs.start(work, queue=self._cluster.queue_of_runs)
+        self._cluster.start(
+            self.runs,
+            self._library.path,
+            lambda store, progress, cluster: run_evaluation(
+                cells, load, store, progress=progress, pause=pause, cluster=cluster
+            ),
+        )
 
     def stop(self) -> None:
         """Stop the evaluation; finished runs are stored."""
-        self._asked = False
+        self._read_requested = False
         for task in (self.timing, self.reading, self.runs):
             task.stop()
 
     @Slot()
-    def _ran(self) -> None:
+    def _read_again(self) -> None:
         if self.runs.latest is not None:
             self.runs.latest = replace(self.runs.latest, active=(), live=None)
         self._library.refresh()

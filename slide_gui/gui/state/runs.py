@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -22,7 +21,6 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import get_or_run
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import Trial, try_data
@@ -288,8 +286,10 @@ class RunController(QObject):
             return
         requested, pause = sweep, self.sweep.pause
         self.requested_sweep, self.sweep.latest = requested, None
-        self._start(
+        self.drop_estimate()
+        self._cluster.start(
             self.sweep,
+            self.library.path,
             lambda store, progress, cluster: run_sweep(
                 dataset, requested, store, progress=progress, pause=pause, cluster=cluster
             ),
@@ -302,22 +302,12 @@ class RunController(QObject):
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
             return
         self.trial.stop(forget=True)
-        self._start(
+        self.drop_estimate()
+        self._cluster.start(
             self.trial,
+            self.library.path,
             lambda store, progress, cluster: try_data(dataset, source, store=store, progress=progress, cluster=cluster),
         )
-
-    def _start(self, task: Task, compute: Callable[[RunStore, Progress, Cluster | None], object]) -> None:
-        """Start a job that stores runs, in this window or on the selected cluster."""
-        self.drop_estimate()
-        path, open_cluster = self.library.path, self._cluster.opener()
-
-        def work(progress: Progress) -> object:
-            cluster = open_cluster(progress)
-            with RunStore(path) as store:
-                return compute(store, progress, cluster)
-
-        task.start(work, queue=self._cluster.queue_of_runs)
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""

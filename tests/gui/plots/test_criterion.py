@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
+from slide_gui.gui.pages.classifier.learning import CriterionPlot
 from slide_gui.gui.theme import LIGHT
 from tests.gui.helpers import wheel
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.gui.pages.classifier.share_bars import ShareBars
+from slide_gui.gui.pages.classifier.learning import ShareBars
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
 from tests.gui.helpers import wait

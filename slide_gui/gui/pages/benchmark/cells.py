@@ -37,13 +37,9 @@ def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evalu
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
-        info, known = infos.get(key), entry(key)
-        if info is None:
-            note = "no runs yet"
-        else:
-            note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
-        tip = f"{known.title}: training / test rows\nClick to sort the methods by this data set"
-        heads.append(EvaluationHead(known.title, note, tip))
+        info, title = infos.get(key), entry(key).title
+        note = "no runs yet" if info is None else f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
+        heads.append(EvaluationHead(title, note, f"{title}: training / test rows\nClick to sort by this data set"))
     return tuple(heads)
 
 
@@ -63,98 +59,78 @@ def error_rows(
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
     infos = {info.key: info for info in state.data}
+
+    def described(cell: Cell | None) -> EvaluationCell:
+        if cell is None:
+            return EvaluationCell(note="not in the protocol")
+        active = [each for each in state.active if (each.data, each.method) == (cell.data, cell.method)]
+        fraction = None
+        if running and active:
+            note, fraction = _active_text(state, active, cell.asked, paused)
+            fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
+        elif cell.complete:
+            note = counted(cell.asked, "split")
+        else:
+            is_selected = cell.data in choice.data and cell.method in choice.methods
+            why = "not selected" if not is_selected else "waiting" if running else ""
+            done = f"{len(cell.answers)} of {cell.asked} splits"
+            note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
+        aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
+        other, result = state.comparison(cell), standing(state, cell)
+        tip = _tip(cell, other, infos.get(cell.data), note)
+        if cell.rate is None:
+            return EvaluationCell("", aside, note, fraction=fraction, tip=tip)
+        rank, run_keys = (float(_ORDER[result]), cell.rate.error), tuple(each.spec_hash for each in cell.answers)
+        is_compared = other is not None or cell.method == REFERENCE
+        shown = result if is_compared else ""
+        return EvaluationCell(cell.rate.cell, aside, note, shown, fraction, tip, rank, run_keys)
+
     rows = []
     for method in COLUMNS:
-        cells = [state.cell(key, method) for key in keys]
-        name = next((cell.title for cell in cells if cell is not None), "")
+        planned = [state.cell(key, method) for key in keys]
+        name = next((cell.title for cell in planned if cell is not None), "")
         if name:
-            said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
             title, _, note = name.partition(", ")
-            rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
+            rows.append(EvaluationRow(method, title, tuple(map(described, planned)), note, method == REFERENCE))
     ours = {row.title for row in rows}
     others: dict[tuple[str, str], dict[str, float]] = {}
     for key in keys:
-        for one in published(key):
-            if one.method not in ours:
-                others.setdefault((one.method, one.place), {})[key] = 100 * one.error
+        for each in published(key):
+            if each.method not in ours:
+                others.setdefault((each.method, each.place), {})[key] = 100 * each.error
     for (name, place), errors in others.items():
-        said = tuple(_published(name, place, errors.get(key)) for key in keys)
-        rows.append(EvaluationRow("", name, said, note=place))
+        cells = {
+            key: EvaluationCell(aside=fixed(error, 2), tip=f"{name}: {per_cent(error)}, published by {place}")
+            for key, error in errors.items()
+        }
+        rows.append(EvaluationRow("", name, tuple(cells.get(key, EvaluationCell()) for key in keys), place))
     return tuple(rows)
 
 
-def _published(name: str, place: str, error: float | None) -> EvaluationCell:
-    if error is None:
-        return EvaluationCell()
-    tip = f"{name}: {per_cent(error)}, published by {place}"
-    return EvaluationCell(aside=fixed(error, 2), tip=tip)
-
-
-def _said(
-    cell: Cell | None,
-    infos: dict[str, DataInfo],
-    state: EvaluationState,
-    choice: EvaluationChoice,
-    running: bool,
-    paused: bool,
-) -> EvaluationCell:
-    if cell is None:
-        return EvaluationCell(note="not in the protocol")
-    asked = cell.data in choice.data and cell.method in choice.methods
-    active = [split for split in state.active if (split.data, split.method) == (cell.data, cell.method)]
-    here = running and bool(active)
-    aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
-    fraction = None
-    if here:
-        note, fraction = _active_text(state, active, cell.asked, paused)
-        fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
-    elif cell.complete:
-        note = counted(cell.asked, "split")
-    else:
-        done = f"{len(cell.answers)} of {cell.asked} splits"
-        why = "not selected" if not asked else "waiting" if running else ""
-        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
-    rate, other, main, rank = cell.rate, state.comparison(cell), "", None
-    stands = standing(state, cell)
-    if rate is not None:
-        main = rate.cell
-        rank = (float(_ORDER[stands]), rate.error)
-    stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
-    keys = tuple(answer.spec_hash for answer in cell.answers)
-    tip = _tip(cell, other, infos.get(cell.data), note)
-    return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
-
-
 def _active_text(
-    state: EvaluationState, active: Sequence[SplitProgress], asked: int, paused: bool
+    state: EvaluationState, active: Sequence[SplitProgress], n_splits: int, paused: bool
 ) -> tuple[str, float]:
     """Return the step of the first running split and the fraction of it that is done."""
-    (text, _), *_ = each = [_doing(state, split, paused) for split in active]
-    where = f"split {active[0].split + 1} of {asked}" if asked > 1 else ""
-    return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in each)
+    (text, _), *_ = steps = [_step(state.live, split, paused) for split in active]
+    where = f"split {active[0].split + 1} of {n_splits}" if n_splits > 1 else ""
+    return ": ".join(filter(None, (where, text))), sum(fraction for _, fraction in steps)
 
 
-def _doing(state: EvaluationState, split: SplitProgress, paused: bool) -> tuple[str, float]:
+def _step(live: RunProgress | None, split: SplitProgress, paused: bool) -> tuple[str, float]:
     done, of = split.answered, split.candidates
     if paused:
         return "paused", 0.0
     if of > 1:
         return f"selecting {done} / {of}", done / (of + 1)
-    live = state.live
     if live is None:
         return "running", 0.0
     if live.epochs is not None and live.epochs.epochs and live.test is None:
         last = live.epochs.epochs[-1]
-        if last.layer:
-            return f"pre-training layer {last.layer}, epoch {last.epoch}", 0.0
-        return f"fine-tuning, epoch {last.epoch}", 0.0
-    within = _within(live)
+        step = f"pre-training layer {last.layer}" if last.layer else "fine-tuning"
+        return f"{step}, epoch {last.epoch}", 0.0
+    within = live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
     share = f" {per_cent(100 * within, 0)}" if within else ""
     return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
-
-
-def _within(live: RunProgress) -> float:
-    return live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
 
 
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
@@ -245,13 +221,13 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
 def _time_row(
     title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
 ) -> EvaluationRow:
-    said = []
+    row = []
     for number, (main, aside, below) in enumerate(cells):
         lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
         lines += [tips[number]] if tips and tips[number] else []
         tip = "\n".join(filter(None, lines))
-        said.append(EvaluationCell(main, aside, below if main else "not measured", tip=tip))
-    return EvaluationRow("", title, tuple(said), note=note, strong=strong)
+        row.append(EvaluationCell(main, aside, below if main else "not measured", tip=tip))
+    return EvaluationRow("", title, tuple(row), note, strong)
 
 
 def _seconds(seconds: float | None) -> str:

@@ -30,6 +30,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
 from slide_gui.text import plain
 
 
@@ -117,11 +118,7 @@ class StandingLegend(QWidget):
             x += _MARK + 5
             painter.setPen(QColor(theme.muted))
             wide = metrics.horizontalAdvance(standing.legend)
-            painter.drawText(
-                QRectF(x, 0, wide + 2, self.height()),
-                Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter,
-                standing.legend,
-            )
+            painter.drawText(QRectF(x, 0, wide + 2, self.height()), MIDDLE, standing.legend)
             x += wide + _APART
         painter.end()
 
@@ -140,10 +137,8 @@ class EvaluationCell:
         The value, the text to its right, and the line below it, such as why there is no value.
     standing : {"", "reference", "better", "worse", "equal"}
         Result of the comparison with the reference, which sets the mark and its colour.
-    running : bool
-        True if it is being computed.
     fraction : float or None
-        Fraction done, drawn as a bar.
+        Fraction done while it is being computed, drawn as a bar.
     rank : tuple of float or None
         Sort key in a column; None comes last.
     keys : tuple of str
@@ -154,7 +149,6 @@ class EvaluationCell:
     aside: str = ""
     note: str = ""
     standing: str = ""
-    running: bool = False
     fraction: float | None = None
     tip: str = ""
     rank: tuple[float, ...] | None = None
@@ -262,8 +256,6 @@ class EvaluationModel(QAbstractTableModel):
 
 ROW, HEAD = 38, 44
 """Heights of a row and of the header in pixels."""
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 _PAD = 6
 _GAP = 6  # least distance in pixels between the value of a cell and the text to its right
 
@@ -288,13 +280,8 @@ class EvaluationHeader(QHeaderView):
         head = self._content.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
         room = box.adjusted(_PAD, 5, -_PAD, -5)
         order = self._content.order
-        chosen = self._content.ordered and section == (0 if order is None else order + 1)
-        painter.setFont(figure_font(self, BODY, strong=True))
-        painter.setPen(QColor(theme.accent_text if chosen else theme.text))
-        _line(painter, room, head.title + (" ↓" if chosen else ""), top=True)
-        painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme.muted))
-        _line(painter, room, head.note, top=False)
+        is_sorted = self._content.ordered and section == (0 if order is None else order + 1)
+        _paint_title(painter, self, room, head.title + (" ↓" if is_sorted else ""), head.note, True, is_sorted)
 
 
 class EvaluationDelegate(QStyledItemDelegate):
@@ -319,7 +306,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         )
         room = box.adjusted(_PAD, 3, -_PAD, -3)
         if cell is None:
-            self._paint_title(painter, view, room, row)
+            _paint_title(painter, view, room, row.title, row.note, row.strong)
         else:
             self._paint_cell(painter, view, room, row, cell)
             if cell.fraction is not None:
@@ -330,18 +317,6 @@ class EvaluationDelegate(QStyledItemDelegate):
             painter.setPen(QPen(QColor(theme.accent), 2))
             painter.drawRect(box.adjusted(1, 1, -2, -2))
         painter.restore()
-
-    def _paint_title(self, painter: QPainter, view: QWidget, room: QRectF, row: EvaluationRow) -> None:
-        theme = theme_of(view)
-        painter.setFont(figure_font(view, BODY, strong=row.strong))
-        painter.setPen(QColor(theme.text))
-        if not row.note:
-            painter.drawText(room, _LEFT, row.title)
-            return
-        _line(painter, room, row.title, top=True)
-        painter.setFont(figure_font(view, SECONDARY))
-        painter.setPen(QColor(theme.muted))
-        _line(painter, room, row.note, top=False)
 
     def _paint_cell(
         self, painter: QPainter, view: QWidget, room: QRectF, row: EvaluationRow, cell: EvaluationCell
@@ -356,25 +331,36 @@ class EvaluationDelegate(QStyledItemDelegate):
             paint_mark(painter, middle, cell.standing, theme)
         painter.setFont(figure_font(view, BODY, strong=row.strong))
         painter.setPen(QColor(theme.text))
-        painter.drawText(text, _LEFT, cell.main)
+        painter.drawText(text, MIDDLE, cell.main)
         figure = painter.fontMetrics().horizontalAdvance(cell.main)
         painter.setFont(figure_font(view, SECONDARY))
         painter.setPen(QColor(theme.muted))
         wide = painter.fontMetrics().horizontalAdvance(cell.aside)
-        beside = not figure or not wide or figure + _GAP + wide <= text.width()
+        fits = not figure or not wide or figure + _GAP + wide <= text.width()
         lower = upper.translated(0, room.height() / 2)
-        painter.drawText(upper if beside else lower, _RIGHT, cell.aside)
-        if cell.running:
+        painter.drawText(upper if fits else lower, RIGHT, cell.aside)
+        if cell.fraction is not None:
             painter.setPen(QColor(theme.accent_text))
-        _line(painter, room.adjusted(indent, 0, 0 if beside else -wide - _GAP, 0), cell.note, top=False)
+        _paint_line(painter, lower.adjusted(indent, 0, 0 if fits else -wide - _GAP, 0), cell.note)
 
 
-def _line(painter: QPainter, room: QRectF, text: str, top: bool) -> None:
-    """Draw one of two lines, with the end elided if it is too long."""
-    half = room.height() / 2
-    box = QRectF(room.left(), room.top() if top else room.top() + half, room.width(), half + 1)
+def _paint_title(
+    painter: QPainter, widget: QWidget, room: QRectF, title: str, note: str, strong: bool, accented: bool = False
+) -> None:
+    """Draw a title and the note below it."""
+    theme = theme_of(widget)
+    painter.setFont(figure_font(widget, BODY, strong=strong))
+    painter.setPen(QColor(theme.accent_text if accented else theme.text))
+    _paint_line(painter, room if not note else room.adjusted(0, 0, 0, -room.height() / 2), title)
+    painter.setFont(figure_font(widget, SECONDARY))
+    painter.setPen(QColor(theme.muted))
+    _paint_line(painter, room.adjusted(0, room.height() / 2, 0, 0), note)
+
+
+def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
+    """Draw a text; its end is elided if it is too long."""
     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
-    painter.drawText(box, _LEFT, text)
+    painter.drawText(box.adjusted(0, 0, 0, 1), MIDDLE, text)
 
 
 _TITLE = 144  # width of the first column in pixels

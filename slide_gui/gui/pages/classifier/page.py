@@ -24,8 +24,7 @@ from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.classifier.criterion_plot import CriterionPlot
-from slide_gui.gui.pages.classifier.share_bars import ShareBars
+from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page

@@ -1,4 +1,4 @@
-"""The plot of the criterion during training, by iteration, with C and the number of support vectors."""
+"""Plots of learning the widths: the criterion by iteration, and the share of each layer in the kernel."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
-from slide_gui.text import count, significant
+from slide_gui.gui.widgets.motion import Settle
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder
+from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
@@ -339,3 +340,118 @@ def _range(low: float, high: float, log: bool) -> tuple[float, float]:
     low = max(low - room, 0.0) if low >= 0.0 else low - room
     ticks = nice_ticks(low, high + room, 5)
     return ticks[0], ticks[-1]
+
+
+_HEAD, _LINE, _BAR, _EDGE, _GAP = 24, 28, 10, 8, 12  # sizes of the bars in pixels
+
+
+class ShareBars(QWidget):
+    """One bar per layer on a track of 100 %, with per cent and σ; changes take 150 ms."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.shares: tuple[float, ...] = ()
+        self.widths: tuple[float, ...] = ()
+        self._settle = Settle(self)
+        self._placeholder = "There are no widths yet."
+        self._stale = False
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName("Share of each layer in the kernel: bars")
+        self.setToolTip("Share of each layer in ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, _HEAD + _LINE * max(len(self.shares), 4) + _EDGE)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(220, _HEAD + _LINE * max(len(self.shares), 2) + _EDGE)
+
+    def set_placeholder(self, text: str) -> None:
+        """Set the text that is shown without shares."""
+        self._placeholder = text
+        self._changed()
+
+    def set_shares(self, shares: Sequence[float], widths: Sequence[float], stale: bool = False) -> None:
+        """Show the layers' fractions of the exponent, 0 to 1, and their widths.
+
+        An infinite width means that the layer is unused; `stale` greys the bars because the parameters have changed.
+        """
+        same = len(shares) == len(self.shares)
+        self.shares, self.widths, self._stale = tuple(shares), tuple(widths), stale
+        self._settle.go(self.shares)
+        self._changed()
+        if not same:
+            self.updateGeometry()
+
+    def _changed(self) -> None:
+        layers = [
+            f"{layer_name(k)}: {per_cent(100 * share, 1)}, σ{_lowered(k)} {self._sigma(k)}"
+            for k, share in enumerate(self.shares)
+        ]
+        self.setAccessibleDescription("; ".join(layers) or self._placeholder)
+        self.update()
+
+    def is_moving(self) -> bool:
+        """Return True if bars are moving."""
+        return self._settle.is_running()
+
+    def _sigma(self, layer: int) -> str:
+        """Format a width with the decimals that give the smallest one three digits."""
+        if math.isinf(self.widths[layer]):
+            return "∞"
+        least = min((width for width in self.widths if 0.0 < width < math.inf), default=1.0)
+        return fixed(self.widths[layer], min(max(2 - math.floor(math.log10(least)), 0), 4))
+
+    def _columns(self) -> tuple[float, float, float]:
+        """Return the left and right ends of the track and the position of σ."""
+        metrics = QFontMetricsF(figure_font(self))
+        sigma = max(map(metrics.horizontalAdvance, ("000.00", *map(self._sigma, range(len(self.widths))))))
+        start = self.width() - _EDGE - sigma
+        return _EDGE + 32, start - _GAP - metrics.horizontalAdvance("100.0 %") - _GAP, start
+
+    def bar(self, layer: int) -> QRectF:
+        """Return the current rectangle of a layer's bar."""
+        left, right, _ = self._columns()
+        share = min(max(self._settle.values[layer], 0.0), 1.0)
+        return QRectF(left, _HEAD + layer * _LINE + (_LINE - _BAR) / 2, share * (right - left), _BAR)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        if not self.shares:
+            paint_placeholder(painter, self, self._placeholder)
+        else:
+            self._paint_head(painter)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            for layer in range(len(self.shares)):
+                self._paint_line(painter, layer)
+        painter.end()
+
+    def _paint_head(self, painter: QPainter) -> None:
+        _, right, start = self._columns()
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme_of(self).muted))
+        painter.drawText(QRectF(_EDGE, 0, right, _HEAD), MIDDLE, "layer")
+        painter.drawText(QRectF(right, 0, start - _GAP - right, _HEAD), RIGHT, "share")
+        painter.drawText(QRectF(start, 0, self.width() - _EDGE - start, _HEAD), RIGHT, "σ")
+
+    def _paint_line(self, painter: QPainter, layer: int) -> None:
+        theme, top, bar = theme_of(self), _HEAD + layer * _LINE, self.bar(layer)
+        left, right, start = self._columns()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.line))
+        painter.drawRoundedRect(QRectF(left, bar.top(), right - left, _BAR), 2.0, 2.0)
+        painter.setBrush(theme.pin(layer))
+        painter.setOpacity(STALE if self._stale else 1.0)
+        if bar.width() > 0:
+            painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), _BAR), 2.0, 2.0)
+        painter.setOpacity(1.0)
+        painter.setPen(QPen(QColor(theme.muted if self._stale else theme.text)))
+        painter.setFont(figure_font(self))
+        painter.drawText(QRectF(_EDGE, top, 40, _LINE), MIDDLE, layer_name(layer))
+        now = 100.0 * self._settle.values[layer]
+        painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, per_cent(now, 1))
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(start, top, self.width() - _EDGE - start, _LINE), RIGHT, self._sigma(layer))
+
+
+def _lowered(layer: int) -> str:
+    return str(layer).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
