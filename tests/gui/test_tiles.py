@@ -25,29 +25,15 @@ def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, leve
     tiles, workspace = source  # noqa: F811
     workspace.select(levels=levels, show=show)
     pins = workspace.state.selection.pins
-    tiles.begin((0, *pins))
     model = workspace.model()
     assert isinstance(model, FittedModel)
     rows, contributions = as_shown([weight_rows(model, pins)], show)
     assert contributions == tiles.shows_contributions() == (show == "contribution")
     expected = tile_limits(rows, levels)[0]
-    for i, pin in enumerate(pins):
-        for k in range(4):
-            tile = tiles.tile(pin, k + 1)
+    for i, shown in enumerate(tiles.tiles((0, *pins)).tiles[1:]):
+        for k, tile in enumerate(shown):
             assert tile.scale.high == pytest.approx(expected[i, k])
             assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
-
-
-def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source):
-    tiles, workspace = source  # noqa: F811
-    tiles.begin((3, 9))
-    first = tiles.tile(3, 1)
-    tiles.begin((3, 20))
-    assert tiles.tile(3, 1) is first
-    workspace.select(colors="jet")
-    tiles.color_map = "jet"
-    tiles.begin((3, 20))
-    assert tiles.tile(3, 1) is not first
 
 
 def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(source):
@@ -59,7 +45,7 @@ def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_th
     workspace.open(StubSource(replace(workspace.dataset, train=dark)))
     wait(lambda: workspace.dataset.train is dark and workspace.model() is not None and not workspace.queue.busy)
     assert tiles.shows_contributions()
-    assert tiles.bar()[1] == "contribution"
+    assert tiles.tiles((0,)).bar[1] == "contribution"
     workspace.select(show="weights")
     assert not tiles.shows_contributions()
     workspace.history.undo()

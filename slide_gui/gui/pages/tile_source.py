@@ -1,6 +1,8 @@
-"""Cached tiles of rows of W with their colour limits and whether they match the parameters."""
+"""Tiles of rows of W with their colour limits, and whether they match the parameters."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +15,33 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Tile
 
+_SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
+
+
+@dataclass(frozen=True, eq=False)
+class WeightTable:
+    """Tiles of rows of W, one row per feature and one column per layer.
+
+    Attributes
+    ----------
+    titles : tuple of str
+        Headings of the columns.
+    tiles : tuple of tuple of Tile or None
+        None for a layer that is not fitted yet.
+    stale : tuple of tuple of bool
+        True for rows that were fitted with other parameters than the current ones.
+    bar : tuple of (ColorScale, str, tuple of str)
+        The colour bar's scale, its note, and labels that replace values if limits differ.
+    """
+
+    titles: tuple[str, ...]
+    tiles: tuple[tuple[Tile | None, ...], ...]
+    stale: tuple[tuple[bool, ...], ...]
+    bar: tuple[ColorScale, str, tuple[str, ...]]
+
 
 class TileSource:
-    """Build the tiles of the Weights page; equal tiles are the same object.
+    """Build the tiles of the Weights page.
 
     Attributes
     ----------
@@ -26,21 +52,39 @@ class TileSource:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.color_map = "blue-white-red"
-        self._limits: list[float] = []
         self._layer_limits: dict[tuple[Layer, bool], float] = {}
-        self._cache: dict[tuple[object, int, ColorScale, str], Tile] = {}
-        self._used: dict[tuple[object, int, ColorScale, str], Tile] = {}
         self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
         self._drowned = False
 
-    def begin(self, features: tuple[int, ...]) -> None:
-        """Start a new picture of these rows and drop cached tiles of other rows."""
-        self._features = features
-        self._cache, self._used = self._used, {}
+    def tiles(self, features: tuple[int, ...]) -> WeightTable:
+        """Return the tiles of some rows of W from the current state, stack and preview."""
+        selection, layers = self._workspace.state.selection, range(1, self._workspace.state.parameters.depth + 1)
+        stack, quantity = self._workspace.fitting.stack, self.quantity()
         # Pinned rows set the colour limits, so that their colours stay when the pointer moves.
-        setting = self._workspace.state.selection.pins or features[:1]
-        depth = self._workspace.state.parameters.depth
-        self._limits = [max((self._peak(f, k) for f in setting), default=1.0) for k in range(1, depth + 1)]
+        setting = selection.pins or features[:1]
+        limits = [max((self._peak(feature, k) for feature in setting), default=1.0) for k in layers]
+        titles = tuple(f"layer {k}" for k in layers)
+        most, note, labels = 1.0, quantity or f"per {selection.levels}", _SHARES_OF_LIMIT
+        if selection.levels == "layer":
+            fitted = 0 if stack is None else len(stack.layers)
+            titles = tuple(f"layer {k} · ±{short_size(limits[k - 1])}" if k <= fitted else f"layer {k}" for k in layers)
+        elif selection.levels == "global":
+            most, note, labels = max(limits, default=1.0), quantity, ()
+            limits = [most] * len(limits)
+
+        def tile(feature: int, k: int) -> Tile | None:
+            row = self.shown(feature, k)
+            if row is None:
+                return None
+            limit = self._peak(feature, k) if selection.levels == "tile" else limits[k - 1]
+            return row_tile(row, self._shape, ColorScale.symmetric(self.color_map, limit), feature, quantity)
+
+        return WeightTable(
+            titles,
+            tuple(tuple(tile(feature, k) for k in layers) for feature in features),
+            tuple(tuple(self.is_stale(feature, k) for k in layers) for feature in features),
+            (ColorScale.symmetric(self.color_map, most), note, labels),
+        )
 
     def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
@@ -115,32 +159,6 @@ class TileSource:
             return preview.parameters != self._workspace.state.parameters
         return not self._workspace.fitting.is_fresh(layer)
 
-    def tile(self, feature: int, layer: int) -> Tile | None:
-        """Return the tile of one row, or None if there is none."""
-        row = self.shown(feature, layer)
-        if row is None:
-            return None
-        quantity = self.quantity()
-        preview = self._workspace.fitting.preview
-        previewed = layer == 1 and preview is not None and feature in preview.rows
-        stack = self._workspace.fitting.stack
-        origin: object = preview if previewed or stack is None else stack.layers[layer - 1]
-        scale = self._scale_of(row, feature, layer)
-        key = (origin, feature, scale, quantity)
-        tile = self._used.get(key) or self._cache.get(key)
-        if tile is None:
-            tile = row_tile(row, self._shape, scale, feature, quantity)
-        self._used[key] = tile
-        return tile
-
-    def title(self, layer: int) -> str:
-        """Return the heading of a layer's column."""
-        stack = self._workspace.fitting.stack
-        pending = stack is None or layer > len(stack.layers)
-        if pending or self._workspace.state.selection.levels != "layer":
-            return f"layer {layer}"
-        return f"layer {layer} · ±{short_size(self._limit_of(layer))}"
-
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the colour scale of all rows of a layer, as in the mosaic."""
         stack = self._workspace.fitting.stack
@@ -155,34 +173,9 @@ class TileSource:
             self._layer_limits[key] = typical_peak(largest)
         return ColorScale.symmetric(self.color_map, self._layer_limits[key])
 
-    def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:
-        """Return the colour bar's scale, its note, and labels that replace values if limits differ."""
-        level = self._workspace.state.selection.levels
-        if level == "global":
-            return ColorScale.symmetric(self.color_map, self._global_limit()), self.quantity(), ()
-        labels = ("−limit", "−½", "0", "+½", "+limit")
-        per = "per tile" if level == "tile" else "per layer"
-        return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or per, labels
-
     def quantity(self) -> str:
         """Return the name of the quantity shown instead of weights, or ""."""
         return "contribution" if self.shows_contributions() else ""
-
-    def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
-        level = self._workspace.state.selection.levels
-        if level == "tile":
-            limit = nearby_peak(row[:-1], feature, self._shape)
-        elif level == "layer":
-            limit = self._limit_of(layer)
-        else:
-            limit = self._global_limit()
-        return ColorScale.symmetric(self.color_map, limit)
-
-    def _limit_of(self, layer: int) -> float:
-        return self._limits[layer - 1] if layer <= len(self._limits) else 1.0
-
-    def _global_limit(self) -> float:
-        return max(self._limits, default=1.0)
 
     def _peak(self, feature: int, layer: int) -> float:
         row = self.shown(feature, layer)

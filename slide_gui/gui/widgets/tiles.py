@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,11 @@ class Tile:
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity)
 
+    def equals(self, other: Tile) -> bool:
+        """True if another tile looks the same."""
+        ours, theirs = ((t.scale, t.caption, t.marker, t.quantity) for t in (self, other))
+        return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
+
 
 @dataclass(frozen=True, eq=False)
 class TileRow:
@@ -83,6 +88,13 @@ class TileRow:
     def tile(self, column: int) -> Tile | None:
         """Return the tile of a column, or None if the row has none (yet)."""
         return self.tiles[column] if column < len(self.tiles) else None
+
+    def keeping(self, old: TileRow) -> TileRow:
+        """Return the row with those tiles of an earlier one that look the same."""
+        if len(old.tiles) != len(self.tiles):
+            return self
+        pairs = zip(old.tiles, self.tiles, strict=True)
+        return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
 
     def same_label(self, other: TileRow) -> bool:
         """True if the row's label looks the same as another's."""

@@ -187,6 +187,8 @@ class WeightTiles(Painted):
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
         """Show rows of tiles; only changed parts are rendered and painted."""
         old_columns, old_rows, old_height = self._columns, self._rows, self.sizeHint().height()
+        if len(columns) == len(old_columns) and len(rows) == len(old_rows):
+            rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self._rows = columns, rows
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
         tiles = {t for r in rows for t in r.tiles if t is not None}

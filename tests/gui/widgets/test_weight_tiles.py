@@ -82,7 +82,7 @@ def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypat
     view.set_content(COLUMNS, (row(keep, change), row(keep, None)))
     view.grab()
     assert len(made) == 2
-    view.set_content(COLUMNS, (row(keep, tile(7)), row(keep, None)))
+    view.set_content(COLUMNS, (row(tile(5), tile(7)), row(keep, None)))
     view.grab()
     assert len(made) == 3
 

@@ -44,26 +44,16 @@ class PinnedRows(View):
         self._nothing.setVisible(depth == 0)
         self._beside.setVisible(depth > 0)
         self.tiles.set_transposed(state.selection.transposed)
-        self._source.begin(features)
-        rows = []
+        table, rows = self._source.tiles(features), []
         for number, feature in enumerate(features):
-            tiles = tuple(self._source.tile(feature, k) for k in range(1, depth + 1))
-            stale = tuple(self._source.is_stale(feature, k) for k in range(1, depth + 1))
-            first = number == 0
-            where = "hovered" if self._pixels.feature is not None else "in the middle"
-            color = QColor(theme.accent) if first else theme.pin(number - 1)
-            rows.append(
-                TileRow(
-                    self._workspace.feature_name(feature),
-                    where if first else "pinned",
-                    color,
-                    not first,
-                    tiles,
-                    stale,
-                )
-            )
-        self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
-        self._beside.set_scale(*self._source.bar())
+            name, tiles, stale = self._workspace.feature_name(feature), table.tiles[number], table.stale[number]
+            if number:
+                rows.append(TileRow(name, "pinned", theme.pin(number - 1), True, tiles, stale))
+            else:
+                where = "in the middle" if self._pixels.feature is None else "hovered"
+                rows.append(TileRow(name, where, QColor(theme.accent), False, tiles, stale))
+        self.tiles.set_content(table.titles, tuple(rows))
+        self._beside.set_scale(*table.bar)
 
     @Slot()
     def _moved(self) -> None:

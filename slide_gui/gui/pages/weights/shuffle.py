@@ -117,34 +117,33 @@ class ShuffleView(View):
             fit = self._fit = None  # the layers are others now
         order = np.arange(dataset.n_features) if self._order is None else self._order
         back = np.argsort(order)
-        feature, depth = self._pixels.features()[0], self._workspace.state.parameters.depth
+        feature = self._pixels.features()[0]
         images = self._shown_as_images()
         self.button.setText("Shuffle pixels" if images else "Shuffle features")
-        self._source.begin((feature,))
+        table, quantity = self._source.tiles((feature,)), self._source.quantity()
         shown = values.astype(np.float32)
         sample, is_shuffled = self._sample(shown, feature), self._order is not None
         shuffled: list[Tile | None] = [self._sample(shown[order], int(back[feature])) if is_shuffled else None]
         put_back: list[Tile | None] = [sample if is_shuffled else None]
         original: list[Tile | None] = [sample]
-        for k in range(1, depth + 1):
-            tile = self._source.tile(feature, k)
+        for k, tile in enumerate(table.tiles[0], start=1):
             original.append(tile)
             if tile is None or fit is None:
                 shuffled.append(None)
                 put_back.append(None)
                 continue
-            row, quantity = self._shuffled_row(fit, k, int(back[feature])), self._source.quantity()
+            row = self._shuffled_row(fit, k, int(back[feature]))
             shuffled.append(row_tile(row, dataset.image_shape, tile.scale, int(back[feature]), quantity))
             there = row_tile(row[np.append(back, -1)], dataset.image_shape, tile.scale, feature, quantity)
             caption = f"{there.caption.split(' · ')[0]} · Δ {short_size(fit.differences[k - 1])}"
             put_back.append(replace(there, caption=caption))
-        stale = (False, *(self._source.is_stale(feature, k) for k in range(1, depth + 1)))
+        stale = (False, *table.stale[0])
         name, color = self._workspace.feature_name(feature), QColor(theme_of(self).accent)
         rows = tuple(
             TileRow(title, name, color, False, tuple(tiles), stale)
             for title, tiles in (("shuffled", shuffled), ("put back", put_back), ("original", original))
         )
-        heads = ("image" if images else "sample", *(self._source.title(k) for k in range(1, depth + 1)))
+        heads = ("image" if images else "sample", *table.titles)
         self.tiles.set_transposed(self._workspace.state.selection.transposed)
         self.tiles.set_content(heads, rows)
         self.status.setText(self._sentence(fit, dataset.n_features, ready))
