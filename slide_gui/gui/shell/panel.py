@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.core.choices import Choice
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
@@ -30,7 +31,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, name_box, spin_box
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
@@ -43,50 +44,95 @@ _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
+_SLIDERS = {
+    "noise": (
+        "Noise level",
+        (0.0, LARGEST_NOISE, 0.01, 0.3),
+        f"Probability 1 − p that a feature is set to 0, from 0 to {LARGEST_NOISE:g}. The weights are the closed-form "
+        "solution over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
+    ),
+    "ridge": (
+        "Ridge",
+        (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
+        "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The paper’s "
+        "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 small.",
+    ),
+    "depth": (
+        "Depth l",
+        (0, MOST_LAYERS, 1, 4),
+        f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
+    ),
+    "threshold": (
+        "Threshold t",
+        (0.0, 1.0, 0.01, 0.5),
+        "T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
+    ),
+}
+"""Label, limits with step and default, and tooltip of each slider, by parameter."""
+_COLORS = {"auto": "diverging, by theme", **{key: MAPS[key] for key in (*DIVERGING, "jet")}}
+_BOXES = {
+    "squashing": (
+        "Squashing",
+        "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses t",
+        tuple(SQUASHINGS.values()),
+    ),
+    "fit_on": (
+        "Fit on",
+        "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)",
+        tuple(FIT_ON.values()),
+    ),
+    "show": (
+        "Show",
+        "Weights W, or contributions: each weight times the root mean square of its input pixel over the training "
+        "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
+        "pixel more than tenfold",
+        tuple(SHOWN.values()),
+    ),
+    "levels": ("Colour limits", "Which tiles share the same colour limits", tuple(LEVELS.values())),
+    "colors": (
+        "Colour map",
+        "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper",
+        tuple(Choice(key, text, "") for key, text in _COLORS.items()),
+    ),
+}
+"""Label, tooltip and choices of each box, by parameter or setting of the selection."""
+
+
 class _ParameterSlider(NumberSlider):
     """A slider of one parameter; a drag is undone in one step."""
 
-    def __init__(
-        self,
-        workspace: Workspace,
-        name: str,
-        label: str,
-        *limits: float,
-        tip: str,
-        parent: QWidget,
-        values: Sequence[float] = (),
-    ) -> None:
-        low, high, step, default = limits
-        self._whole = step == 1 and not values
-        super().__init__(label, low, high, step, default, 0 if self._whole else 2, tip, parent, values=values)
+    def __init__(self, workspace: Workspace, name: str, parent: QWidget) -> None:
+        label, limits, tip = _SLIDERS[name]
+        self._is_integer = name == "depth"
+        values = _RIDGES if name == "ridge" else ()
+        super().__init__(label, *limits, 0 if self._is_integer else 2, tip, parent, values=values)
         self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
         self.value_settled.connect(workspace.history.end_gesture)
 
     @Slot(float)
     def _change(self, value: float) -> None:
-        self._workspace.set_parameters(gesture=self._name, **{self._name: round(value) if self._whole else value})
+        number = round(value) if self._is_integer else value
+        self._workspace.set_parameters(gesture=self._name, **{self._name: number})
 
 
 class _ChoiceBox(QComboBox):
-    """A labelled combo box; it calls `change` with the selected key under the name of the setting."""
+    """A combo box of one setting; it calls `change` with the selected key under the name of the setting."""
 
-    def __init__(self, label: str, tip: str, name: str, change: Callable[..., None], parent: QWidget) -> None:
+    def __init__(self, name: str, change: Callable[..., None], parent: QWidget) -> None:
         super().__init__(parent)
         self._name, self._change_by_name = name, change
-        self.setAccessibleName(label)
+        self.label, tip, choices = _BOXES[name]
+        self.setAccessibleName(self.label)
         self.setToolTip(tip)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(8)
+        add_choices(self, choices)
         self.activated.connect(self._choose)
 
     @Slot(int)
     def _choose(self, index: int) -> None:
         self._change_by_name(**{self._name: self.itemData(index)})
-
-    def set_choice(self, key: str) -> None:
-        """Select a choice by its key."""
-        self.setCurrentIndex(self.findData(key))
 
 
 class _DataMenu(QComboBox):
@@ -274,15 +320,14 @@ class ParameterPanel(QScrollArea):
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
         self._parts: dict[str, QWidget] = {}
+        self._boxes: dict[str, _ChoiceBox] = {}
         inside.setFixedWidth(_WIDTH - _BAR)  # the same width with and without a scroll bar
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
             with self._part(name):
                 build()
         self._layout.addStretch(1)
-        self._note = PlainLabel("", inside)
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
+        self._note = label("", inside, wraps=True)
         self._note.setMinimumHeight(32)
         self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._layout.addWidget(self._note)
@@ -311,25 +356,30 @@ class ParameterPanel(QScrollArea):
         self._layout = outer
 
     def _heading(self, text: str) -> None:
-        label = PlainLabel(text, self)
-        label.setProperty("role", "heading")
-        self._layout.addWidget(label)
+        self._layout.addWidget(label(text, self, "heading"))
         self._layout.addSpacing(4)
 
-    def _rule(self) -> None:
-        rule = QFrame(self)
-        rule.setProperty("role", "rule")
+    def _add_slider(self, name: str) -> _ParameterSlider:
+        slider = _ParameterSlider(self._workspace, name, self)
+        self._layout.addWidget(slider)
         self._layout.addSpacing(8)
-        self._layout.addWidget(rule)
-        self._layout.addSpacing(8)
+        return slider
 
-    def _choice(self, label: str, tip: str, name: str, change: Callable[..., None]) -> _ChoiceBox:
-        caption, box = PlainLabel(label, self), _ChoiceBox(label, tip, name, change, self)
+    def _add_box(self, name: str, change: Callable[..., None]) -> _ChoiceBox:
+        box = _ChoiceBox(name, change, self)
+        caption = PlainLabel(box.label, self)
         caption.setBuddy(box)
         self._layout.addWidget(caption)
         self._layout.addWidget(box)
         self._layout.addSpacing(8)
         return box
+
+    def _add_button(self, text: str, tip: str) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setToolTip(tip)
+        button.hide()
+        self._layout.addWidget(button)
+        return button
 
     def _build_data(self) -> None:
         self._heading("DATA")
@@ -342,93 +392,41 @@ class ParameterPanel(QScrollArea):
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
-        self._badge = PlainLabel("generated", self)
-        self._badge.setProperty("role", "badge")
-        self._counts = PlainLabel("loading…", self)
-        self._counts.setProperty("role", "secondary")
-        self._counts.setWordWrap(True)
+        self._badge = label("generated", self, "badge")
+        self._counts = label("loading…", self, wraps=True)
         self._counts.setMinimumHeight(30)
         self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
-        self._fetch = QPushButton("Get the real files…", self)
-        self._fetch.setToolTip("Download the original files of the benchmark after you confirm")
+        self._fetch = self._add_button(
+            "Get the real files…", "Download the original files of the benchmark after you confirm"
+        )
         self._fetch.clicked.connect(self._ask_for_files)
-        self._fetch.hide()
-        self._layout.addWidget(self._fetch)
-        self._opened_as = QPushButton("How it was read…", self)
-        self._opened_as.setToolTip("Show how the files were read and change it")
+        self._opened_as = self._add_button("How it was read…", "Show how the files were read and change it")
         self._opened_as.clicked.connect(self.reading_requested)
-        self._opened_as.hide()
-        self._layout.addWidget(self._opened_as)
         self.split = SplitControls(self._workspace, self)
         self._layout.addWidget(self.split)
         self._layout.addSpacing(8)
 
     def _build_stack(self) -> None:
-        workspace = self._workspace
         self._heading("STACK")
-        self.noise_slider = _ParameterSlider(
-            *(workspace, "noise", "Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3),
-            tip=(
-                f"Probability 1 − p that a feature is set to 0, from 0 to {LARGEST_NOISE:g}. The weights are the "
-                "closed-form "
-                "solution over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
-            ),
-            parent=self,
-        )
-        self.ridge_slider = _ParameterSlider(
-            *(workspace, "ridge", "Ridge", _RIDGES[0], _RIDGES[-1], 1, RIDGE),
-            tip=(
-                "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The "
-                "paper’s Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 "
-                "small."
-            ),
-            parent=self,
-            values=_RIDGES,
-        )
-        self.depth_slider = _ParameterSlider(
-            *(workspace, "depth", "Depth l", 0, MOST_LAYERS, 1, 4),
-            tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
-            parent=self,
-        )
-        self.threshold_slider = _ParameterSlider(
-            *(workspace, "threshold", "Threshold t", 0.0, 1.0, 0.01, 0.5),
-            tip="T(a) = 1 if a > t, else 0. From 0 to 1; the paper uses 0.5 (§6).",
-            parent=self,
-        )
-        for slider in (self.noise_slider, self.ridge_slider, self.depth_slider, self.threshold_slider):
-            self._layout.addWidget(slider)
-            self._layout.addSpacing(8)
-        tip = "Function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold function uses t"
-        self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
-        add_choices(self._squashing, SQUASHINGS.values())
-        tip = "Fit each layer to the hidden representation hᵏ⁻¹ (eq. 11, Algorithm 2) or to T(hᵏ⁻¹)"
-        self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
-        add_choices(self._fit_on, FIT_ON.values())
+        self.noise_slider = self._add_slider("noise")
+        self.ridge_slider = self._add_slider("ridge")
+        self.depth_slider = self._add_slider("depth")
+        self.threshold_slider = self._add_slider("threshold")
+        for name in ("squashing", "fit_on"):
+            self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
 
     def _build_tiles(self) -> None:
-        self._rule()
+        rule = QFrame(self)
+        rule.setProperty("role", "rule")
+        self._layout.addSpacing(8)
+        self._layout.addWidget(rule)
+        self._layout.addSpacing(8)
         self._heading("TILES")
-        select = self._workspace.select
-        tip = (
-            "Weights W, or contributions: each weight times the root mean square of its input pixel over the training "
-            "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
-            "pixel more than tenfold"
-        )
-        with self._part("show"):
-            self._show = self._choice("Show", tip, "show", select)
-        add_choices(self._show, SHOWN.values())
-        tip = "Which tiles share the same colour limits"
-        with self._part("levels"):
-            self._levels = self._choice("Colour limits", tip, "levels", select)
-        add_choices(self._levels, LEVELS.values())
-        tip = "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper"
-        with self._part("colors"):
-            self._colors = self._choice("Colour map", tip, "colors", select)
-        self._colors.addItem("diverging, by theme", "auto")
-        for key in (*DIVERGING, "jet"):
-            self._colors.addItem(MAPS[key], key)
+        for name in ("show", "levels", "colors"):
+            with self._part(name):
+                self._boxes[name] = self._add_box(name, self._workspace.select)
 
     # From the controls -----------------------------------------------------------------------------------------
 
@@ -454,11 +452,9 @@ class ParameterPanel(QScrollArea):
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
-        what = (
-            f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
-            if dataset.image_shape
-            else counted(dataset.n_features, "feature")
-        )
+        what = counted(dataset.n_features, "feature")
+        if dataset.image_shape:
+            what = f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
         if dataset.opened.scaled:
             what = f"{what}, scaled to 0–1"
         column = dataset.opened.label_column
@@ -515,24 +511,15 @@ class ParameterPanel(QScrollArea):
     @Slot(object, object)
     def _show_state(self, state: State, _old: State) -> None:
         parameters, selection = state.parameters, state.selection
-        for slider, value in (
-            (self.noise_slider, parameters.noise),
-            (self.ridge_slider, parameters.ridge),
-            (self.depth_slider, parameters.depth),
-            (self.threshold_slider, parameters.threshold),
-        ):
-            slider.set_value(value)
+        self.noise_slider.set_value(parameters.noise)
+        self.ridge_slider.set_value(parameters.ridge)
+        self.depth_slider.set_value(parameters.depth)
+        self.threshold_slider.set_value(parameters.threshold)
         self.noise_slider.set_extra(f"p = {1 - parameters.noise:.2f}")
         self.depth_slider.set_extra(plural("layer", "layers", parameters.depth))
         self.threshold_slider.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
-        for box, key in (
-            (self._squashing, parameters.squashing),
-            (self._fit_on, parameters.fit_on),
-            (self._show, selection.show),
-            (self._levels, selection.levels),
-            (self._colors, selection.colors),
-        ):
-            box.set_choice(key)
+        for name, box in self._boxes.items():
+            box.setCurrentIndex(box.findData(getattr(selection if hasattr(selection, name) else parameters, name)))
 
     @Slot()
     def _show_fit(self) -> None:
