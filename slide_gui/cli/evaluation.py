@@ -190,8 +190,8 @@ def _reproduce_options(parser: argparse.ArgumentParser) -> None:
 def _reproduce(arguments: argparse.Namespace) -> int:
     from slide_gui.data.files import folder_files
     from slide_gui.experiments.store.store import RunStore
+    from slide_gui.reproduction.figures import reproduce
     from slide_gui.reproduction.plan import reproduction_scale
-    from slide_gui.reproduction.run import reproduce
 
     with usage():
         scale = reproduction_scale(arguments.quick, arguments.splits)
@@ -201,7 +201,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     with folder_files(folder):  # marks the folder before the store is created in it
         pass
 
-    def seen(items: tuple[ReproducedItem, ...]) -> None:
+    def seen(items: Sequence[ReproducedItem]) -> None:
         _write_page(folder, items, scale, complete=False)
 
     load, place = _loader(arguments.generated), arguments.store or folder / "runs.sqlite"
@@ -214,7 +214,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     return print_answer(arguments, {"page": str(page), "left_out": list(scale.left_out), "made": described}, lines)
 
 
-def _write_page(folder: Path, items: tuple[ReproducedItem, ...], scale: ReproductionScale, *, complete: bool) -> Path:
+def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: ReproductionScale, *, complete: bool) -> Path:
     from slide_gui.data.files import folder_files
     from slide_gui.figures.evaluation import save_text
     from slide_gui.reproduction.page import reading_page

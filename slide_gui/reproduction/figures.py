@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
-from slide_gui.progress import Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
 
@@ -53,20 +54,20 @@ class ReproducedItem:
         Description of the method.
     paper : str
         Description of the original in the paper.
-    seconds : float
-        Duration of this reproduction. Stored runs take no time.
     tables : tuple of TextTable
         Tables for the page.
+    seconds : float
+        Duration of this reproduction. Stored runs take no time.
     """
 
     name: str
-    title: str
     files: tuple[str, ...]
     data: str
     how: str
     paper: str
-    seconds: float
     tables: tuple[TextTable, ...] = ()
+    title: str = ""
+    seconds: float = 0.0
 
 
 class ReproductionContext:
@@ -91,20 +92,20 @@ class ReproductionContext:
         self._models: dict[tuple[str, StackParameters], FittedModel] = {}
 
     def dataset(self, key: str, progress: Progress) -> Dataset:
-        """Return a data set, which is loaded at the first call."""
+        """Return a data set, which is loaded at the first call. The progress stays at its start."""
         if key not in self._data:
-            self._data[key] = self._load(key, progress)
+            self._data[key] = self._load(key, progress.part(0.0, 0.0))
         return self._data[key]
 
     def model(self, key: str, parameters: StackParameters, progress: Progress) -> FittedModel:
-        """Return the stack of a data set, which is fitted at the first call."""
+        """Return the stack of a data set, which is fitted at the first call. The progress stays at its start."""
         if (key, parameters) not in self._models:
-            self._models[key, parameters] = fit_model(self.dataset(key, progress), parameters, progress=progress)
+            dataset = self.dataset(key, progress)
+            self._models[key, parameters] = fit_model(dataset, parameters, progress=progress.part(0.0, 0.0))
         return self._models[key, parameters]
 
     def reproduced(
         self,
-        title: str,
         exports: Sequence[FigureExport],
         keys: Sequence[str],
         *,
@@ -124,24 +125,19 @@ class ReproductionContext:
         width : str
             Width of the `Style`.
         """
-        files = tuple(name for export in exports for name in self._save(export, Style(width=width, show="weights")))
-        return ReproducedItem(exports[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
-
-    def _save(self, export: FigureExport, style: Style) -> list[str]:
-        names = [f"{export.name}{suffix}" for suffix in (*self.scale.formats, ".csv", *export.texts)]
-        with folder_files(self.folder, names):
-            for name in names:
-                save_export(self.folder / name, export, style)
-        return names
-
-    def _said(self, keys: Sequence[str]) -> str:
-        """Return a description of the data sets."""
+        style = Style(width=width, show="weights")
+        files: list[str] = []
+        for export in exports:
+            names = [f"{export.name}{suffix}" for suffix in (*self.scale.formats, ".csv", *export.texts)]
+            with folder_files(self.folder, names):
+                for name in names:
+                    save_export(self.folder / name, export, style)
+            files += names
         datasets = [self._data[key] for key in keys]
-        real = [dataset.name for dataset in datasets if not dataset.generated]
-        generated = [dataset.name for dataset in datasets if dataset.generated]
-        named = (("real", real), ("generated", generated))
-        parts = [f"{kind}: {', '.join(names)}" for kind, names in named if names]
-        return "; ".join(parts)
+        kinds = ("real", False), ("generated", True)
+        named = {kind: [each.name for each in datasets if each.generated is made] for kind, made in kinds}
+        data = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in named.items() if names)
+        return ReproducedItem(exports[0].name, tuple(files), data, how, paper, tables)
 
 
 DATA = ("rectangles", "rectangles-images", "convex", "mnist")
@@ -151,10 +147,9 @@ _WEIGHTS = StackParameters(noise=0.3, depth=3)
 _CLOSENESS = StackParameters(noise=0.5, depth=3)
 
 
-def _samples(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    samples = [sample_images(context.dataset(key, progress.part(0.0, 0.0))) for key in DATA]
+def _samples(context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    samples = [sample_images(context.dataset(key, progress)) for key in DATA]
     return context.reproduced(
-        title,
         [export_of("samples", samples, draw_samples, samples_csv)],
         DATA,
         how="Ten training images of each data set, drawn with seed 0.",
@@ -162,15 +157,13 @@ def _samples(title: str, context: ReproductionContext, progress: Progress) -> Re
     )
 
 
-def _weights(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
+def _weights(context: ReproductionContext, progress: Progress) -> ReproducedItem:
     weights = []
     for key in DATA:
-        quiet = progress.part(0.0, 0.0)
-        model = context.model(key, _WEIGHTS, quiet)
-        mean = context.dataset(key, quiet).train.mean(axis=0)
+        model = context.model(key, _WEIGHTS, progress)
+        mean = context.dataset(key, progress).train.mean(axis=0)
         weights.append(weight_rows(model, default_pixels(model.image_shape, mean)))
     return context.reproduced(
-        title,
         [export_of("weights", weights, draw_weights, weights_csv)],
         DATA,
         how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training set.",
@@ -179,12 +172,10 @@ def _weights(title: str, context: ReproductionContext, progress: Progress) -> Re
     )
 
 
-def _flow(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    quiet = progress.part(0.0, 0.0)
-    model = context.model("mnist", _WEIGHTS, quiet)
-    result = flow_result(model, context.dataset("mnist", quiet).train[0], "training image 1", 0)
+def _flow(context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    model = context.model("mnist", _WEIGHTS, progress)
+    result = flow_result(model, context.dataset("mnist", progress).train[0], "training image 1", 0)
     return context.reproduced(
-        title,
         [export_of("flow", result, draw_flow, flow_csv)],
         ("mnist",),
         how=f"The first training image, corrupted once (seed 0) and transformed by the stack, {_words(_WEIGHTS)}.",
@@ -192,12 +183,10 @@ def _flow(title: str, context: ReproductionContext, progress: Progress) -> Repro
     )
 
 
-def _closeness(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    quiet = progress.part(0.0, 0.0)
-    model = context.model("rectangles", _CLOSENESS, quiet)
-    result = closeness(context.dataset("rectangles", quiet), model, progress=progress)
+def _closeness(context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    model = context.model("rectangles", _CLOSENESS, progress)
+    result = closeness(context.dataset("rectangles", progress), model, progress=progress)
     return context.reproduced(
-        title,
         [export_of("closeness", result, draw_closeness, closeness_csv)],
         ("rectangles",),
         how=f"{result.n_rows} test images, {_words(_CLOSENESS)}; distance sqrt(2 − 2k) under k = exp(−D/σ²), σ² the "
@@ -208,37 +197,35 @@ def _closeness(title: str, context: ReproductionContext, progress: Progress) -> 
     )
 
 
-def _curves(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    e = context.scale
-    dataset = subset(context.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
-    warm = e.method == "slide-svm"
-    sweep = SweepSpec(dataset.fingerprint, "rectangles", e.noises, e.depths, method=e.method, svm=e.svm, warm=warm)
+def _curves(context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    scale, key = context.scale, "rectangles"
+    dataset = subset(context.dataset(key, progress), scale.train_rows, scale.test_rows)
+    method, svm, warm = scale.method, scale.svm, scale.method == "slide-svm"
+    sweep = SweepSpec(dataset.fingerprint, key, scale.noises, scale.depths, method=method, svm=svm, warm=warm)
     state = run_sweep(dataset, sweep, context.store, progress=progress, cluster=context.cluster)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
     by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
     learned = f"widths learned at every point, by {by}" if warm else "one global width by cross-validation"
     return context.reproduced(
-        title,
         [export_of("curves", curves, draw_curves, curves_csv)],
-        ("rectangles",),
-        how=f"{len(e.noises)} noises × {len(e.depths)} depths, {len(dataset.train)} training and {len(dataset.test)} "
-        f"test rows, {learned}, {e.svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. {_took(runs)}",
+        (key,),
+        how=f"{len(scale.noises)} noises × {len(scale.depths)} depths, {len(dataset.train)} training and "
+        f"{len(dataset.test)} test rows, {learned}, {svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. "
+        f"{_took(runs)}",
         paper="The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
         "layer, up to l = 2. The values of its curves are not published.",
         width="one-and-a-half",
     )
 
 
-def _tables(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    cells, pulse = context.scale.cells, progress.part(0.95, 0.95)
-    part = progress.part(0.0, 0.95)
+def _tables(context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    cells, part, pulse = context.scale.cells, progress.part(0.0, 0.95), progress.part(0.95, 0.95)
     state = run_evaluation(cells, context.dataset, context.store, progress=part, cluster=context.cluster)
     cut = {cell.data: subset(context.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
     tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
     times = time_rows(state, tutorial)
     return context.reproduced(
-        title,
         [errors_export(state), times_export(times)],
         [info.key for info in state.data],
         how="For each 80/20 split of the training set, the candidates of resources/protocol.toml are evaluated on the "
@@ -257,7 +244,7 @@ PARTS = (
     ("Error against noise and depth", 0.35, _curves),
     ("Tables 1 and 2", 1.0, _tables),
 )
-"""For each item: title, fraction of the whole at which it ends, and function of title, context and progress."""
+"""For each item: title, fraction of the whole at which it ends, and function of context and progress."""
 
 
 def _words(parameters: StackParameters) -> str:
@@ -266,3 +253,68 @@ def _words(parameters: StackParameters) -> str:
 
 def _took(seconds: float) -> str:
     return f"Its runs took {duration(seconds)} in total when they were computed."
+
+
+@dataclass(frozen=True)
+class ReproductionState:
+    """The state of a reproduction: the title of the current item, and the seconds left of its runs if known."""
+
+    title: str
+    seconds_left: float | None = None
+
+
+def reproduce(
+    folder: Path,
+    scale: ReproductionScale,
+    load: Load,
+    store: RunStore,
+    *,
+    progress: Progress = NO_PROGRESS,
+    seen: Callable[[Sequence[ReproducedItem]], None] = lambda items: None,
+    cluster: Cluster | None = None,
+) -> list[ReproducedItem]:
+    """Reproduce every figure and table of the paper.
+
+    Each run is stored before the next starts, so the same call resumes after an interruption.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder for PDF, SVG, PNG and CSV of each item, and LaTeX and Markdown of the tables.
+    load : callable
+        Returns the data set of a key, given the key and a progress.
+    progress : Progress
+        Receives a `ReproductionState`.
+    seen : callable
+        Called with all completed items after each item.
+    cluster : Cluster, optional
+        Computes the runs in place of this process.
+
+    Raises
+    ------
+    DataError
+        If a data set is unsuitable.
+    Cancelled
+        By the progress.
+    """
+    context, items, start = ReproductionContext(folder, scale, load, store, cluster), [], 0.0
+    for title, stop, make in PARTS:
+        part = _titled(progress.part(start, stop), title)
+        part.report(0.0, ReproductionState(title))
+        began = time.perf_counter()
+        item = make(context, part)
+        items.append(replace(item, title=title, seconds=time.perf_counter() - began))
+        seen(items)
+        start = stop
+    progress.report(1.0)
+    return items
+
+
+def _titled(progress: Progress, title: str) -> Progress:
+    """Return a progress that turns the payloads of an item into states of the reproduction."""
+
+    def receive(fraction: float, payload: object) -> None:
+        state = None if payload is None else ReproductionState(title, getattr(payload, "seconds_left", None))
+        progress.report(fraction, state)
+
+    return Listener(receive)

@@ -63,28 +63,30 @@ def reading_page(items: Sequence[ReproducedItem], left_out: Sequence[str], compl
         parts.append("<h2>Differences from the paper</h2>\n<ul>")
         parts += [f"<li>{escape(sentence)}</li>" for sentence in left_out]
         parts.append("</ul>")
-    links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in items)
+    links = " · ".join(f'<a href="#{escape(item.name)}">{escape(item.title)}</a>' for item in items)
     parts.append(f"<nav>{links}</nav>")
-    parts += [_section(one) for one in items]
+    parts += [_section(item) for item in items]
     parts.append("</main>\n</body>\n</html>\n")
     return "\n".join(parts)
 
 
-def _section(one: ReproducedItem) -> str:
-    lines = [f'<section id="{escape(one.name)}">', f"<h2>{escape(one.title)}</h2>"]
-    pictures = [name for name in one.files if name.endswith(".png")]
-    lines += [f'<a href="{escape(name)}"><img src="{escape(name)}" alt="{escape(one.title)}"></a>' for name in pictures]
-    lines += [_table(table) for table in one.tables]
+def _section(item: ReproducedItem) -> str:
+    lines = [f'<section id="{escape(item.name)}">', f"<h2>{escape(item.title)}</h2>"]
+    pictures = [name for name in item.files if name.endswith(".png")]
+    lines += [
+        f'<a href="{escape(name)}"><img src="{escape(name)}" alt="{escape(item.title)}"></a>' for name in pictures
+    ]
+    lines += [_table(table) for table in item.tables]
     lines.append("<dl>")
     for name, words in (
-        ("Data", one.data),
-        ("Made", one.how),
-        ("Took", f"{duration(one.seconds)} this time, including the reading of data"),
-        ("In the paper", one.paper),
+        ("Data", item.data),
+        ("Made", item.how),
+        ("Took", f"{duration(item.seconds)} this time, including the reading of data"),
+        ("In the paper", item.paper),
     ):
         lines.append(f"<dt>{name}</dt><dd>{escape(words)}</dd>")
     lines.append("</dl>")
-    links = " ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in one.files)
+    links = " ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in item.files)
     lines.append(f'<p class="files">{links}</p>\n</section>')
     return "\n".join(lines)
 

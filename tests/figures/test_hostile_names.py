@@ -82,7 +82,7 @@ def test_that_tables_escape_what_their_language_would_read() -> None:
 
 def test_that_the_page_of_the_paper_escapes_every_text() -> None:
     tag = "<script>alert('x')</script>\"&"
-    page = reading_page([ReproducedItem(tag, tag, (f"{tag}.png",), tag, tag, tag, 1.0, (TABLE,))], [tag], False)
+    page = reading_page([ReproducedItem(tag, (f"{tag}.png",), tag, tag, tag, (TABLE,), title=tag)], [tag], False)
     ElementTree.fromstring(re.sub(r"<!DOCTYPE html>|<meta[^>]*>|<img [^>]*>", "", page))
     assert "<script" not in page
     assert page.count("<img ") == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -25,10 +26,9 @@ from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style
 from slide_gui.progress import Cancelled, Progress
-from slide_gui.reproduction.figures import ReproducedItem
+from slide_gui.reproduction.figures import ReproducedItem, ReproductionState, reproduce
 from slide_gui.reproduction.page import reading_page
 from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
-from slide_gui.reproduction.run import ReproductionState, reproduce
 from tests.experiments.tiny import rectangles
 
 DATA = rectangles(60, 80)
@@ -59,7 +59,7 @@ class Stop(Progress):
         self.fractions.append(fraction)
         if isinstance(payload, ReproductionState):
             self.titles.append(payload.title)
-            if self.at and payload.title == self.at and payload.evaluation is not None:
+            if payload.title == self.at and fraction > 0.36:
                 raise Cancelled
 
 
@@ -73,16 +73,27 @@ class Links(HTMLParser):
 
 
 def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> None:
-    pages: list[tuple[ReproducedItem, ...]] = []
+    pages: list[list[ReproducedItem]] = []
+
+    def seen(items: Sequence[ReproducedItem]) -> None:
+        pages.append(list(items))
+
     with folder_files(tmp_path):  # marks the folder, in which the store is made
         pass
     with RunStore(tmp_path / "runs.sqlite") as store:
         with pytest.raises(Cancelled):
-            reproduce(tmp_path, EXTENT, load, store, progress=Stop("Tables 1 and 2"), seen=pages.append)
+            reproduce(
+                tmp_path,
+                EXTENT,
+                load,
+                store,
+                progress=Stop("Tables 1 and 2"),
+                seen=seen,
+            )
         before = {stored.hash: stored.created for stored in store.runs()}
         assert len(pages) == 5
         listener = Stop()
-        made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=pages.append)
+        made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=seen)
         after = {stored.hash: stored.created for stored in store.runs()}
     assert before.items() <= after.items()
     assert len(after) == 5  # curves: the raw input once, two noises; tables: two
@@ -108,7 +119,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
 
 
 def test_that_a_page_escapes_what_it_is_told() -> None:
-    one = ReproducedItem("a", "<b>&", (), "<script>", "", "", 1.0)
+    one = ReproducedItem("a", (), "<script>", "", "", title="<b>&")
     assert "<script>" not in reading_page([one], ("<i>",), True)
 
 
