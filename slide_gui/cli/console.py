@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
 from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
@@ -85,25 +87,25 @@ def guarded(command: Callable[[], int]) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        return _say(str(error), USAGE)
+        warn(str(error))
+        return USAGE
     except (KeyboardInterrupt, Cancelled):
-        return _say("cancelled", FAILED)
+        warn("cancelled")
     except BrokenPipeError:
         # The reader of stdout is gone. Redirect stdout, so that the interpreter does not report the pipe at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
     except MemoryError as error:
-        said = str(error) if type(error) is MemoryError else ""  # NumPy's subclass only gives an array's shape
-        return _say(said or "not enough memory; use less data or a smaller depth", FAILED)
+        message = str(error) if type(error) is MemoryError else ""  # NumPy's subclass only gives an array's shape
+        warn(message or "not enough memory; use less data or a smaller depth")
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        return _say(f"{place}{error.strerror or error}", FAILED)
+        warn(f"{place}{error.strerror or error}")
     except ValueError as error:  # includes DataError
-        return _say(str(error), FAILED)
+        warn(str(error))
     except Exception as error:
-        if _was_interrupted(error):
-            return _say("cancelled", FAILED)
-        return _say(f"unexpected {type(error).__name__}: {error}; please report it", FAILED)
+        text = f"unexpected {type(error).__name__}: {error}; please report it"
+        warn("cancelled" if _was_interrupted(error) else text)
+    return FAILED
 
 
 def warn(sentence: str) -> None:
@@ -118,11 +120,6 @@ def _was_interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _say(sentence: str, code: int) -> int:
-    warn(sentence)
-    return code
-
-
 def print_line(text: str, stream: TextIO | None = None) -> None:
     """Print text of one or more lines, by default on stdout, with terminal control characters escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=stream)
@@ -133,14 +130,17 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
-def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str]) -> int:
-    """Print the JSON document if --json is given, otherwise the lines, and return the exit code for success."""
+def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str], saved: Iterable[Path] = ()) -> int:
+    """Print the JSON document if --json is given, otherwise the lines, and return the exit code for success.
+
+    After the lines, the names of `saved` files are printed. Paths in the document become texts.
+    """
     if arguments.json:
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False, default=os.fspath)
         # JSON escapes preserve control characters and lone surrogates exactly and keep them off the terminal.
         print(re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text))
     else:
-        for line in lines:
+        for line in (*lines, *(f"saved {path}" for path in saved)):
             print_line(line)
     return DONE
 
@@ -154,60 +154,39 @@ def announce(seconds: float) -> None:
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
     """Yield a progress that draws a bar on a terminal and wipes it at the end; elsewhere it prints lines."""
-    if not sys.stderr.isatty():
-        yield _Lines(label)
-        return
-    bar = _Bar(label)
+    bar = _Progress(label, sys.stderr.isatty())
     try:
         yield bar
     finally:
         bar.wipe()
 
 
-class _Words(Progress):
-    """Text of a progress line: its label, the title of the last payload, and the time left."""
+class _Progress(Progress):
+    """A progress on stderr: a bar on a terminal, elsewhere a line every ten seconds.
 
-    def __init__(self, label: str) -> None:
-        self._label, self._title = printable(label), ""
-        self._known: float | None = None
-        self._begun, self._time_left = time.monotonic(), TimeLeft()
+    Both have the label, the title of the last payload, and the time left.
+    """
 
-    def _hear(self, payload: object) -> None:
+    def __init__(self, label: str, terminal: bool) -> None:
+        self._label, self._terminal = printable(label), terminal
+        self._title, self._known, self._width = "", None, 0
+        self._start, self._time_left = time.monotonic(), TimeLeft()
+        self._printed = -math.inf if terminal else self._start
+
+    def report(self, fraction: float, payload: object = None) -> None:
         if payload is not None:
             self._title = str(payload) if isinstance(payload, Stage) else getattr(payload, "title", "")
             self._known = getattr(payload, "seconds_left", None)
-
-    def _words(self, fraction: float) -> str:
-        left = time_left(self._time_left.seconds(time.monotonic() - self._begun, fraction, self._known))
-        return ", ".join(filter(None, (self._title, left and f"about {left}")))
-
-
-class _Lines(_Words):
-    def __init__(self, label: str) -> None:
-        super().__init__(label)
-        self._printed = time.monotonic()
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._hear(payload)
-        now = time.monotonic()
-        if now - self._printed >= _BETWEEN_LINES:
-            self._printed = now
-            print_line(f"{self._label} {100 * fraction:.0f} % {self._words(fraction)}".rstrip(), sys.stderr)
-
-
-class _Bar(_Words):
-    def __init__(self, label: str) -> None:
-        super().__init__(label)
-        self._drawn, self._width = -1.0, 0
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._hear(payload)
-        now = time.monotonic()
-        if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
+        now, pause = time.monotonic(), _BETWEEN_REDRAWS if self._terminal else _BETWEEN_LINES
+        if now - self._printed < pause and not (self._terminal and fraction >= 1.0):
             return
-        self._drawn = now
+        self._printed = now
+        left = time_left(self._time_left.seconds(now - self._start, fraction, self._known))
+        words = ", ".join(filter(None, (self._title, left and f"about {left}")))
+        if not self._terminal:
+            print_line(f"{self._label} {100 * fraction:.0f} % {words}".rstrip(), sys.stderr)
+            return
         fraction = min(max(fraction, 0.0), 1.0)
-        words = self._words(fraction)
         line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
@@ -215,6 +194,7 @@ class _Bar(_Words):
         sys.stderr.flush()
 
     def wipe(self) -> None:
-        """Clear the line."""
-        sys.stderr.write("\r" + " " * self._width + "\r")
-        sys.stderr.flush()
+        """Clear the bar."""
+        if self._terminal:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()

@@ -14,7 +14,7 @@ from slide_gui.cli.console import Command, UsageError, add_json, print_answer, p
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
-    add_data_options,
+    add_seed,
     add_stack_options,
     check_outputs,
     cluster_choice,
@@ -25,7 +25,7 @@ from slide_gui.cli.options import (
     read_options,
     stack_parameters,
 )
-from slide_gui.text import counted, dataset_title
+from slide_gui.text import counted, dataset_title, label_names
 
 if TYPE_CHECKING:
     from slide_gui.core.slide.parameters import StackParameters
@@ -36,21 +36,18 @@ if TYPE_CHECKING:
 def _datasets_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
-    action = actions.add_parser("list", help="list the benchmark data sets and the files found for them")
-    add_json(action)
-    action.set_defaults(run=_list)
-
-    action = actions.add_parser("get", help="download the files of a benchmark data set (uses the network)")
-    action.add_argument("key", metavar="NAME", nargs="+", help="a name from `slide-gui datasets list`")
-    add_json(action)
-    action.set_defaults(run=_get)
-
-    action = actions.add_parser("info", help="describe a data set")
-    action.add_argument("data", metavar="DATA", nargs="+", help="a name, or the file or files of one data set")
-    add_data_options(action)
-    action.add_argument("--seed", type=int, default=0, help="seed of generated data (0)")
-    add_json(action)
-    action.set_defaults(run=_info)
+    named = {}
+    for name, run, text in (
+        ("list", _list, "list the benchmark data sets and the files found for them"),
+        ("get", _get, "download the files of a benchmark data set (uses the network)"),
+        ("info", _info, "describe a data set"),
+    ):
+        named[name] = actions.add_parser(name, help=text)
+        named[name].set_defaults(run=run)
+        add_json(named[name])
+    named["get"].add_argument("key", metavar="NAME", nargs="+", help="a name from `slide-gui datasets list`")
+    add_data(named["info"])
+    add_seed(named["info"])
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -59,21 +56,13 @@ def _list(arguments: argparse.Namespace) -> int:
 
     rows: list[dict[str, Any]] = []
     for entry in entries():
-        paths = find(entry.key)
-        rows.append(
-            {
-                "key": entry.key,
-                "title": entry.title,
-                "n_train": entry.n_train,
-                "n_test": entry.n_test,
-                "found": [str(path) for path in paths] if paths else None,
-                "licence": entry.licence,
-                "citation": entry.citation,
-            }
-        )
-    files = [", ".join(row["found"]) if row["found"] else "no files, generated instead" for row in rows]
-    named = zip(rows, files, strict=True)
-    lines = (f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  {where}" for row, where in named)
+        names = ("key", "title", "n_train", "n_test", "licence", "citation")
+        rows.append({**{name: getattr(entry, name) for name in names}, "found": find(entry.key) or None})
+    lines = (
+        f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  "
+        + (", ".join(map(str, row["found"] or ())) or "no files, generated instead")
+        for row in rows
+    )
     return print_answer(arguments, rows, lines)
 
 
@@ -88,8 +77,8 @@ def _get(arguments: argparse.Namespace) -> int:
     written = {}
     for key in arguments.key:
         with progress_bar(f"fetching {key}") as progress:
-            written[key] = [str(path) for path in download(key, progress=progress)]
-    return print_answer(arguments, written, (f"{key}: {', '.join(paths)}" for key, paths in written.items()))
+            written[key] = download(key, progress=progress)
+    return print_answer(arguments, written, (f"{key}: {', '.join(map(str, paths))}" for key, paths in written.items()))
 
 
 def _info(arguments: argparse.Namespace) -> int:
@@ -126,12 +115,8 @@ def _counts(labels: Any, dataset: Dataset) -> dict[str, int] | None:
         return None
     import numpy as np
 
-    names = dataset.label_names
     values, counts = np.unique(labels, return_counts=True)
-    return {
-        names[value] if 0 <= value < len(names) else str(value): int(count)
-        for value, count in zip(values.tolist(), counts, strict=True)
-    }
+    return dict(zip(label_names(values.tolist(), dataset.label_names), counts.tolist(), strict=True))
 
 
 def _shown(value: Any) -> str:
@@ -181,26 +166,26 @@ def _fit(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.files.model_file import is_model_file, save_model
     from slide_gui.experiments.files.source import DataSource
 
-    if arguments.output is not None:
-        lazy = any(map(is_lazy, arguments.data))  # zarr:// contains a colon, which separates paths elsewhere
+    output, lazy = arguments.output, any(map(is_lazy, arguments.data))
+    if output is not None:
+        # The colon of zarr:// would separate paths elsewhere.
         source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
-        check_outputs(arguments, [arguments.output], [source])
-        if arguments.output.is_file() and arguments.output.stat().st_size and not is_model_file(arguments.output):
-            raise UsageError(f"{arguments.output} exists and is not a model of slide-gui; choose another output")
-    model = _fitted(arguments, parameters)
-    output = None if arguments.output is None else str(arguments.output)
+        check_outputs(arguments, [output], [source])
+        if output.is_file() and output.stat().st_size and not is_model_file(output):
+            raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
+    model = _fitted(arguments, parameters, lazy)
     if output is not None:
         save_model(output, model)
-    return print_answer(arguments, {**describe_model(model), "output": output}, _model_lines(model, output))
+    document = {**describe_model(model), "output": output}
+    return print_answer(arguments, document, _model_lines(model), [] if output is None else [output])
 
 
-def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> FittedModel:
-    """Return the model of the named data. Data that stay in their files are summed where the arguments say."""
+def _fitted(arguments: argparse.Namespace, parameters: StackParameters, lazy: bool) -> FittedModel:
+    """Return the model of the named data. Lazy data, which stay in their files, are summed where the arguments say."""
     from slide_gui.core.workers import ClusterError
-    from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
+    from slide_gui.data.lazy import open_lazy, reading_errors
 
-    where = cluster_choice(arguments)
-    lazy = any(map(is_lazy, arguments.data))
+    where, place = cluster_choice(arguments), arguments.data[0]
     if not lazy and not where.is_here:
         raise UsageError("--workers and --scheduler need data named as zarr://PATH or parquet://PATH; leave them out")
     if not lazy:
@@ -209,16 +194,15 @@ def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> Fitte
         raise UsageError(f"{' '.join(arguments.data)}: expected a single zarr://PATH or parquet://PATH")
     reading, held_out = read_options(arguments)
     if held_out is not None:
-        raise UsageError(f"{arguments.data[0]}: all its rows are fitted; leave out the options of the test set")
+        raise UsageError(f"{place}: all its rows are fitted; leave out the options of the test set")
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # Zarr leaves tasks behind after a broken chunk
-    place = arguments.data[0]
     with opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
         rows = open_lazy(place, reading)
         with reading_errors(place, ClusterError):
-            return fit_data(rows, parameters, f"fitting {rows.name}")
+            return fit_data(rows, parameters)
 
 
-def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
+def _model_lines(model: FittedModel) -> Iterator[str]:
     from slide_gui.experiments.inspection.rows import input_rms
 
     stack, p = model.stack, model.stack.parameters
@@ -231,8 +215,6 @@ def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
     if rms is not None and rms.max() > 1:
         largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
         yield f"some values lie outside 0 to 1, the range thresholds are meant for ({largest}); scale the data"
-    if output is not None:
-        yield f"saved {output}"
 
 
 COMMANDS = (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
 from slide_gui.cli.options import (
     add_cluster_options,
+    add_store,
     check_folder,
     check_outputs,
     cluster_choice,
@@ -63,9 +64,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")
-    parser.add_argument(
-        "--store", type=Path, required=True, metavar="FILE", help="reuse the runs in this file and add new ones"
-    )
+    add_store(parser)
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
     parser.add_argument(
         "--tables",
@@ -111,7 +110,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
                 state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
     times = time_rows(state)
     _save_tables(arguments.tables, state, times)
-    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times, arguments.tables))
+    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times), arguments.tables)
 
 
 def _save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
@@ -161,30 +160,23 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
         "times": [{**asdict(row), "speedup": row.speedup} for row in times],
         "runs_done": state.done,
         "runs": state.total,
-        "faults": list(state.faults),
+        "faults": state.faults,
     }
 
 
-def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow], written: Sequence[Path]) -> Iterator[str]:
+def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow]) -> Iterator[str]:
     from slide_gui.figures.evaluation import error_table, markdown, time_table
 
     for fault in state.faults:
         yield f"run repeated: {fault}"
     yield markdown(error_table(state))
     yield markdown(time_table(times))
-    for path in written:
-        yield f"saved {path}"
 
 
 def _reproduce_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for index.html and all files")
     _add_protocol_options(parser, "a small version in at most two minutes; the page lists what it leaves out")
-    parser.add_argument(
-        "--store",
-        type=Path,
-        metavar="FILE",
-        help="reuse the runs in this file and add new ones (default: runs.sqlite in FOLDER)",
-    )
+    add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -210,8 +202,8 @@ def _reproduce(arguments: argparse.Namespace) -> int:
     page = _write_page(folder, items, scale, complete=True)
     keys = ("name", "title", "files", "data", "seconds")
     described = [{key: getattr(item, key) for key in keys} for item in items]
-    lines = [*(f"{item.title}: {', '.join(item.files)}" for item in items), f"saved {page}"]
-    return print_answer(arguments, {"page": str(page), "left_out": list(scale.left_out), "made": described}, lines)
+    document = {"page": page, "left_out": scale.left_out, "made": described}
+    return print_answer(arguments, document, (f"{item.title}: {', '.join(item.files)}" for item in items), [page])
 
 
 def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: ReproductionScale, *, complete: bool) -> Path:

@@ -14,15 +14,16 @@ from slide_gui.cli.data import describe_model
 from slide_gui.cli.options import (
     add_data,
     add_data_options,
+    add_fields,
     add_image_options,
     add_stack_options,
     check_folder,
     check_outputs,
-    choice_help,
     chosen_image,
     data_source,
     data_sources,
     fit_data,
+    given,
     picture_session,
     read_data,
     refuse_existing,
@@ -47,43 +48,42 @@ _FORMATS = ("pdf", "svg", "png", "csv")
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
     """Add the options of a figure: style, --show and --bias for weights, and output files or a bundle."""
     from slide_gui.figures.color_scale import MAPS
-    from slide_gui.figures.style import LEVELS, SHOWN, WIDTHS, Style
+    from slide_gui.figures.style import LEVELS, SHOWN, Style
 
     usual = Style()
     group = parser.add_argument_group("figure")
-    group.add_argument("--levels", metavar="NAME", help=choice_help("colour limits", LEVELS, usual.levels))
-    group.add_argument("--colors", metavar="NAME", help=f"{', '.join(MAPS)} ({usual.colors})")
-    group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
-    group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
+    add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
+    _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
-        group.add_argument("--show", metavar="NAME", help=choice_help("what tiles show", SHOWN, usual.show))
+        add_fields(group, usual, show=("what tiles show", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
-    parser.add_argument(
-        "--bundle",
-        type=Path,
-        metavar="FOLDER",
-        help="write figure, CSV, commands and a Python script to this folder instead",
-    )
+    text = "write figure, CSV, commands and a Python script to this folder instead"
+    parser.add_argument("--bundle", type=Path, metavar="FOLDER", help=text)
+
+
+def _add_size(parser: argparse._ActionsContainer) -> None:
+    from slide_gui.figures.style import WIDTHS, Style
+
+    add_fields(parser, Style(), width=", ".join(WIDTHS), dpi="dots per inch of a PNG")
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
-    said = f"figure or CSV, by suffix ({usual})"
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=said)
+    text = f"figure or CSV, by suffix ({usual})"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=text)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each with the output's name")
-    said = "omit from pictures the session that restores the view in the window; a bundle has it as a separate file"
-    parser.add_argument("--no-session", action="store_true", help=said)
+    text = "omit from pictures the session that restores the view in the window; a bundle has it as a separate file"
+    parser.add_argument("--no-session", action="store_true", help=text)
 
 
 def _style(arguments: argparse.Namespace) -> Style:
     """Return the requested style. Refuse invalid values."""
     from slide_gui.figures.style import Style
 
-    names = ("levels", "colors", "width", "dpi", "show")
-    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+    names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
-        return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
+        return Style(**given(arguments, *names), transposed=getattr(arguments, "transpose", False))
 
 
 def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
@@ -134,8 +134,7 @@ def _write(
             for n, path in enumerate(outputs):
                 part = progress.part(n / len(outputs), (n + 1) / len(outputs))
                 save_export(path, export, style, "" if arguments.no_session else session, part)
-    saved = [str(path) for path in outputs]
-    return print_answer(arguments, {"outputs": saved, **document}, [*lines, *(f"saved {path}" for path in saved)])
+    return print_answer(arguments, {"outputs": outputs, **document}, lines, outputs)
 
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
@@ -152,29 +151,16 @@ _PINNED, _FLOW, _COPIES = 0, 2, 3  # views of the Weights page
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
-        "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit",
-    )
+    text = "one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
+    text += "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit"
+    parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     add_data_options(parser)
-    parser.add_argument(
-        "--pixels",
-        nargs="+",
-        action="append",
-        metavar="ROW,COLUMN",
-        help="pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
-        "for all data sets, or once for each in their order (default: four bright pixels)",
-    )
+    text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
+    text += "for all data sets, or once for each in their order (default: four bright pixels)"
+    parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     add_stack_options(parser)
-    parser.add_argument(
-        "--animate",
-        metavar="WHAT",
-        help="write an animation as .gif: noise shows the weights at noise levels from 0 to 0.95, layers shows one "
-        "layer after the other",
-    )
+    text = "write an animation as .gif: noise shows the weights at noise levels from 0 to 0.95, layers shows one "
+    parser.add_argument("--animate", metavar="WHAT", help=f"{text}layer after the other")
     _add_figure_options(parser, "weights", of_weights=True)
 
 
@@ -260,8 +246,8 @@ def _model(
         # A model contains no images. Use the sums of its first weights in place of the mean image.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
         return None, model, default_pixels(model.image_shape, light)
-    dataset = read_data(source, f"reading {source.argument}")
-    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    dataset = read_data(source)
+    model = fit_data(dataset, parameters)
     return dataset, model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
@@ -323,9 +309,9 @@ def _flow(arguments: argparse.Namespace) -> int:
 
     source = data_source(arguments)
     _check_places(arguments, outputs, [source])
-    dataset = read_data(source, f"reading {source.argument}")
+    dataset = read_data(source)
     image, name = chosen_image(dataset, arguments)
-    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    model = fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
         f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
@@ -381,8 +367,8 @@ def _copies(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--shown is {shown}; it must be one of {', '.join(map(str, counts))}")
     source = data_source(arguments)
     _check_places(arguments, outputs, [source])
-    dataset = read_data(source, f"reading {source.argument}")
-    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    dataset = read_data(source)
+    model = fit_data(dataset, parameters)
     shape = model.image_shape
     middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
     feature = middle if arguments.pixel is None else _pixel_named(arguments.pixel, model)
@@ -426,19 +412,17 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "provenance", type=Path, metavar="FILE", help="the JSON document of a bundle, such as curves.json"
     )
-    parser.add_argument("--width", metavar="NAME", default="single", help="single, one-and-a-half, double or slide")
-    parser.add_argument("--dpi", type=int, default=300, help="dots per inch of a PNG (300)")
+    _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")
 
 
 def _draw(arguments: argparse.Namespace) -> int:
     from slide_gui.data.errors import DataError
     from slide_gui.experiments.files.provenance import FigureProvenance
+    from slide_gui.figures.export import save_export
     from slide_gui.figures.run_exports import CURVES, figure_names, run_export
-    from slide_gui.figures.style import Style
 
-    with usage():
-        style = Style(width=arguments.width, dpi=arguments.dpi)
+    style = _style(arguments)
     provenance = FigureProvenance.read(arguments.provenance)
     if provenance.figure not in figure_names():
         known = ", ".join(figure_names())
@@ -447,9 +431,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
         print_line(f"slide-gui: {arguments.provenance}: {provenance.difference}", sys.stderr)
-    from slide_gui.figures.export import save_export
-
-    dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
+    dataset = read_data(provenance.source)
     with progress_bar("training") as progress:
         results = provenance.answers(dataset, progress=progress)
     export, session = run_export(provenance, dataset, results), ""
@@ -458,9 +440,9 @@ def _draw(arguments: argparse.Namespace) -> int:
         session = picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
     for path in outputs:
         save_export(path, export, style, session)
-    saved, errors = [str(path) for path in outputs], [result.error for result in results]
-    document = {"figure": provenance.figure, "outputs": saved, "errors": errors}
-    return print_answer(arguments, document, (f"saved {path}" for path in saved))
+    errors = [result.error for result in results]
+    document = {"figure": provenance.figure, "outputs": outputs, "errors": errors}
+    return print_answer(arguments, document, [], outputs)
 
 
 def _demo_options(parser: argparse.ArgumentParser) -> None:
@@ -470,8 +452,8 @@ def _demo_options(parser: argparse.ArgumentParser) -> None:
 def _demo(arguments: argparse.Namespace) -> int:
     check_folder(arguments, arguments.out)
     with progress_bar("demo") as progress:
-        saved = [str(path) for path in headless(arguments.out, progress=progress)]
-    return print_answer(arguments, {"outputs": saved}, (f"saved {path}" for path in saved))
+        saved = headless(arguments.out, progress=progress)
+    return print_answer(arguments, {"outputs": saved}, [], saved)
 
 
 def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
@@ -492,28 +474,28 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     from slide_gui.experiments.files.model_file import fit_model
     from slide_gui.experiments.files.source import DataSource
     from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
-    from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+    from slide_gui.figures.export import FORMATS, save_export
     from slide_gui.figures.style import Style
-    from slide_gui.figures.weights import draw_weights
+    from slide_gui.figures.weights import weights_export
 
     source = DataSource("rectangles", generated=True)
     dataset = source.load(progress=progress.part(0.0, 0.3))
     model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
-    weights = [weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))]
-    style = Style()
-    session = _session(source, model, style, _PINNED, pins=weights[0].pixels)
-    paths = [out / f"weights{suffix}" for suffix in FORMATS]
-    with folder_files(out, [*(path.name for path in paths), "weights.csv", "window.png"]):
+    weights = weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))
+    export, style = weights_export([weights], [source]), Style()
+    session = _session(source, model, style, _PINNED, pins=weights.pixels)
+    paths = [out / f"weights{suffix}" for suffix in (*FORMATS, ".csv")]
+    screenshot = out / "window.png"
+    with folder_files(out, [path.name for path in (*paths, screenshot)]):
         for number, path in enumerate(paths, start=1):
-            save_figure(lambda figure: draw_weights(figure, weights, style), path, style, session)
+            save_export(path, export, style, session)
             progress.report(0.6 + 0.3 * number / len(paths))
-        weights_csv(out / "weights.csv", weights)
         os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # Qt treats "" as unset
         from slide_gui.gui.app import take_screenshot
 
-        take_screenshot(out / "window.png")
+        take_screenshot(screenshot)
     progress.report(1.0)
-    return [*paths, out / "weights.csv", out / "window.png"]
+    return [*paths, screenshot]
 
 
 COMMANDS = (

@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slide_gui.cli.console import UsageError, progress_bar, usage, warn
 from slide_gui.text import counted
@@ -17,6 +17,7 @@ from slide_gui.text import counted
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
     from slide_gui.core.choices import Choice
+    from slide_gui.core.sda.model import SdaParameters
     from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.data.dataset import Dataset, HeldOut
@@ -28,21 +29,75 @@ if TYPE_CHECKING:
     from slide_gui.experiments.runs.spec import Method
     from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
+T = TypeVar("T")
+
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
     """Return the help of an option that takes a key of a table: its meaning, all keys, and the tip of each."""
-    said = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
-    return f"{meaning} ({default}). {said}".replace("%", "%%")
+    tips = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
+    return f"{meaning} ({default}). {tips}".replace("%", "%%")
+
+
+def add_fields(
+    group: argparse._ActionsContainer, usual: object, **meanings: str | tuple[str, Mapping[str, Choice]]
+) -> None:
+    """Add an option for each named field of a dataclass, of the type of its value in `usual`.
+
+    Options that are not given stay None. A meaning is a text, or a text and the table of choices.
+    """
+    for name, meaning in meanings.items():
+        default = getattr(usual, name)
+        shown = f"{default:g}" if isinstance(default, float) else str(default)
+        text = f"{meaning} ({shown})" if isinstance(meaning, str) else choice_help(*meaning, shown)
+        metavar = {int: "N", float: "R"}.get(type(default), "NAME")
+        group.add_argument(f"--{name.replace('_', '-')}", type=type(default), metavar=metavar, help=text)
+
+
+def given(arguments: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return the values of those of the named options that the subcommand has and the user gave."""
+    return {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
+
+
+def parsed(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Return a type for argparse that reports the message of a ValueError."""
+
+    def parse(text: str) -> T:
+        try:
+            return read(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return parse
+
+
+def integers(text: str) -> tuple[int, ...]:
+    """Return the numbers of ``50,100,200``.
+
+    Raises
+    ------
+    ValueError
+        If the text is anything else.
+    """
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
+        raise ValueError(f"expected integers with commas between, not {text!r}")
+    return tuple(map(int, text.split(",")))
+
+
+def add_seed(parser: argparse.ArgumentParser, meaning: str = "seed of generated data") -> None:
+    """Add --seed."""
+    parser.add_argument("--seed", type=int, default=0, help=f"{meaning} (0)")
+
+
+def add_store(parser: argparse._ActionsContainer, otherwise: str = "") -> None:
+    """Add --store. It is required unless the help names what happens otherwise."""
+    text = f"reuse the runs in this file and add new ones{otherwise}"
+    parser.add_argument("--store", type=Path, required=not otherwise, metavar="FILE", help=text)
 
 
 def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
     """Add DATA, the data set of a subcommand, and the options for reading and dividing it."""
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    text = "a data set by name (see: slide-gui datasets list), or the file or files of one data set"
+    parser.add_argument("data", nargs="+", metavar="DATA", help=text)
     add_data_options(parser, every_fold=every_fold)
 
 
@@ -51,52 +106,52 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 
     With `every_fold` the subcommand runs on all folds. Otherwise --fold selects one.
     """
-    group = parser.add_argument_group("files of your own", "These options replace the guesses about a file.")
-    group.add_argument(
-        "--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none"
+    option = parser.add_argument_group(
+        "files of your own", "These options replace the guesses about a file."
+    ).add_argument
+    option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
+    option(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="the first line of a table names its columns, or is a row",
     )
-    names = group.add_mutually_exclusive_group()
-    names.add_argument(
-        "--header", action="store_true", default=None, help="the first line of a table names its columns"
+    option(
+        "--shape",
+        type=parsed(_shape),
+        metavar="ROWSxCOLUMNS",
+        help="size of the images, such as 28x28; none: rows are not images",
     )
-    names.add_argument("--no-header", dest="header", action="store_false", help="the first line of a table is a row")
-    group.add_argument(
-        "--shape", metavar="ROWSxCOLUMNS", help="size of the images, such as 28x28; none: rows are not images"
-    )
-    group.add_argument("--transposed", action="store_true", help="the images are stored column by column")
-    group.add_argument(
-        "--leave-out", metavar="NAME", action="append", help="column of a table to ignore; repeat for several columns"
-    )
-    scales = group.add_mutually_exclusive_group()
-    scales.add_argument(
-        "--scale",
-        dest="scaled",
-        action="store_true",
-        default=None,
-        help="scale each feature to 0 … 1 if the rows are not images",
-    )
-    scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the values as they are")
-    group.add_argument(
-        "--bins",
-        type=int,
-        metavar="K",
-        help="divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class",
-    )
-    group.add_argument(
+    option("--transposed", action="store_true", help="the images are stored column by column")
+    text = "column of a table to ignore; repeat for several columns"
+    option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
+    text = "scale each feature to 0 … 1 if the rows are not images, or keep the values as they are"
+    option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
+    text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
+    option("--bins", type=int, metavar="K", help=text)
+    option(
         "--group",
         metavar="NAME",
         help="a column of a table, such as the patient: rows with the same value stay on the same side of every split: "
         "training, validation and test rows, and the folds that select C and widths",
     )
-    group = parser.add_argument_group(
+    option = parser.add_argument_group(
         "test set", "Without a test set, a quarter of each class is held out. These options change that."
-    )
-    group.add_argument("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
-    group.add_argument("--split-seed", type=int, metavar="N", help="seed of the draw (0)")
-    many = "divide the rows into K folds, each the test set once" if every_fold else "divide the rows into K folds"
-    group.add_argument("--folds", type=int, metavar="K", help=many)
+    ).add_argument
+    option("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
+    option("--split-seed", type=int, metavar="N", help="seed of the draw (0)")
+    text = "divide the rows into K folds"
+    option("--folds", type=int, metavar="K", help=f"{text}, each the test set once" if every_fold else text)
     if not every_fold:
-        group.add_argument("--fold", type=int, metavar="J", help="fold that is the test set, from 1 (1)")
+        option("--fold", type=int, metavar="J", help="fold that is the test set, from 1 (1)")
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    if text == "none":
+        return ()
+    sides = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
+    if sides is None:
+        raise ValueError(f"expected rows and columns, such as 28x28, or none, not {text!r}")
+    return int(sides[1]), int(sides[2])
 
 
 def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataSource:
@@ -126,10 +181,9 @@ def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut |
     from slide_gui.data.reading import ParseOptions
 
     with usage():
-        shape = None if arguments.shape is None else _shape(arguments.shape)
-        left_out = tuple(arguments.leave_out or ())
-        given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        return ParseOptions(*given, bins=arguments.bins, group=arguments.group).checked(), _held_out(arguments)
+        options = {item.name: getattr(arguments, item.name) for item in fields(ParseOptions)}
+        options["left_out"] = tuple(arguments.left_out)
+        return ParseOptions(**options).checked(), _held_out(arguments)
 
 
 def data_sources(
@@ -181,15 +235,6 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
     return replace(source, key="", paths=tuple(arguments.data))
 
 
-def _shape(text: str) -> tuple[int, ...]:
-    if text == "none":
-        return ()
-    sides = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
-    if sides is None:
-        raise ValueError(f"--shape {text!r}: expected rows and columns, such as 28x28, or none")
-    return int(sides[1]), int(sides[2])
-
-
 def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
     from slide_gui.data.dataset import HeldOut
 
@@ -207,9 +252,9 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
     return HeldOut(arguments.held_out, seed).checked()
 
 
-def read_data(source: DataSource, label: str = "reading") -> Dataset:
+def read_data(source: DataSource) -> Dataset:
     """Return the data set. Draw a progress bar on stderr while it is read, then print guesses to check."""
-    with progress_bar(label) as progress:
+    with progress_bar(f"reading {source.argument}") as progress:
         dataset = source.load(progress=progress)
     warn_of_guesses(dataset)
     return dataset
@@ -232,7 +277,7 @@ def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
 
 def check_outputs(
     arguments: argparse.Namespace,
-    outputs: Sequence[Path],
+    outputs: Iterable[Path | None],
     sources: Sequence[DataSource] = (),
     *,
     store: Path | None = None,
@@ -241,8 +286,8 @@ def check_outputs(
 
     Parameters
     ----------
-    outputs : sequence of Path
-        Files to write.
+    outputs : iterable of Path
+        Files to write. None is skipped.
     sources : sequence of DataSource
         Data to read.
     store : Path, optional
@@ -257,8 +302,9 @@ def check_outputs(
     from slide_gui.experiments.store.database import store_files
 
     stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
+    inputs = [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))]
     with usage():
-        check_outputs(outputs, [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))])
+        check_outputs([path for path in outputs if path is not None], inputs)
 
 
 def refuse_existing(outputs: Iterable[Path]) -> None:
@@ -328,7 +374,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     return rows[arguments.row], f"{words} image {arguments.row + 1}"
 
 
-def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: str = "fitting") -> FittedModel:
+def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters) -> FittedModel:
     """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
     from slide_gui.data.errors import DataError
     from slide_gui.data.lazy import LazyRows
@@ -338,42 +384,45 @@ def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: st
         raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
     if not isinstance(dataset, LazyRows):
         warn_of_threshold(dataset, parameters)
-    with progress_bar(label) as progress:
+    with progress_bar(f"fitting {dataset.name}") as progress:
         return fit_model(dataset, parameters, progress=progress)
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
     """Add --noise, --depth, the other parameters of a stack, and --seed. Options that are not given stay None.
 
-    With `axes`, --noise and --depth each take a range or list of values.
+    With `axes`, --noise and --depth each take a range or list of values, which are `noises` and `depths`.
     """
     from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SQUASHINGS, StackParameters
+    from slide_gui.experiments.runs.spec import depth_axis, noise_axis
 
     usual = StackParameters()
     group = parser.add_argument_group("stack")
     noise = "noise level, the probability that a feature is set to 0; 0 to below 1"
+    depth = f"0 to {MOST_LAYERS}"
     if axes:
-        group.add_argument(
-            "--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
-        )
-        depths = f"numbers of layers, 0 to {MOST_LAYERS}: FROM:TO with both ends, or A,B,… ({usual.depth})"
-        group.add_argument("--depth", metavar="AXIS", help=depths)
+        noise += f": FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
+        depth = f"numbers of layers, {depth}: FROM:TO with both ends, or A,B,… ({usual.depth})"
+        for name, read, default, text in (
+            ("noise", noise_axis, (usual.noise,), noise),
+            ("depth", depth_axis, (usual.depth,), depth),
+        ):
+            group.add_argument(
+                f"--{name}", dest=f"{name}s", type=parsed(read), default=default, metavar="AXIS", help=text
+            )
     else:
-        group.add_argument("--noise", type=float, metavar="1−p", help=f"{noise} ({usual.noise:g})")
-        group.add_argument(
-            "--depth", type=int, metavar="L", help=f"number of layers, 0 to {MOST_LAYERS} ({usual.depth})"
-        )
-    group.add_argument("--threshold", type=float, metavar="T", help=f"threshold between layers ({usual.threshold:g})")
-    squashings = choice_help("the function T between two layers", SQUASHINGS, usual.squashing)
-    group.add_argument("--squashing", metavar="NAME", help=f"{squashings}; or that of an installed package")
-    fit_on = choice_help("representation that a layer is fitted on", FIT_ON, usual.fit_on)
-    group.add_argument("--fit-on", metavar="NAME", help=fit_on)
-    group.add_argument("--ridge", type=float, metavar="R", help=f"added to the diagonal of E[Q] ({usual.ridge:g})")
-    group.add_argument(
-        "--dtype", metavar="NAME", help=f"type of rows and representations: float32 or float64 ({usual.dtype})"
+        add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
+    add_fields(
+        group,
+        usual,
+        threshold="threshold between layers",
+        squashing=("the function T between two layers", SQUASHINGS),
+        fit_on=("representation that a layer is fitted on", FIT_ON),
+        ridge="added to the diagonal of E[Q]",
+        dtype="type of rows and representations: float32 or float64",
+        batch_size="rows per block",
     )
-    group.add_argument("--batch-size", type=int, metavar="N", help=f"rows per block ({usual.batch_size})")
-    parser.add_argument("--seed", type=int, default=0, help="seed of generated data, splits and classifiers (0)")
+    add_seed(parser, "seed of generated data, splits and classifiers")
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
@@ -386,18 +435,8 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     """
     from slide_gui.core.slide.parameters import StackParameters
 
-    given = {item.name: getattr(arguments, item.name) for item in fields(StackParameters)}
     with usage():
-        return StackParameters(**{name: value for name, value in given.items() if value is not None}).checked()
-
-
-_SDA = (
-    ("pretraining_rate", float, "learning rate of pre-training"),
-    ("pretraining_epochs", int, "passes over the rows for each layer"),
-    ("fine_tuning_rate", float, "learning rate of fine-tuning"),
-    ("fine_tuning_epochs", int, "largest number of passes of fine-tuning"),
-    ("patience", int, "epochs without a lower validation error after which fine-tuning stops"),
-)
+        return StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -408,37 +447,28 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
-    for name, meaning, table, default in (
-        ("method", "representation and classifier", METHODS, "slide-svm, or custom if one of its parts is given"),
-        ("widths", "kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths)),
-        ("criterion", "criterion that learning the widths minimises", LEARNED_BY, usual.criterion),
-        ("loss", "cost of a point inside the margin", LOSSES, usual.loss),
-    ):
-        group.add_argument(f"--{name}", metavar="NAME", help=choice_help(meaning, table, default))
-    group.add_argument("-C", type=float, metavar="C", help="trade-off (selected by cross-validation)")
-    group.add_argument("--starts", type=int, metavar="N", help=f"starting points of learning ({usual.starts})")
-    group.add_argument(
-        "--subset", type=int, metavar="N", help=f"largest number of rows to learn the widths on ({usual.subset_size})"
+    default = "slide-svm, or custom if one of its parts is given"
+    text = choice_help("representation and classifier", METHODS, default)
+    group.add_argument("--method", metavar="NAME", help=text)
+    text = choice_help("kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths))
+    group.add_argument("--widths", type=_widths, metavar="NAME", help=text)
+    add_fields(
+        group,
+        usual,
+        criterion=("criterion that learning the widths minimises", LEARNED_BY),
+        loss=("cost of a point inside the margin", LOSSES),
+        starts="starting points of learning",
     )
+    group.add_argument("-C", type=float, metavar="C", help="trade-off (selected by cross-validation)")
+    text = f"largest number of rows to learn the widths on ({usual.subset_size})"
+    group.add_argument("--subset", dest="subset_size", type=int, metavar="N", help=text)
     group = parser.add_argument_group("rows")
     rows = group.add_mutually_exclusive_group()
-    rows.add_argument(
-        "--whole",
-        dest="training",
-        action="store_const",
-        const="whole",
-        default="whole",
-        help=f"{TRAINING['whole'].tip} (default)",
-    )
-    rows.add_argument(
-        "--on-split",
-        dest="training",
-        action="store_const",
-        const="split",
-        help=TRAINING["split"].tip.replace("%", "%%"),
-    )
-    judged = choice_help("rows to evaluate on", EVALUATE, "test")
-    group.add_argument("--evaluate", metavar="PART", default="test", help=judged)
+    for flag, key, more in (("--whole", "whole", " (default)"), ("--on-split", "split", "")):
+        text = TRAINING[key].tip.replace("%", "%%") + more
+        rows.add_argument(flag, dest="training", action="store_const", const=key, default="whole", help=text)
+    text = choice_help("rows to evaluate on", EVALUATE, "test")
+    group.add_argument("--evaluate", metavar="PART", default="test", help=text)
     group.add_argument("--test-rows", type=int, metavar="N", help="evaluate on a stratified subsample of N rows (all)")
 
 
@@ -449,15 +479,10 @@ def add_cluster_options(
 ) -> None:
     """Add the options --workers and --scheduler, which say where to compute."""
     group = parser.add_argument_group(title, about)
-    group.add_argument(
-        "--workers", type=int, default=0, metavar="N", help="N processes on this computer, with one thread each"
-    )
-    group.add_argument(
-        "--scheduler",
-        default="",
-        metavar="ADDRESS",
-        help="the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it writes",
-    )
+    text = "N processes on this computer, with one thread each"
+    group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
+    text = "the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it writes"
+    group.add_argument("--scheduler", default="", metavar="ADDRESS", help=text)
 
 
 def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
@@ -468,16 +493,20 @@ def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
         return ClusterChoice(arguments.workers, arguments.scheduler).checked()
 
 
-@contextmanager
-def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
-    """Connect to the workers that compute runs in place of this process. Yield None if there are none."""
+def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | None]:
+    """Connect to the workers that compute runs in place of this process. Return None in a context if there are none."""
     from slide_gui.experiments.sweeps.cluster import Cluster
 
-    if choice.is_here:
-        yield None
-        return
-    with Cluster(choice) as cluster:
-        yield cluster
+    return nullcontext() if choice.is_here else Cluster(choice)
+
+
+_SDA = {
+    "pretraining_rate": "learning rate of pre-training",
+    "pretraining_epochs": "passes over the rows for each layer",
+    "fine_tuning_rate": "learning rate of fine-tuning",
+    "fine_tuning_epochs": "largest number of passes of fine-tuning",
+    "patience": "epochs without a lower validation error after which fine-tuning stops",
+}
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
@@ -488,51 +517,34 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
     usual = SdaParameters()
     group = parser.add_argument_group("representation")
-    group.add_argument(
-        "--kept",
-        type=float,
-        metavar="K",
-        help="fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)",
-    )
+    text = "fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)"
+    group.add_argument("--kept", type=float, metavar="K", help=text)
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
-    units = ",".join(map(str, usual.n_units))
-    group.add_argument("--units", metavar="N,N,…", help=f"hidden units of each layer ({units})")
-    for name, kind, meaning in _SDA:
-        said = f"{meaning} ({getattr(usual, name):g})"
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N" if kind is int else "R", help=said)
+    text = f"hidden units of each layer ({','.join(map(str, usual.n_units))})"
+    group.add_argument("--units", dest="n_units", type=parsed(integers), metavar="N,N,…", help=text)
+    add_fields(group, usual, **_SDA)
     group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows per mini-batch ({usual.batch_size})")
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
         ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
     ):
-        classes = ", ".join(ESTIMATORS[name])
-        group.add_argument(
-            f"--{name}",
-            nargs="+",
-            metavar=("CLASS", "NAME=VALUE"),
-            help=f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {classes}",
+        text = (
+            f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {', '.join(ESTIMATORS[name])}"
         )
+        group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
-    rows = choice_help("rows to fit the representation on, which uses no labels", FIT_ROWS, "training")
-    group.add_argument("--fit-rows", metavar="ROWS", help=rows)
+    text = choice_help("rows to fit the representation on, which uses no labels", FIT_ROWS, "training")
+    group.add_argument("--fit-rows", metavar="ROWS", help=text)
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
     """Return the classifier's parameters given, with the library's defaults for the others."""
     from slide_gui.core.svm.parameters import SvmParameters
 
-    given: dict[str, Any] = {
-        "widths": None if arguments.widths is None else _widths(arguments.widths),
-        "criterion": arguments.criterion,
-        "loss": arguments.loss,
-        "C": arguments.C,
-        "starts": arguments.starts,
-        "subset_size": arguments.subset,
-    }
     with usage():
-        return SvmParameters(**{name: value for name, value in given.items() if value is not None}).checked()
+        return SvmParameters(**given(arguments, "widths", "criterion", "loss", "C", "starts", "subset_size")).checked()
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -540,16 +552,15 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     from slide_gui.core.choices import check_choice
     from slide_gui.experiments.runs.spec import METHODS
 
-    given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fit_rows")}
-    given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
-    chosen = {name: value for name, value in given.items() if value is not None}
+    chosen = given(arguments, "kept", "labels", "fit_rows")
+    parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
-    key = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
+    key = arguments.method or ("custom" if parts else "slide-svm")
     with usage():
         method = check_choice("method", key, METHODS)
     _check_projection(method, arguments)
-    sda = _sda(arguments) if method.network else {}
-    return {"method": key, **places, **chosen, **sda}
+    sda = {"sda": _sda_parameters(arguments)} if method.network else {}
+    return {"method": key, **places, **chosen, **parts, **sda}
 
 
 def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
@@ -563,40 +574,32 @@ def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
         raise UsageError(f"--{error}") from None
 
 
-def _sda(arguments: argparse.Namespace) -> dict[str, Any]:
+def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
     """Return the autoencoders' parameters given, with the library's defaults for the others."""
     from slide_gui.core.sda.model import SdaParameters
 
-    given: dict[str, Any] = {name: getattr(arguments, name, None) for name, *_ in _SDA}
-    given |= {"noise": arguments.noise, "batch_size": getattr(arguments, "rows_a_step", None)}
-    units = getattr(arguments, "units", None)
-    try:
-        if units is not None:
-            given["n_units"] = tuple(int(part) for part in units.split(","))
-        parameters = SdaParameters(**{name: value for name, value in given.items() if value is not None})
-        return {"sda": parameters.checked()}
-    except ValueError as error:
-        text = "--units: expected integers with commas between" if "int()" in str(error) else str(error)
-        raise UsageError(text) from None
+    values = given(arguments, "n_units", "noise", *_SDA)
+    if (rows := getattr(arguments, "rows_a_step", None)) is not None:
+        values["batch_size"] = rows
+    with usage():
+        return SdaParameters(**values).checked()
 
 
-def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
-    words: Sequence[str] | None = getattr(arguments, kind, None)
-    if words is None:
-        return None
+def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
     from slide_gui.core.baselines import Estimator
 
+    name, *words = getattr(arguments, kind)
     parameters = {}
-    for word in words[1:]:
-        name, mark, value = word.partition("=")
-        if not mark or not name:
+    for word in words:
+        key, mark, value = word.partition("=")
+        if not mark or not key:
             raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class")
         try:
-            parameters[name] = json.loads(value)
+            parameters[key] = json.loads(value)
         except (ValueError, RecursionError):
-            parameters[name] = value
+            parameters[key] = value
     try:
-        estimator = Estimator.of(words[0], parameters)
+        estimator = Estimator.of(name, parameters)
         estimator.make(kind, arguments.seed)
     except ValueError as error:
         raise UsageError(f"--{kind}: {error}") from None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli import data, decision, doctor, evaluation, figures, licences, runs, trial
+from slide_gui.cli import data, doctor, evaluation, figures, runs
 from slide_gui.cli.console import DONE, Command, UsageError, add_json, interruptible
 from slide_gui.cli.options import add_data_options, files_source
 
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
 
 _COMMANDS: dict[str, Command] = {
-    command.name: command
-    for module in (data, trial, figures, runs, decision, evaluation, doctor, licences)
-    for command in module.COMMANDS
+    command.name: command for module in (data, figures, runs, evaluation, doctor) for command in module.COMMANDS
 }
 
 _DESCRIPTION = """\
@@ -80,9 +78,7 @@ def run(arguments: Sequence[str]) -> int:
     UsageError
         If the arguments are invalid.
     """
-    if not arguments[0].startswith("-") and arguments[0] not in _COMMANDS:
-        return _open_window(arguments)
-    if arguments[0] == "--":
+    if arguments[0] == "--" or (not arguments[0].startswith("-") and arguments[0] not in _COMMANDS):
         return _open_window(arguments)
     try:
         parsed = build_parser().parse_args(arguments)

@@ -1,12 +1,11 @@
-"""Runs: `slide-gui train` computes one, `slide-gui sweep` many, `slide-gui runs` manages a store of runs."""
+"""Runs: `train`, `sweep` and `try` compute them, `decide` explains one, and `runs` manages a store of runs."""
 
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -26,13 +25,20 @@ from slide_gui.cli.console import (
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
+    add_image_options,
     add_method_options,
     add_run_options,
+    add_seed,
     add_stack_options,
+    add_store,
+    check_folder,
     check_outputs,
+    chosen_image,
     cluster_choice,
     data_source,
+    integers,
     opened_cluster,
+    parsed,
     picture_session,
     read_data,
     refuse_existing,
@@ -46,17 +52,30 @@ from slide_gui.text import dataset_title, label_names, printable
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.error_rate import ErrorRate
+    from slide_gui.experiments.inspection.decision import Decision, Flip
     from slide_gui.experiments.runs.result import RunResult
-    from slide_gui.experiments.runs.spec import RunSpec
+    from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
     from slide_gui.experiments.store.store import RunStore, StoreReport
     from slide_gui.experiments.store.stored_run import StoredRun
     from slide_gui.experiments.sweeps.curves import LabelCurves
     from slide_gui.experiments.sweeps.selection import PointResult
     from slide_gui.experiments.sweeps.sweep import SweepState
+    from slide_gui.figures.export import FigureExport
     from slide_gui.figures.run_exports import RunFigure
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
+
+
+def _save_figure(path: Path, export: FigureExport, session: str) -> None:
+    from slide_gui.figures.export import save_export
+    from slide_gui.figures.style import Style
+
+    save_export(path, export, Style(), session)
+
+
+def _describe_rate(rate: ErrorRate) -> dict[str, Any]:
+    return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -66,59 +85,52 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     add_method_options(parser)
     parser.add_argument("--split", type=int, default=0, metavar="N", help="number of the 80/20 split, from 0 (0)")
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
-    drawn = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
-    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=drawn)
+    text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
+    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
 def _describe_result(result: RunResult) -> dict[str, Any]:
     """Return the description of a run for --json."""
-    document = result.document()
     return {
         "hash": result.hash,
         "current": result.is_current,
-        "error": result.rate.error,
-        "low": result.rate.low,
-        "high": result.rate.high,
+        **_describe_rate(result.rate),
         "chosen_by": result.chosen_by,
-        "n_test": result.n_test,
         "n_support": None if result.classifier is None else result.classifier.n_support,
         "confusion": result.confusion.tolist(),
         "misclassified": result.misclassified.tolist(),
-        **document,
+        **result.document(),
     }
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    svm = svm_parameters(arguments)
-    stack = stack_parameters(arguments)
-    for path in arguments.figure:
-        _run_figure(path)
-    if arguments.figure and arguments.folds is not None:
+    svm, stack = svm_parameters(arguments), stack_parameters(arguments)
+    figures = {path: _run_figure(path) for path in arguments.figure}
+    if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
     from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
 
-    source = data_source(arguments, judges=arguments.evaluate)
-    check_outputs(arguments, arguments.figure, [source], store=arguments.output)
+    source, output = data_source(arguments, judges=arguments.evaluate), arguments.output
+    check_outputs(arguments, arguments.figure, [source], store=output)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
     with usage():  # before the data are read
         RunSpec("", source.argument, **place).checked()
     dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
     warn_of_threshold(dataset, spec.stack)
+    results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
     if dataset.held_out is not None and dataset.held_out.folds:
-        results = [_answer(dataset, each, arguments.output) for each in on_every_fold(spec, dataset)]
-        return _answer_folds(dataset, results, arguments)
-    result = _answer(dataset, spec, arguments.output)
-    written = [str(path) for path in arguments.figure]
+        return _print_folds(dataset, results, arguments)
+    (result,) = results
     session = picture_session(source, dataset.fingerprint, spec.stack, "classifier")
-    _write_figures(result, dataset.label_names, arguments.figure, session)
-    output = None if arguments.output is None else str(arguments.output)
-    names = list(label_names(result.labels, dataset.label_names))
-    document = {**_describe_result(result), "label_names": names, "output": output, "figures": written}
-    return print_answer(arguments, document, [*_result_lines(result), *(f"saved {path}" for path in written)])
+    for path, figure in figures.items():
+        _save_figure(path, figure.export(result, dataset.label_names), session)
+    names = label_names(result.labels, dataset.label_names)
+    document = {**_describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
+    return print_answer(arguments, document, _result_lines(result), arguments.figure)
 
 
-def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
+def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
     """Print the result of each fold and of all together, and return the exit code."""
     from slide_gui.error_rate import ErrorRate
 
@@ -127,18 +139,12 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
     errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
     together = f"{dataset.title}: {len(results)} folds, {errors}, each row tested once"
     lines = [line for result in results for line in (*_result_lines(result), "")]
-    document = {
-        "error": rate.error,
-        "low": rate.low,
-        "high": rate.high,
-        "n_test": rate.n,
-        "output": None if arguments.output is None else str(arguments.output),
-        "folds": [_describe_result(result) for result in results],
-    }
+    folds = [_describe_result(result) for result in results]
+    document = {**_describe_rate(rate), "output": arguments.output, "folds": folds}
     return print_answer(arguments, document, [*lines, together])
 
 
-def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
+def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result from the store, or compute and store it."""
     from slide_gui.experiments.runs.cost import RunShape, typical_seconds
     from slide_gui.experiments.store.store import RunStore
@@ -167,10 +173,9 @@ def _result_lines(result: RunResult) -> Iterator[str]:
             yield describe_chosen(classifier.chosen)
         vectors = f"{classifier.n_support} support vectors"
         yield ", ".join(filter(None, [f"C = {classifier.C:.4g}", vectors, describe_convergence(classifier)]))
-    parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
-    if classifier is None:
-        del parts["widths"]
-    yield ", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items())
+    widths = {} if classifier is None else {"widths": times.widths}
+    seconds = {"fit": times.fit, "features": times.transform, **widths, "train": times.train, "test": times.test}
+    yield ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
     if not result.is_current:
         yield "computed by another results version: kept, but not reused for new requests"
     names = {"numerics": "results version"}
@@ -187,64 +192,43 @@ def _run_figure(path: Path) -> RunFigure:
     raise UsageError(f"--figure {str(path)!r}: expected {' or '.join(RUN_FIGURES)}, with .pdf, .svg, .png or .csv")
 
 
-def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path], session: str) -> None:
-    """Write the figures or tables whose names were checked."""
-    from slide_gui.figures.export import save_export
-    from slide_gui.figures.style import Style
-
-    for path in paths:
-        save_export(path, _run_figure(path).export(result, names), Style(), session)
-
-
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser, every_fold=True)
     add_stack_options(parser, axes=True)
     add_run_options(parser)
     add_cluster_options(parser)
-    group = parser.add_argument_group("sweep")
-    group.add_argument("--splits", type=int, default=1, metavar="N", help="number of 80/20 splits (1)")
-    group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
-    group.add_argument("--cold", action="store_true", help="learn each point's widths without starting from the last")
-    group.add_argument(
-        "--choose",
-        action="store_true",
-        help="select noise and depth by validation error, train them again on the whole training set, and test them",
-    )
-    group.add_argument(
+    option = parser.add_argument_group("sweep").add_argument
+    option("--splits", type=int, default=1, metavar="N", help="number of 80/20 splits (1)")
+    option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
+    option("--cold", action="store_true", help="learn each point's widths without starting from the last")
+    text = "select noise and depth by validation error, train them again on the whole training set, and test them"
+    option("--choose", action="store_true", help=text)
+    option(
         "--labels",
+        dest="counts",
+        type=parsed(integers),
         metavar="N,N,…",
         help="with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
         "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows only, "
         "and Raw-SVM; each of --seeds draws new labels",
     )
-    group.add_argument("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
-    group.add_argument(
+    option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
+    option(
         "--pooled",
         action="store_true",
         help="with --choose: select once for all splits and seeds, by the mean validation error, instead of once for "
         "each",
     )
-    parser.add_argument(
-        "--store", type=Path, required=True, metavar="FILE", help="reuse the runs in this file and add new ones"
-    )
+    add_store(parser)
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
 
 
-def _axis(read: Callable[[str], tuple[Any, ...]], text: str) -> tuple[Any, ...]:
-    with usage():
-        try:
-            return read(text)
-        except ValueError as error:
-            raise ValueError(f"--{error}") from None
-
-
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.runs.spec import SweepSpec, depth_axis, noise_axis
+    from slide_gui.experiments.runs.spec import SweepSpec
 
-    noises = _axis(noise_axis, arguments.noise or "0.3")
-    depths = _axis(depth_axis, arguments.depth or "3")
-    if arguments.figure is not None and arguments.figure.suffix.lower() not in _FIGURES:
-        raise UsageError(f"{str(arguments.figure)!r} must end in {', '.join(_FIGURES)}")
+    figure, counts = arguments.figure, arguments.counts
+    if figure is not None and figure.suffix.lower() not in _FIGURES:
+        raise UsageError(f"{str(figure)!r} must end in {', '.join(_FIGURES)}")
     if not 1 <= arguments.splits <= _MOST:
         raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
     if arguments.choose and arguments.training != "split":
@@ -252,18 +236,14 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
     where = cluster_choice(arguments)
-    arguments.noise = arguments.depth = None
-    counts, arguments.labels = arguments.labels, None
     choices = run_choices(arguments)
-    arguments.method = choices["method"]
-    grid = len(noises) > 1 or len(depths) > 1
-    if counts is not None and not (grid and len(_parse_counts(counts)) == 1):
-        return _sweep_labels(arguments, counts, (noises, depths), choices)
     if counts is not None:
-        choices["labels"] = _parse_counts(counts)[0]
+        if len(counts) > 1 or len(arguments.noises) == len(arguments.depths) == 1:
+            return _sweep_labels(arguments, choices)
+        choices["labels"] = counts[0]
     axes = {
-        "noises": noises,
-        "depths": depths,
+        "noises": arguments.noises,
+        "depths": arguments.depths,
         "splits": tuple(range(arguments.splits)),
         "seeds": tuple(arguments.seeds or [arguments.seed]),
         "stack": stack_parameters(arguments),
@@ -275,9 +255,10 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.runs.splits import Classes
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
+    from slide_gui.figures.run_exports import curves_export
 
     source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
-    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
+    check_outputs(arguments, [figure], [source])
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
@@ -292,15 +273,12 @@ def _sweep(arguments: argparse.Namespace) -> int:
         print(plan, file=sys.stderr)
         with opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
-    if arguments.figure is not None:
-        from slide_gui.figures.export import save_export
-        from slide_gui.figures.run_exports import curves_export
-        from slide_gui.figures.style import Style
-
+    if figure is not None:
         session = picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
-        save_export(arguments.figure, curves_export(dataset, state.done), Style(), session)
-    document = _sweep_document(dataset, state, arguments) | {"plan": asdict(plan)}
-    return print_answer(arguments, document, _sweep_lines(dataset, state, arguments))
+        _save_figure(figure, curves_export(dataset, state.done), session)
+    document = _sweep_document(dataset, sweep, state)
+    document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
+    return print_answer(arguments, document, _sweep_lines(dataset, sweep, state), [figure] if figure else [])
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:
@@ -312,24 +290,15 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
         "seed": point.seed,
         **({} if point.fold is None else {"fold": point.fold + 1}),
         "hash": point.spec.hash,
-        "error": answer.rate.error,
-        "low": answer.rate.low,
-        "high": answer.rate.high,
-        "n_test": answer.rate.n,
+        **_describe_rate(answer.rate),
         "validation_error": answer.validation_error,
         "chosen_by": answer.chosen_by,
         "seconds": answer.seconds,
     }
 
 
-def _mean(state: SweepState) -> ErrorRate:
-    from slide_gui.experiments.sweeps.selection import mean_rate
-
-    return mean_rate(state.final)
-
-
-def _sweep_document(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> dict[str, Any]:
-    from slide_gui.experiments.sweeps.selection import chosen_places
+def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> dict[str, Any]:
+    from slide_gui.experiments.sweeps.selection import chosen_places, mean_rate
 
     best = chosen_places(state.done)
     return {
@@ -337,30 +306,28 @@ def _sweep_document(dataset: Dataset, state: SweepState, arguments: argparse.Nam
         "generated": dataset.generated,
         "fingerprint": dataset.fingerprint,
         "held_out": None if dataset.held_out is None else asdict(dataset.held_out),
-        "method": arguments.method,
-        "training": arguments.training,
-        "evaluate": arguments.evaluate,
-        "store": str(arguments.store),
+        "method": sweep.method,
+        "training": sweep.training,
+        "evaluate": sweep.evaluate,
         "best_on_validation": [{"noise": noise, "depth": depth} for noise, depth in best],
         "points": [
             {**_describe_point(answer), "best_on_validation": (answer.point.noise, answer.point.depth) in best}
             for answer in state.done
         ],
         "chosen": [_describe_point(answer) for answer in state.final] or None,
-        "chosen_mean": asdict(_mean(state)) if state.final else None,
-        "faults": list(state.faults),
-        "figure": None if arguments.figure is None else str(arguments.figure),
+        "chosen_mean": asdict(mean_rate(state.final)) if state.final else None,
+        "faults": state.faults,
     }
 
 
-def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> Iterator[str]:
-    from slide_gui.experiments.sweeps.selection import best_words
+def _sweep_lines(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> Iterator[str]:
+    from slide_gui.experiments.sweeps.selection import best_words, mean_rate
 
-    yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
+    yield f"{dataset.title}: {sweep.method}, {sweep.evaluate} error in %"
     for fault in state.faults:
         yield f"run repeated: {fault}"
-    dealt = dataset.held_out is not None and dataset.held_out.folds > 0
-    yield f"{'fold  ' if dealt else ''}noise  depth  split  seed   error  validation  95 %         widths by"
+    has_folds = dataset.held_out is not None and dataset.held_out.folds > 0
+    yield f"{'fold  ' if has_folds else ''}noise  depth  split  seed   error  validation  95 %         widths by"
     for run in state.done:
         point = run.point
         validation = "" if run.validation_error is None else f"{100 * run.validation_error:.2f}"
@@ -368,37 +335,20 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
         line += f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
         yield (line + f"{validation:>10}  {run.rate.interval:11}  {run.chosen_by}").rstrip()
     yield best_words(state.done)
+    for run in state.final:
+        point = run.point
+        fold = "" if point.fold is None else f"fold {point.fold + 1}, "
+        selected = f"selected noise {point.noise:g}, depth {point.depth}"
+        yield f"{fold}split {point.split}, seed {point.seed}: {selected}; test error {run.rate}"
     if state.final:
-        for run in state.final:
-            point = run.point
-            fold = "" if point.fold is None else f"fold {point.fold + 1}, "
-            yield (
-                f"{fold}split {point.split}, seed {point.seed}: selected noise {point.noise:g}, depth {point.depth}; "
-                f"test error {run.rate}"
-            )
-        mean = _mean(state)
-        spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
+        mean = mean_rate(state.final)
+        spread = "" if has_folds and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
-    if arguments.figure is not None:
-        yield f"saved {arguments.figure}"
 
 
-def _parse_counts(text: str) -> tuple[int, ...]:
-    """Return the numbers of ``50,100,200``. Refuse any other text."""
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
-        raise UsageError(f"--labels {text!r}: expected integers with commas between")
-    return tuple(int(part) for part in text.split(","))
-
-
-def _sweep_labels(
-    arguments: argparse.Namespace,
-    counts: str,
-    axes: tuple[tuple[float, ...], tuple[int, ...]],
-    choices: dict[str, Any],
-) -> int:
+def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int:
     """Run the sweep over numbers of labels."""
-    noises, depths = axes
-    if len(noises) > 1 or len(depths) > 1:
+    if len(arguments.noises) > 1 or len(arguments.depths) > 1:
         raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
     if arguments.choose:
         raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
@@ -406,12 +356,14 @@ def _sweep_labels(
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.curves import label_curves, label_points
     from slide_gui.experiments.sweeps.sweep import run_points
+    from slide_gui.figures.curves import draw_labels, labels_csv
+    from slide_gui.figures.export import export_of
 
-    source = data_source(arguments, judges=arguments.evaluate)
-    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
-    stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
+    source, figure = data_source(arguments, judges=arguments.evaluate), arguments.figure
+    check_outputs(arguments, [figure], [source])
+    stack = replace(stack_parameters(arguments), noise=arguments.noises[0], depth=arguments.depths[0])
     base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
-    numbers, seeds = _parse_counts(counts), arguments.seeds or [arguments.seed]
+    numbers, seeds = arguments.counts, arguments.seeds or [arguments.seed]
     with usage():
         label_points(base, numbers, seeds)  # before the data are read
     dataset = read_data(source)
@@ -421,18 +373,14 @@ def _sweep_labels(
     with RunStore(arguments.store) as store, opened_cluster(where) as cluster, progress_bar("labels") as progress:
         state = run_points(dataset, points, store, progress=progress, cluster=cluster)
     curves = label_curves(dataset, state.done)
-    if arguments.figure is not None:
-        from slide_gui.figures.curves import draw_labels, labels_csv
-        from slide_gui.figures.export import export_of, save_export
-        from slide_gui.figures.style import Style
-
+    if figure is not None:
         session = picture_session(source, dataset.fingerprint, stack, "curves")
-        save_export(arguments.figure, export_of("labels", curves, draw_labels, labels_csv), Style(), session)
-    document = asdict(curves) | {"store": str(arguments.store), "faults": list(state.faults)}
-    return print_answer(arguments, document, _label_lines(curves, arguments))
+        _save_figure(figure, export_of("labels", curves, draw_labels, labels_csv), session)
+    document = asdict(curves) | {"store": arguments.store, "faults": state.faults}
+    return print_answer(arguments, document, _label_lines(curves), [figure] if figure else [])
 
 
-def _label_lines(curves: LabelCurves, arguments: argparse.Namespace) -> Iterator[str]:
+def _label_lines(curves: LabelCurves) -> Iterator[str]:
     title = dataset_title(curves.dataset, curves.generated)
     yield f"{title}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}"
     yield "labels   error           95 %  runs  method"
@@ -440,8 +388,106 @@ def _label_lines(curves: LabelCurves, arguments: argparse.Namespace) -> Iterator
         for point in line.points:
             rate = point.rate
             yield f"{point.labels:6d}  {rate.value:>6}  {rate.interval:>13}  {rate.n_splits:4d}  {line.name}"
-    if arguments.figure is not None:
-        yield f"saved {arguments.figure}"
+
+
+def _try_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_cluster_options(parser)
+    add_seed(parser)
+    add_store(parser, " (not stored)")
+    text = "folder for the figure, its numbers, and the script that reproduces it"
+    parser.add_argument("--out", type=Path, metavar="DIR", help=text)
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    from slide_gui.data.files import folder_files
+    from slide_gui.experiments.store.store import RunStore
+    from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
+    from slide_gui.figures.export import save_bundle
+    from slide_gui.figures.run_exports import trial_export
+    from slide_gui.figures.style import Style
+
+    where, source, folder = cluster_choice(arguments), data_source(arguments), arguments.out
+    check_folder(arguments, folder, [source])
+    dataset = read_data(source)
+    plan = plan_trial(dataset)  # refuses unusable data before a store is created
+    announce(trial_seconds(plan, dataset))
+    if folder is not None:
+        with folder_files(folder):  # marks the folder, which may also receive the store
+            pass
+    stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
+    with stored as store, opened_cluster(where) as cluster, progress_bar("trying") as progress:
+        trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster)
+    written = []
+    if folder is not None:
+        session = picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
+        written = save_bundle(folder, trial_export(trial, dataset, source), Style(), session)
+    document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
+    return print_answer(arguments, document, [f"{dataset.title}: {trial.sentence}", trial.details], written)
+
+
+def _decide_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    group = parser.add_argument_group("classifier")
+    group.add_argument("--store", type=Path, required=True, metavar="FILE", help="the store that holds its run")
+    group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
+    add_image_options(parser)
+    add_seed(parser)
+    text = "do not search for the fewest features that change the predicted class"
+    parser.add_argument("--no-flip", action="store_true", help=text)
+
+
+def _decide(arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.inspection.decision import Decider
+    from slide_gui.experiments.runs.run import restore
+
+    with _open_store(arguments.store) as store:
+        spec_hash = _full_hash(store, arguments.hash)
+        result = store.load(spec_hash)
+    dataset = read_data(data_source(arguments))
+    image, name = chosen_image(dataset, arguments)
+    with progress_bar("deciding") as progress:
+        decider = Decider(restore(dataset, result, progress=progress.part(0.0, 0.5)), dataset)
+        image = image.astype(dataset.train.dtype)
+        decision = decider.decide(decider.representation.transform(image[None])[0])
+        flip = None if arguments.no_flip else decider.flip(image, progress.part(0.5, 1.0))
+    names = label_names(decider.labels, dataset.label_names)
+    document = {"image": name, "run": spec_hash, **_decision_document(decision, flip, names)}
+    return print_answer(arguments, document, _decision_lines(document))
+
+
+def _decision_document(decision: Decision, flip: Flip | None, names: Sequence[str]) -> dict[str, Any]:
+    nearest = [
+        {"row": each.row, "class": names[each.code], "kernel": each.kernel, "pull": each.pull, "shares": each.shares}
+        for each in decision.nearest
+    ]
+    return {
+        "class": names[decision.first],
+        "second": names[decision.second],
+        "margin": decision.margin,
+        "votes": dict(zip(names, decision.votes, strict=True)),
+        "margins": dict(zip(names, decision.margins, strict=True)),
+        "shares": decision.shares,
+        "nearest": nearest,
+        "flip": flip and {"features": flip.features, "class": names[flip.code], "fewest": flip.fewest},
+    }
+
+
+def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
+    margin = f"margin {document['margin']:.4g} over {document['second']}"
+    yield f"{document['image']}: predicted as {document['class']}, {margin}"
+    if len(document["votes"]) > 2:
+        votes = sorted(document["votes"].items(), key=lambda vote: -vote[1])
+        yield "votes: " + ", ".join(f"{name} {count}" for name, count in votes)
+    for each in document["nearest"]:
+        yield f"support vector {each['row']} ({each['class']}): K = {each['kernel']:.3g}, pulls by {each['pull']:+.3g}"
+    flip = document["flip"]
+    if flip is not None and flip["features"]:
+        which = "no smaller set does" if flip["fewest"] else "a smaller set may do"
+        features = ", ".join(map(str, flip["features"]))
+        yield f"changing features {features} changes the class to {flip['class']} ({which})"
+    elif flip is not None:
+        yield "found no small set of features whose change alters the predicted class"
 
 
 def _runs_options(parser: argparse.ArgumentParser) -> None:
@@ -460,28 +506,28 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
             many = "+" if task is not _show else None
             command.add_argument("hash", nargs=many, metavar="HASH", help="hash of the run, or its first digits")
         if task is _check:
-            command.add_argument(
-                "--save-whole", type=Path, metavar="NEW", help="save the undamaged runs to this new store"
-            )
+            text = "save the undamaged runs to this new store"
+            command.add_argument("--save-whole", dest="output", type=Path, metavar="NEW", help=text)
         if task is _export:
             command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
         add_json(command)
         command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
 
 
-_WRITTEN = ("output", "save_whole")
+def _open_store(path: Path, *, read_only: bool = True) -> RunStore:
+    from slide_gui.experiments.store.store import RunStore
+
+    if not path.is_file():
+        raise UsageError(f"{str(path)!r}: this run store does not exist")
+    return RunStore(path, read_only=read_only)
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.store.store import RunStore
-
-    if not arguments.store.is_file():
-        raise UsageError(f"{str(arguments.store)!r}: this run store does not exist")
-    if arguments.task is _export and arguments.output is None:
-        arguments.output = Path("runs.csv")
-        refuse_existing([arguments.output])
-    check_outputs(arguments, [path for name in _WRITTEN if (path := getattr(arguments, name, None)) is not None])
-    with RunStore(arguments.store, read_only=arguments.read_only) as store:
+    with _open_store(arguments.store, read_only=arguments.read_only) as store:
+        if arguments.task is _export and arguments.output is None:
+            arguments.output = Path("runs.csv")
+            refuse_existing([arguments.output])
+        check_outputs(arguments, [getattr(arguments, "output", None)])
         code: int = arguments.task(store, arguments)
         return code
 
@@ -505,14 +551,11 @@ def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
 
     rows = [["hash", *(column.title for column in SHOWN)]]
     rows += [[run.hash[:12], *(printable(column.text(run)) for column in SHOWN)] for run in runs]
-    wide = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    at_right = [False, *(column.is_number for column in SHOWN)]
+    sides = ["<", *("<>"[column.is_number] for column in SHOWN)]
+    formats = [f"{side}{max(map(len, cells))}" for side, cells in zip(sides, zip(*rows, strict=True), strict=True)]
     marks = ["", *("" if run.is_current else "*" for run in runs)]
     for cells, mark in zip(rows, marks, strict=True):
-        padded = (
-            f"{cell:>{w}}" if right else f"{cell:{w}}" for cell, w, right in zip(cells, wide, at_right, strict=True)
-        )
-        yield "  ".join([*padded, mark]).rstrip()
+        yield "  ".join([*map(format, cells, formats), mark]).rstrip()
     if not all(run.is_current for run in runs):
         yield "* computed by another results version: kept, but not reused for new requests"
 
@@ -524,36 +567,36 @@ def _show(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def _check(store: RunStore, arguments: argparse.Namespace) -> int:
-    report = store.check()
-    saved = None if arguments.save_whole is None else store.save_whole(arguments.save_whole)
+    report, new = store.check(), arguments.output
+    saved = None if new is None else store.save_whole(new)
     document = {
         "runs": report.n_runs,
         "faults": report.faults,
-        "damage": list(report.damage),
+        "damage": report.damage,
         "whole": len(report.whole),
         "saved": saved,
     }
-    print_answer(arguments, document, _report_lines(report, saved, arguments))
+    print_answer(arguments, document, _report_lines(report, arguments.store, new, saved))
     return FAILED if report.faults or report.damage else DONE
 
 
-def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Namespace) -> Iterator[str]:
+def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int | None) -> Iterator[str]:
     for name, fault in report.faults.items():
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        yield f"{arguments.store}: {damaged}"
+        yield f"{store}: {damaged}"
     yield f"{report.n_runs} runs, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
-    if (report.faults or report.damage) and arguments.save_whole is None:
-        yield f"save those with: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"
-    if saved is not None:
-        yield f"saved {saved} runs to {arguments.save_whole}"
+    if (report.faults or report.damage) and new is None:
+        yield f"save those with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
+    if new is not None:
+        yield f"saved {saved} runs to {new}"
 
 
 def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
     hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
-    said = "restored" if undo else "deleted; slide-gui runs restore restores them"
-    return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {said}"])
+    done = "restored" if undo else "deleted; slide-gui runs restore restores them"
+    return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {done}"])
 
 
 def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -565,7 +608,7 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
     runs = store.runs()
     runs_csv(arguments.output, runs)
-    return print_answer(arguments, {"output": str(arguments.output), "runs": len(runs)}, [f"saved {arguments.output}"])
+    return print_answer(arguments, {"output": arguments.output, "runs": len(runs)}, [], [arguments.output])
 
 
 COMMANDS = (
@@ -577,6 +620,16 @@ COMMANDS = (
         "sweep", "compute the error over noise, depth and splits",
         "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
         _sweep_options, _sweep,
+    ),
+    Command(
+        "try", "test SLIDE on your data in about a minute",
+        "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
+        _try_options, _try,
+    ),
+    Command(
+        "decide", "explain how a stored classifier predicts one image",
+        "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
+        _decide_options, _decide,
     ),
     Command(
         "runs", "list, show, check, delete and export stored runs", "manage the runs of a store.", _runs_options,

@@ -29,7 +29,7 @@ OUTPUTS = {
     ("train", "figure"), ("train", "output"), ("sweep", "figure"), ("try", "out"), ("fit", "output"),
     ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"), ("copies", "output"),
     ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"), ("reproduce", "out"),
-    ("runs export", "output"), ("runs check", "save_whole"),
+    ("runs export", "output"), ("runs check", "output"),
 }  # fmt: skip
 
 
