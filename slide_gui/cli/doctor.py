@@ -30,7 +30,7 @@ class Finding:
         Subject of the check.
     state : {"ok", "note", "broken"}
         A note reports a limitation. Only "broken" makes the command fail.
-    found : str
+    text : str
         Result of the check.
     remedy : str
         Command or action that repairs it. Empty if none is needed.
@@ -38,7 +38,7 @@ class Finding:
 
     name: str
     state: str
-    found: str
+    text: str
     remedy: str = ""
 
 
@@ -65,8 +65,9 @@ def examine() -> list[Finding]:
 def _doctor(arguments: argparse.Namespace) -> int:
     findings = examine()
     broken = any(finding.state == "broken" for finding in findings)
-    lines = (f"{x.state:<6}  {x.name}: {'; '.join(filter(None, (x.found, x.remedy)))}" for x in findings)
-    print_answer(arguments, {"ok": not broken, "findings": [asdict(finding) for finding in findings]}, lines)
+    document = [{"name": x.name, "state": x.state, "found": x.text, "remedy": x.remedy} for x in findings]
+    lines = (f"{x.state:<6}  {x.name}: {'; '.join(filter(None, (x.text, x.remedy)))}" for x in findings)
+    print_answer(arguments, {"ok": not broken, "findings": document}, lines)
     return FAILED if broken else DONE
 
 
@@ -123,8 +124,8 @@ def _display() -> list[Finding]:
 
     platform_name = os.environ.get("QT_QPA_PLATFORM", "")
     problem = display_problem()
-    found = f"Qt platform {platform_name}" if platform_name else "available"
-    display = Finding("display", "ok", found) if problem is None else Finding("display", "note", problem)
+    text = f"Qt platform {platform_name}" if platform_name else "available"
+    display = Finding("display", "ok", text) if problem is None else Finding("display", "note", problem)
     missing = missing_libraries() if sys.platform.startswith("linux") else []
     if not missing:
         return [display, Finding("Qt libraries", "ok", "all found")]

@@ -134,8 +134,8 @@ class ReproductionContext:
                     save_export(self.folder / name, export, style)
             files += names
         datasets = [self._data[key] for key in keys]
-        kinds = ("real", False), ("generated", True)
-        named = {kind: [each.name for each in datasets if each.generated is made] for kind, made in kinds}
+        kinds = ("real", "generated")
+        named = {kind: [each.name for each in datasets if kinds[each.generated] == kind] for kind in kinds}
         data = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in named.items() if names)
         return ReproducedItem(exports[0].name, tuple(files), data, how, paper, tables)
 
