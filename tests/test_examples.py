@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib
 from pathlib import Path
@@ -15,14 +14,9 @@ PACKAGE = Path(slide_gui.__file__).parent
 
 
 def with_examples() -> list[str]:
-    """Return the modules of which a docstring holds an example."""
-    parser, modules = doctest.DocTestParser(), []
-    for file in sorted(PACKAGE.rglob("*.py")):
-        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
-        nodes = [node for node in ast.walk(ast.parse(file.read_bytes())) if isinstance(node, kinds)]
-        if any(parser.get_examples(ast.get_docstring(node) or "") for node in nodes):
-            modules.append(".".join(("slide_gui", *file.relative_to(PACKAGE).with_suffix("").parts)))
-    return modules
+    """Return the modules with an example in a docstring."""
+    files = [file for file in sorted(PACKAGE.rglob("*.py")) if ">>> " in file.read_text("utf-8")]
+    return [".".join(("slide_gui", *file.relative_to(PACKAGE).with_suffix("").parts)) for file in files]
 
 
 @pytest.mark.parametrize("module", with_examples())

@@ -31,7 +31,7 @@ from slide_gui.progress import Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
 ADDED = [column.name for column in COLUMNS if column.added]
-DATA = with_wrong_labels(rectangles())
+DATA = with_wrong_labels(rectangles(60, 60))
 RESULT = run(DATA, spec(DATA, criterion="press", training="split"))
 OTHER = run(DATA, spec(DATA, method="raw-svm"))
 
@@ -59,7 +59,7 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
             assert again.spec == result.spec
         assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
         line = store.runs()[0]
-        assert (line.noise, line.depth, line.error, line.n_test) == (0.4, 1, RESULT.error, 300)
+        assert (line.noise, line.depth, line.error, line.n_test) == (0.4, 1, RESULT.error, 60)
         assert line.validation_error == RESULT.validation_error > 0.0
         assert store.check().faults == {}
 

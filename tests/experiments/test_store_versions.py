@@ -26,7 +26,7 @@ from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
-DATA = rectangles()
+DATA = rectangles(60, 60)
 RESULT = run(DATA, spec(DATA, method="raw-svm", widths="median", C=1.0))
 POINT = SweepPoint(0.0, 0, 0, 0, RESULT.spec)
 

@@ -35,7 +35,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 from tests.experiments.tiny import rectangles, spec
 
-DATA = rectangles(n_classes=3)
+DATA = rectangles(60, 60, n_classes=3)
 RESULT = run(DATA, spec(DATA, depth=2, criterion="press"))
 CURVES = ErrorCurves(
     "Rectangles", False, "SLIDE-SVM", "test",
