@@ -67,7 +67,7 @@ def paths() -> dict[str, list[str]]:
     from PySide6.QtWidgets import QSlider
 
     from slide_gui.gui.app import tear_down
-    from tests.bench.window_child import open_window, paint_times, wait, wait_for_fit
+    from tests.bench.window import open_window, paint_times, wait, wait_for_fit
     from tests.gui.helpers import StubSource, labelled
 
     trace = Trace()

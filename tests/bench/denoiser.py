@@ -17,7 +17,8 @@ from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
-from tests.bench.measurement import Figure, PeakMemory, digits, in_child, interleaved, scaled
+from tests.bench.data import digits
+from tests.bench.measurement import Figure, PeakMemory, in_child, interleaved, scaled
 
 _DEPTH = 4
 _BLOCK = 4096  # rows

@@ -1,4 +1,4 @@
-"""One measured figure; how times and memory are measured, on which data, and in a process of its own."""
+"""One measured figure; how times and memory are measured, and in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,23 +11,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
-
-from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.stack import fit_stack
-from slide_gui.data.catalogue import data_folders, find, load
-from slide_gui.data.dataset import Dataset
-from slide_gui.data.open import open_data
 
 SMALL = bool(os.environ.get("SLIDE_GUI_BENCH_SMALL"))
+Size = TypeVar("Size")
 _MIB = 1024.0  # kB as the kernel counts them
 
 
-def scaled(full: int, small: int) -> int:
-    """Return a size: the full one, or with --small the small one."""
+def scaled(full: Size, small: Size) -> Size:
+    """Return the full size, or with --small the small one."""
     return small if SMALL else full
 
 
@@ -68,6 +62,10 @@ class Figure:
             f"{'met   ' if self.met else 'MISSED'} {self.name}: {self.value:.4g} {self.unit} = {self.ratio:.3f} × "
             f"{self.floor:.4g} {self.unit} ({bound}) {self.note}"
         )
+
+
+def median(values: Sequence[float]) -> float:
+    return float(np.median(values))
 
 
 def percentile(values: Sequence[float], q: float) -> float:
@@ -136,55 +134,3 @@ def run_python(code: str, *arguments: str, environment: Mapping[str, str] | None
     if done.returncode:
         raise RuntimeError(f"a child process failed: {done.stderr.strip()[-500:]}")
     return json.loads(done.stdout.splitlines()[-1])
-
-
-# Data ----------------------------------------------------------------------------------------------------------------
-
-
-def digits() -> tuple[NDArray[np.float32], str]:
-    """Return 60 000 grey rows of 784 pixels and their name: MNIST, or smooth random blobs if it is not there."""
-    n = scaled(60_000, 2000)
-    if find("mnist"):
-        return load("mnist").train[:n], "MNIST"
-    random = np.random.default_rng(0)
-    rows = np.zeros((n, 28, 28), np.float32)
-    rows[:, 4:24, 4:24] = random.random((n, 20, 20), dtype=np.float32) ** 4
-    rows[:, 1:] = np.maximum(rows[:, 1:], rows[:, :-1] * np.float32(0.7))
-    rows[:, 2:-2, 2:-2] *= random.random((n, 1, 1), dtype=np.float32) > 0.1
-    return rows.reshape(n, 784), "random blobs"
-
-
-def labelled_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any], str]:
-    """Return rows and labels to train and to test on, and their name: MNIST, or blobs in ten classes by brightness."""
-    if find("mnist"):
-        data, n = load("mnist"), scaled(60_000, 2000)
-        assert data.train_labels is not None
-        assert data.test_labels is not None
-        return data.train[:n], data.train_labels[:n], data.test, data.test_labels, "MNIST"
-    rows, name = digits()
-    sums = rows[:, :392].sum(axis=1)
-    labels = np.digitize(sums, np.quantile(sums, np.arange(0.1, 1.0, 0.1)))
-    n = len(rows) * 5 // 6
-    return rows[:n], labels[:n], rows[n:], labels[n:], name
-
-
-def rectangles() -> tuple[Dataset, str]:
-    """Return Rectangles and their name: the original ones if they are there."""
-    dataset = load("rectangles")
-    _ = dataset.fingerprint  # computed once, when data are opened
-    return dataset, "Rectangles" if find("rectangles") else "generated Rectangles"
-
-
-def convex(depth: int) -> tuple[NDArray[Any], NDArray[np.intp], str]:
-    """Return layers and classes of the 8 000 training rows of Convex: the original ones if they are there."""
-    files = [path for folder in data_folders() for path in sorted(folder.glob("**/convex_train*"))]
-    data = open_data(files[:1]) if files and not find("convex") else load("convex")
-    assert data.train_labels is not None
-    n = scaled(8000, 600)
-    rows, codes = data.train[:n], data.train_labels[:n].astype(np.intp)
-    return layers(rows, depth, noise=0.5), codes, "generated Convex" if data.generated else "Convex"
-
-
-def layers(rows: NDArray[Any], depth: int, fit_rows: NDArray[Any] | None = None, noise: float = 0.3) -> NDArray[Any]:
-    """Return [h⁰ | h¹ | …] of rows."""
-    return fit_stack(rows if fit_rows is None else fit_rows, StackParameters(noise=noise, depth=depth)).transform(rows)

@@ -30,16 +30,14 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from tests.bench.data import digits, layers, rectangles
 from tests.bench.measurement import (
     SMALL,
     Figure,
     PeakMemory,
-    digits,
     in_child,
     interleaved,
-    layers,
     percentile,
-    rectangles,
     scaled,
 )
 

@@ -14,14 +14,12 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
+from tests.bench.data import convex, labelled_digits, layers
 from tests.bench.measurement import (
     Figure,
     PeakMemory,
-    convex,
     in_child,
     interleaved,
-    labelled_digits,
-    layers,
     scaled,
 )
 

@@ -1,18 +1,25 @@
-"""What a user feels in the window: start, hover, drag, pages, clicks, and how late the event loop is."""
+"""What a user feels in the window: start, hover, drag, pages, clicks, and how late the event loop is.
+
+Each benchmark runs in a process of its own. A start is timed with its imports, so most imports stay in the functions.
+"""
 
 from __future__ import annotations
 
 import os
+import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from slide_gui.gui.app import tear_down
+from tests.bench.measurement import Figure, in_child, median, percentile, run_python, scaled
 
-from tests.bench import window_child
-from tests.bench.measurement import Figure, in_child, percentile, run_python, scaled
-
+_LIMIT = 600.0  # seconds for anything awaited
+_MOUSE_SECONDS = 0.016  # between two moves, as from a mouse
+_TICK = 0.01  # seconds
 _BARE = """
 import json, os, sys, time
 import numpy
@@ -24,110 +31,398 @@ window.setCentralWidget(QLabel("slide-gui", window))
 window.resize(1280, 800)
 window.show()
 app.processEvents()
-print(json.dumps({"clickable": time.time() - float(os.environ["SLIDE_GUI_BENCH_STARTED"])}))
+print(json.dumps(time.time() - float(os.environ["SLIDE_GUI_BENCH_STARTED"])))
 """
+_folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
-def _child(work: Callable[..., dict[str, Any]] | None, *arguments: Any, compiled: str = "") -> dict[str, Any]:
-    """Run one measurement in a process of its own; None is a window of only Qt and NumPy.
+def wait(
+    app: Any,
+    done: Callable[[], bool],
+    meanwhile: Callable[[], None] = lambda: None,
+    pause: float = 0.001,  # seconds; shorter would take a core from the worker
+) -> None:
+    end = time.perf_counter() + _LIMIT
+    while not done():
+        meanwhile()
+        app.processEvents()
+        time.sleep(pause)
+        if time.perf_counter() > end:
+            raise TimeoutError("the window did not get there")
 
-    With a folder for compiled modules they are compiled only once, as in an installed program.
-    """
-    environment = {"SLIDE_GUI_BENCH_STARTED": repr(time.time())}
+
+def open_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
+    """Return the application and its window, with temporary settings and a temporary store that is prepared first."""
+    from slide_gui.gui.app import collect_in_turn, make_application, prepare_interpreter
+
+    prepare_interpreter()
+    from PySide6.QtCore import QSettings
+
+    from slide_gui.gui.shell.main_window import MainWindow
+
+    app = make_application()
+    folder = tempfile.TemporaryDirectory()
+    _folders.append(folder)  # the window does not hold it
+    store = Path(folder.name) / "runs.sqlite"
+    prepare(store)
+    settings = QSettings(f"{folder.name}/settings.ini", QSettings.Format.IniFormat)
+    window = MainWindow(settings, store, Path(folder.name) / "session")
+    window.start([])
+    collect_in_turn(window)
+    window.resize(1280, 800)
+    window.show()
+    return app, window
+
+
+def wait_for_fit(app: Any, window: Any) -> None:
+    wait(app, lambda: window.workspace.model() is not None and not window.queue.busy)
+
+
+def _fitted_window(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
+    app, window = open_window(prepare)
+    wait_for_fit(app, window)
+    return app, window
+
+
+def paint_times(widget: Any) -> list[float]:
+    """Return a list that gets the time of every paint event of a widget."""
+    from PySide6.QtCore import QEvent, QObject
+
+    times: list[float] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Paint:
+                times.append(time.perf_counter())
+            return False
+
+    watch = Watch(widget)
+    widget.installEventFilter(watch)
+    return times
+
+
+def _image_seconds(app: Any, widget: Any) -> float:
+    """Return the seconds of painting as many pixels as a widget has by one drawImage, the median of 120."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtWidgets import QWidget
+
+    size = widget.size() * widget.devicePixelRatioF()
+    image = QImage(size, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(widget.devicePixelRatioF())
+    image.fill(0x808080)
+
+    class Picture(QWidget):
+        def paintEvent(self, _event: Any) -> None:
+            painter = QPainter(self)
+            painter.drawImage(0, 0, image)
+            painter.end()
+
+    picture = Picture(widget.window(), Qt.WindowType.Window)
+    picture.resize(widget.size())
+    picture.show()
+    app.processEvents()
+    paints, times = paint_times(picture), []
+    for _ in range(120):
+        before, start = len(paints), time.perf_counter()
+        picture.update()
+        wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
+        times.append(time.perf_counter() - start)
+    picture.close()  # on a display it would take the mouse
+    app.processEvents()
+    return median(times)
+
+
+def _milliseconds(name: str, times: list[float], floor: float, note: str, most: float) -> Figure:
+    """Return the 95th percentile of times against one drawImage of as many pixels."""
+    note = f"p95 of {len(times)}, median {1000 * median(times):.3g} ms, against one drawImage; {note}"
+    return Figure(name, 1000 * percentile(times, 0.95), "ms", 1000 * floor, note, most=most)
+
+
+# Processes -----------------------------------------------------------------------------------------------------------
+
+
+def _environment(compiled: str = "") -> dict[str, str]:
+    """Return further variables of a measured process, which compiles modules into a folder if there is one."""
+    variables = {"SLIDE_GUI_BENCH_STARTED": repr(time.time())}
     if compiled:
-        environment |= {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+        variables |= {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
     if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
-        environment["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
-    result: dict[str, Any]
-    if work is None:
-        result = run_python(_BARE, environment=environment)
-    else:
-        result = in_child(work, *arguments, environment=environment)
-    return result
+        variables["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
+    return variables
 
 
-def _milliseconds(name: str, times: list[float], floors: list[float], note: str, most: float) -> Figure:
-    """Return the 95th percentile of times against the median of one drawImage of as many pixels."""
-    note = f"p95 of {len(times)}, median {1000 * percentile(times, 0.5):.3g} ms, against one drawImage; {note}"
-    return Figure(name, 1000 * percentile(times, 0.95), "ms", 1000 * percentile(floors, 0.5), note, most=most)
+def _own_process(benchmark: Callable[[], Iterator[Figure]]) -> Callable[[], Iterator[Figure]]:
+    """Let a benchmark of this module run in a process of its own."""
+
+    def run() -> Iterator[Figure]:
+        for fields in in_child(figures_of, benchmark.__name__, environment=_environment()):
+            yield Figure(**fields)
+
+    return run
+
+
+def figures_of(name: str) -> list[dict[str, Any]]:
+    """Return the figures of a benchmark of this module as dictionaries."""
+    return [vars(figure) for figure in globals()[name]()]
+
+
+# Benchmarks ----------------------------------------------------------------------------------------------------------
 
 
 def start() -> Iterator[Figure]:
     """Process start to a window that answers a click, and to its first layer, warm, against a bare Qt window."""
-    with tempfile.TemporaryDirectory() as compiled:
-        pairs = [
-            (_child(None, compiled=compiled), _child(window_child.start, compiled=compiled))
-            for _ in range(scaled(6, 2))
-        ][1:]
-    bare = float(np.median([reference["clickable"] for reference, _ in pairs]))
-    clickable, first = (float(np.median([run[name] for _, run in pairs])) for name in ("clickable", "first"))
-    note = f"median of {len(pairs)} warm starts, in turn with a window of only Qt that imports NumPy"
+    runs = []
+    with tempfile.TemporaryDirectory() as compiled:  # once, as in an installed program
+        for _ in range(scaled(6, 2)):
+            bare = run_python(_BARE, environment=_environment(compiled))
+            runs.append((bare, *in_child(started, environment=_environment(compiled))))
+    bare, clickable, first = map(median, zip(*runs[1:], strict=True))
+    note = f"median of {len(runs) - 1} warm starts, in turn with a window of only Qt that imports NumPy"
     yield Figure("start", clickable, "s", bare, f"to a window that answers a click; {note}", 2.5)
     yield Figure("start-first-layer", first, "s", bare, f"to its first layer painted; {note}", most=1.0)
 
 
+def started() -> tuple[float, float]:
+    """Open the window, and return the seconds since the process began until it and its first layer were painted."""
+    from slide_gui.gui.display import binding_problem, display_problem
+
+    begun = float(os.environ["SLIDE_GUI_BENCH_STARTED"])
+    assert (binding_problem() or display_problem()) is None
+    app, window = open_window()
+    paints = paint_times(window.panel)
+    wait(app, lambda: bool(paints), pause=0.0)
+    clickable = time.time() - begun
+    wait(app, lambda: window.workspace.fitting.is_fresh(1))
+    app.processEvents()
+    first = time.time() - begun
+    tear_down(window)
+    return clickable, first
+
+
 def hover() -> Iterator[Figure]:
     """Mouse move to all tiles painted."""
-    result = _child(window_child.hover, scaled(200, 10))
-    yield _milliseconds("hover", result["times"], result["floors"], "mouse move to all tiles painted", 8.0)
+    from PySide6.QtCore import QPoint, Qt
+    from PySide6.QtTest import QTest
+
+    app, window = _fitted_window()
+    image, tiles = window.weights_page.pointer_and_tiles()
+    floor = _image_seconds(app, tiles)
+    paints, times = paint_times(tiles), []
+    for step in range(scaled(200, 10) + 20):
+        place = QPoint(9 * (step * 5 % 26) + 12, 9 * (step * 11 % 26) + 12)
+        before, began = len(paints), time.perf_counter()
+        QTest.mouseMove(image, place)
+        image.setCursor(Qt.CursorShape.CrossCursor)
+        wait(app, lambda seen=before: len(paints) > seen, pause=0.0)
+        app.processEvents()
+        times.append(time.perf_counter() - began)
+    tear_down(window)
+    yield _milliseconds("hover", times[20:], floor, "mouse move to all tiles painted", 8.0)
 
 
 def drag() -> Iterator[Figure]:
     """Noise slider moved to first-layer tiles painted, and to all four layers after it rests."""
-    result = _child(window_child.drag, scaled(10, 2))
+    from PySide6.QtWidgets import QSlider
+
+    app, window = _fitted_window()
+    slider = window.panel.noise_slider.findChild(QSlider)
+    _, tiles = window.weights_page.pointer_and_tiles()
+    floor = _image_seconds(app, tiles)
+    paints, first, rested = paint_times(tiles), [], []
+    workspace = window.workspace
+
+    def first_layer_shown() -> bool:
+        preview = workspace.fitting.preview
+        shown = preview is not None and preview.parameters == workspace.state.parameters
+        return shown or workspace.fitting.is_fresh(1)
+
+    for sweep in range(scaled(10, 2)):
+        for step in range(20):
+            began = time.perf_counter()
+            # It rests where no fit is kept from before.
+            slider.setValue(82 + sweep if step == 19 else 5 + 4 * step + sweep % 4)
+            wait(app, first_layer_shown)
+            app.processEvents()  # paints the update
+            assert paints[-1] > began
+            first.append(time.perf_counter() - began)
+        wait(app, lambda: workspace.model() is not None)
+        app.processEvents()
+        rested.append(time.perf_counter() - began)
+        wait_for_fit(app, window)
+    tear_down(window)
     note = "generated Rectangles, noise slider moved to"
-    yield _milliseconds("drag-first-layer", result["first"], result["floors"], f"{note} layer 1 painted", 22.0)
-    yield _milliseconds("drag-all-layers", result["all"], result["floors"], f"{note} four layers painted", 100.0)
+    yield _milliseconds("drag-first-layer", first, floor, f"{note} layer 1 painted", 22.0)
+    yield _milliseconds("drag-all-layers", rested, floor, f"{note} four layers painted", 100.0)
 
 
 def pages() -> Iterator[Figure]:
     """A page's command to that page painted, after each has been open once."""
-    result = _child(window_child.pages, scaled(10, 2))
-    yield _milliseconds("page-switch", result["times"], result["floors"], "page switched to page painted", 100.0)
+    app, window = _fitted_window()
+    floor = _image_seconds(app, window.centralWidget())
+    names = [name for name in window.actions_by_name if name.startswith("page_")]
+    times = []
+    for turn in range(scaled(10, 2) + 1):
+        for name in names:
+            began = time.perf_counter()
+            window.actions_by_name[name].trigger()
+            app.processEvents()
+            if turn:
+                times.append(time.perf_counter() - began)
+            wait(app, lambda: not window.queue.busy)
+    tear_down(window)
+    yield _milliseconds("page-switch", times, floor, "page switched to page painted", 100.0)
 
 
 def clicks() -> Iterator[Figure]:
-    """A click to the start of its job while a sweep runs, against the start on an idle queue."""
-    result = _child(window_child.clicks, scaled(20, 3))
-    late, idle = (percentile(result[name], 0.95) for name in ("busy", "idle"))
-    note = f"p95 of {len(result['busy'])} jobs that a sweep gives way to, against the start on an idle queue"
-    yield Figure("click-to-start", 1000 * late, "ms", 1000 * idle, note, most=200.0)
+    """A click to the start of its job at random moments of a sweep, against the start on an idle queue."""
+    app, window = _fitted_window()
+    chance, count = random.Random(0), scaled(20, 3)
+
+    def seconds_to_start() -> float:
+        started: list[float] = []
+        began = time.perf_counter()
+        window.queue.submit("", lambda _: started.append(time.perf_counter()), channel="bench")
+        wait(app, lambda: bool(started))
+        return started[0] - began
+
+    idle = [seconds_to_start() for _ in range(count)]
+    controller = window.session.runs
+    controller.start_sweep()
+    busy = []
+    for _ in range(count):
+        end = time.perf_counter() + chance.uniform(0.3, 2.0)
+        wait(app, lambda end=end: time.perf_counter() > end)
+        assert controller.sweep.running
+        busy.append(seconds_to_start())
+    tear_down(window)
+    late, floor = (1000 * percentile(times, 0.95) for times in (busy, idle))
+    note = f"p95 of {count} jobs that a sweep gives way to, against the start on an idle queue"
+    yield Figure("click-to-start", late, "ms", floor, note, most=200.0)
 
 
 def full_store() -> Iterator[Figure]:
     """Benchmark and Runs opened for the first time, with 10 000 runs in the store."""
     n_runs = scaled(10_000, 3000)
-    for page, most, filled_most in (("evaluation", 200.0, 1000.0), ("runs", 200.0, 1000.0)):
-        runs = [_child(window_child.full_store, page, n_runs) for _ in range(scaled(3, 1))]
-        painted, filled, floor, read = (
-            1000 * float(np.median([run[name] for run in runs])) for name in ("painted", "filled", "floor", "read")
-        )
+    for page in ("evaluation", "runs"):
+        runs = [in_child(opened_page, page, n_runs, environment=_environment()) for _ in range(scaled(3, 1))]
+        painted, filled, floor, read = (1000 * median(times) for times in zip(*runs, strict=True))
         note = f"first opening with {n_runs} runs, median of {len(runs)}"
-        yield Figure(f"store-{page}", painted, "ms", floor, f"painted, against one drawImage; {note}", most=most)
+        yield Figure(f"store-{page}", painted, "ms", floor, f"painted, against one drawImage; {note}", most=200.0)
         note = f"all rows, against reading them by sqlite3; {note}"
-        yield Figure(f"store-{page}-filled", filled, "ms", read, note, most=filled_most)
+        yield Figure(f"store-{page}-filled", filled, "ms", read, note, most=1000.0)
+
+
+def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
+    """Open a page for the first time; return the seconds to its picture, to all rows, and of two references."""
+    import sqlite3
+    from contextlib import closing
+
+    from tests.bench.full_store import fill
+
+    app, window = _fitted_window(lambda path: fill(path, n_runs))
+    floor = _image_seconds(app, window.centralWidget())
+    began = time.perf_counter()
+    window.actions_by_name[f"page_{page}"].trigger()
+    app.processEvents()
+    painted = time.perf_counter() - began
+    if page == "evaluation":
+        wait(app, lambda: window.session.evaluation.known)
+        cells = window.session.evaluation.state().cells
+        assert all(cell.complete for cell in cells), "some cells are empty"
+    else:
+        wait(app, lambda: len(window.session.runs.library.runs) == n_runs)
+    app.processEvents()
+    filled = time.perf_counter() - began
+    began = time.perf_counter()
+    with closing(sqlite3.connect(Path(_folders[-1].name) / "runs.sqlite")) as connection:
+        connection.execute("SELECT * FROM runs").fetchall()
+    read = time.perf_counter() - began
+    tear_down(window)
+    return painted, filled, floor, read
 
 
 def lateness() -> Iterator[Figure]:
     """How late a 10 ms tick comes during a minute of a sweep, and while Convex is learned and tested."""
-    sweep = _child(window_child.lateness_sweep, scaled(60, 3))
-    training = _child(window_child.lateness_training)
-    for name, result in (("sweep", sweep), ("training", training)):
-        note = (
-            f"{len(result['busy'])} ticks with the mouse moving over the plot, against {len(result['idle'])} idle ones"
-        )
-        late, idle = result["busy"], result["idle"]
-        for figure, q, most in (("p99", 0.99, 16.0), ("max", 1.0, 100.0)):
-            value, floor = (1000 * percentile(each, q) for each in (late, idle))
-            yield Figure(f"lateness-{name}-{figure}", value, "ms", floor, note, most=most)
+    for part in (lateness_sweep, lateness_training):
+        yield from _own_process(part)()
+
+
+def lateness_sweep() -> Iterator[Figure]:
+    """Sweep over Rectangles with the Error curves in view."""
+    app, window = _fitted_window()
+    window.actions_by_name["page_curves"].trigger()
+    runs = window.session.runs
+    yield from _lateness(app, window, "ErrorPlot", runs.start_sweep, lambda: not runs.sweep.running, scaled(60, 3))
+
+
+def lateness_training() -> Iterator[Figure]:
+    """Learn widths, train and test on Convex, 8 000 and 50 000 rows, with the Classifier in view."""
+    from slide_gui.core.svm.parameters import SvmParameters
+    from slide_gui.experiments.files.source import DataSource
+
+    app, window = _fitted_window()
+    if scaled(True, False):
+        window.workspace.set_parameters(depth=2)
+        window.workspace.open(DataSource(key="convex"))
+        wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"))
+        wait_for_fit(app, window)
+    window.actions_by_name["page_classifier"].trigger()
+    runs = window.session.runs
+    spec = runs.spec_of(scaled(SvmParameters(), SvmParameters(widths="median", C=10.0)))
+    yield from _lateness(
+        app, window, "CriterionPlot", lambda: runs.train(spec), lambda: not runs.training.running, _LIMIT
+    )
+
+
+def _lateness(
+    app: Any, window: Any, plot: str, begin: Callable[[], object], done: Callable[[], bool], limit: float
+) -> Iterator[Figure]:
+    """Move the mouse over a plot, first while nothing runs and then until the work is done."""
+    from PySide6.QtCore import QPoint, Qt, QTimer
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QWidget
+
+    target = next(widget for widget in window.findChildren(QWidget) if type(widget).__name__ == plot)
+    assert target.isVisible()
+    wait(app, lambda: not window.queue.busy)
+    ticks: list[float] = []
+    timer, moved = QTimer(window), 0.0
+    timer.setTimerType(Qt.TimerType.PreciseTimer)
+    timer.setInterval(round(1000 * _TICK))
+    timer.timeout.connect(lambda: ticks.append(time.perf_counter()))
+
+    def move() -> None:
+        nonlocal moved
+        now = time.perf_counter()
+        if now > moved + _MOUSE_SECONDS:
+            moved, way = now, int(now * 100)
+            QTest.mouseMove(target, QPoint(20 + way % (target.width() - 40), 20 + way // 3 % (target.height() - 40)))
+
+    def latenesses(done: Callable[[], bool], limit: float) -> list[float]:
+        ticks[:] = [time.perf_counter()]
+        end = ticks[0] + limit
+        timer.start()
+        wait(app, lambda: done() or time.perf_counter() > end, move)
+        return [max(b - a - _TICK, 0.0) for a, b in pairwise(ticks)]
+
+    idle = latenesses(lambda: False, 3.0)
+    begin()
+    busy = latenesses(done, limit)
+    tear_down(window)
+    name = {"ErrorPlot": "sweep", "CriterionPlot": "training"}[plot]
+    note = f"{len(busy)} ticks with the mouse moving over the plot, against {len(idle)} idle ones"
+    for figure, q, most in (("p99", 0.99, 16.0), ("max", 1.0, 100.0)):
+        late, floor = (1000 * percentile(each, q) for each in (busy, idle))
+        yield Figure(f"lateness-{name}-{figure}", late, "ms", floor, note, most=most)
 
 
 BENCHMARKS = {
     "start": start,
-    "hover": hover,
-    "drag": drag,
-    "pages": pages,
-    "clicks": clicks,
     "full-store": full_store,
+    "hover": _own_process(hover),
+    "drag": _own_process(drag),
+    "pages": _own_process(pages),
+    "clicks": _own_process(clicks),
     "lateness": lateness,
 }
