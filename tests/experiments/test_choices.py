@@ -90,18 +90,6 @@ def test_that_every_key_of_every_table_is_accepted(method: str) -> None:
             assert len(with_value(changed, part, name, key).hash) == 64
 
 
-@pytest.mark.parametrize("name", ["method", "training", "evaluate"])
-def test_that_a_sweep_refuses_a_misspelt_word(name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is 'wrd'; it must be one of"):
-        replace(SWEEP, **{name: "wrd"}).points()  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("part", "name"), [("stack", "squashing"), ("svm", "criterion"), ("svm", "loss")])
-def test_that_a_sweep_refuses_a_misspelt_word_in_its_parts(part: str, name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name} is 'wrd'; it must be one of"):
-        replace(SWEEP, **{part: replace(getattr(SWEEP, part), **{name: "wrd"})}).points()  # type: ignore[arg-type]
-
-
 def numbers() -> Iterator[tuple[str, str]]:
     """Yield part and name of every field that holds a number or a truth value, or may."""
     for part, kind in {"": RunSpec, **PARTS}.items():

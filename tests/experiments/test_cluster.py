@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +35,11 @@ from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
-from slide_gui.experiments.sweeps import cluster_runs, trial
+from slide_gui.experiments.sweeps import cluster_runs
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
 from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
 from slide_gui.experiments.sweeps.sweep import run_points, run_sweep
-from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
@@ -100,14 +98,11 @@ def test_that_a_sweep_by_two_workers_is_that_of_this_process_to_the_bit(
     assert max(seen) == 1.0
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_that_killed_workers_change_no_bit_and_lose_nothing(
-    workers: int, here: list[RunResult], tmp_path: Path
-) -> None:
+def test_that_killed_workers_change_no_bit_and_lose_nothing(here: list[RunResult], tmp_path: Path) -> None:
     path, killed = tmp_path / "runs.sqlite", list[int]()
-    with Cluster(ClusterChoice(workers=workers)) as cluster, RunStore(path) as store:
-        run_sweep(DATA, SWEEP, store, progress=killing(cluster, workers, killed), cluster=cluster)
-    assert len(killed) == workers
+    with Cluster(ClusterChoice(workers=2)) as cluster, RunStore(path) as store:
+        run_sweep(DATA, SWEEP, store, progress=killing(cluster, 2, killed), cluster=cluster)
+    assert len(killed) == 2
     assert equal(results_of(path), here)
 
 
@@ -229,13 +224,6 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
     assert equal(results_of(paths[0]), results_of(paths[1]))
 
 
-def test_that_a_trial_says_the_same_sentence(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trial, "_GRIDS", (((0.2, 0.5), (0, 1, 2), 1),))
-    data = rectangles(80, 100)
-    source = DataSource(paths=("nowhere.csv",))
-    assert try_data(data, source, cluster=two).sentence == try_data(data, source).sentence
-
-
 def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     lines = [",".join(map(str, [*row[:6].astype(int), "ab"[label]])) for row, label in labelled(DATA)]
@@ -292,20 +280,6 @@ def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.Monk
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
     with pytest.raises(ClusterError, match=r"gone\.json contains no address of a scheduler"):
         Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
-
-
-def test_that_a_scheduler_at_whose_door_nothing_happens_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing_happens(_place: object, _seconds: float) -> None:
-        raise TimeoutError
-
-    def enough(_fraction: float, _payload: object) -> None:
-        assert next(knocks) < 10_000
-
-    knocks = count()
-    monkeypatch.setattr(cluster_module, "CONNECTING", 0.0)
-    monkeypatch.setattr(cluster_module.socket, "create_connection", nothing_happens)
-    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://10\.0\.0\.1:8786 "):
-        Cluster(ClusterChoice(scheduler="tcp://10.0.0.1:8786"), progress=Listener(enough))
 
 
 def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: pytest.MonkeyPatch) -> None:

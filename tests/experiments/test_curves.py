@@ -101,11 +101,6 @@ def test_that_label_curves_of_nothing_or_without_layers_are_refused() -> None:
         label_curves(DATA, [])
 
 
-def test_that_an_estimate_is_the_share_of_the_rows_so_far() -> None:
-    estimate = Estimate(3, 40, 100)
-    assert estimate.rate == ErrorRate.of_run(3 / 40, 40)
-
-
 def test_that_a_run_gathers_whatever_its_parts_report(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10, 100))
     monkeypatch.setattr(run_progress.time, "perf_counter", lambda: float(next(clock)))

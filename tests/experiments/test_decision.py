@@ -64,14 +64,6 @@ def test_that_support_vectors_pull_the_margin_to_where_it_is() -> None:
     assert sum(decision.shares) == pytest.approx(1.0)
 
 
-def test_that_an_image_of_the_training_part_is_its_own_nearest() -> None:
-    dataset, restored, decider = ready(2)
-    row = int(decider.rows[0])
-    nearest = decider.decide(restored.representation.transform(dataset.train[row : row + 1])[0]).nearest
-    (same,) = [each for each in nearest if each.row == row]
-    assert same.kernel == pytest.approx(1.0, abs=1e-4)
-
-
 def class_of(restored: Restored, image: np.ndarray) -> int:
     return int(restored.model.predict(restored.representation.transform(image[None]))[0])
 

@@ -14,8 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from tests.experiments.tiny import spec
+from slide_gui.experiments.runs.spec import SweepSpec
 
 FINGERPRINT = "0" * 64
 SWAPS = (None, True, -1, 10**400, 0.5, float("nan"), float("inf"), "", "é\0", "\ud800", [], [[1]], {}, {"a": 1})
@@ -142,18 +141,3 @@ def test_that_a_point_names_a_run_of_the_document(number: object, tmp_path: Path
     (tmp_path / "doc.json").write_text(json.dumps(document))
     with pytest.raises(DataError, match="is not among the earlier runs"):
         FigureProvenance.read(tmp_path / "doc.json")
-
-
-def test_that_specs_read_back_with_their_hash() -> None:
-    from tests.experiments.tiny import rectangles
-
-    data = rectangles()
-    for one in (
-        spec(data, widths=(1.0, 2.0), C=3),
-        spec(data, method="sda-svm"),
-        spec(data, method="pca-svm", kept=0.5),
-        spec(data, 0.2, neighbour=spec(data, 0.1)),
-    ):
-        again = RunSpec.from_document(json.loads(json.dumps(one.document())))
-        assert again == one
-        assert again.hash == one.hash

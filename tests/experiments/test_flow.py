@@ -12,7 +12,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.files import source as image_file
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.source import image_text, read_image
-from slide_gui.experiments.inspection.flow import Forward, flow_result, mean_squared, survivors
+from slide_gui.experiments.inspection.flow import Forward, flow_result, survivors
 from tests.experiments.tiny import rectangles
 
 
@@ -79,11 +79,6 @@ def test_that_survivors_are_so_many_and_those_of_more_noise_survive_less_too() -
 def test_that_an_image_of_another_size_is_refused_with_both_sizes() -> None:
     with pytest.raises(ValueError, match=r"shape \(4,\).*3 features"):
         Forward().flow(by_hand(), np.zeros(4))
-
-
-def test_that_errors_are_means_over_features_in_float64() -> None:
-    a = np.full(1000, 1e4, np.float32)
-    assert mean_squared(a, a - np.float32(0.5)) == pytest.approx(0.25)
 
 
 def test_that_a_result_is_corrupted_by_the_noise_of_its_model() -> None:

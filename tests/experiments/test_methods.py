@@ -14,7 +14,6 @@ from sklearn.svm import SVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.fitting import Reuse
@@ -24,17 +23,10 @@ from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import error_matrix
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.curves import label_curves, label_points
-from slide_gui.experiments.sweeps.sweep import run_points
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles()
 KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
-
-
-def test_that_stack_and_svm_alone_make_slide_svm_and_the_methods_beside_it_on_median_widths() -> None:
-    plain = {key for key, method in METHODS.items() if method.plain}
-    assert plain == {"slide-svm", "median", "raw-svm"}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -121,7 +113,6 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
     assert found.n_train == 30
     plain = run(DATA, spec(DATA, 0.4, 1, widths="median", C=10.0))
     alone = run(DATA, replace(base, fit_rows="labelled"))
-    assert found.classifier is not None
     assert not same_numbers(found, alone)
     assert plain.n_train == 120
     shared = Reuse()
@@ -135,32 +126,6 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
         run(DATA, replace(base, labels=500))
     with pytest.raises(DataError, match="have no row among 2 labels"):
         run(rectangles(n_classes=3), replace(spec(rectangles(n_classes=3), labels=2)))
-
-
-def test_that_the_curve_of_labels_compares_three_ways(tmp_path: Path) -> None:
-    base = spec(DATA, 0.4, 1, method="median", C=10.0)
-    points = label_points(base, (60, 30), (0, 1))
-    assert len(points) == 12
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        state = run_points(DATA, points, store)
-    curves = label_curves(DATA, state.done)
-    assert [len(line.points) for line in curves.lines] == [2, 2, 2]
-    assert [line.points[0].labels for line in curves.lines] == [30, 30, 30]
-    assert curves.lines[2].name == "Raw-SVM"
-    own = [answer.rate.error for answer in state.done if answer.point.spec.method == "raw-svm"][:2]
-    assert curves.lines[2].points[0].rate.error == pytest.approx(np.mean(own))
-    with pytest.raises(ValueError, match="no layers"):
-        label_points(replace(base, stack=StackParameters(depth=0)), (30,), (0,))
-
-
-def test_that_feature_generation_is_timed_only_where_it_was_done_whole() -> None:
-    shared = Reuse(deepest=2)
-    asked = [spec(DATA, noise, 2, widths="median", C=10.0) for noise in (0.2, 0.3)]
-    first, second = (run(DATA, one, reuse=shared).timings for one in asked)
-    assert first.features is not None
-    assert first.features == pytest.approx(first.fit + first.transform, rel=0.2, abs=0.02)
-    assert second.features is None
-    assert run(DATA, spec(DATA, method="pca-svm", kept=0.5)).timings.features is not None
 
 
 SMALL = SdaParameters(n_units=(20, 10), noise=0.1, pretraining_rate=0.1, pretraining_epochs=3, fine_tuning_epochs=5)
@@ -215,10 +180,3 @@ def test_that_shared_networks_change_no_bit_and_are_trained_once() -> None:
         assert first.timings.features is not None
         assert again.timings.features <= first.timings.features + again.timings.transform
     assert shared.networks.pretrained(DATA, shallow).seconds[0] < first.timings.fit
-
-
-def test_that_few_labels_pre_train_on_all_rows_or_on_the_labelled_ones() -> None:
-    asked = spec(DATA, method="sda-svm", sda=SMALL, labels=40)
-    all_rows, own = run(DATA, asked), run(DATA, replace(asked, fit_rows="labelled"))
-    assert all_rows.n_train == own.n_train == 40
-    assert not same_numbers(all_rows, own)

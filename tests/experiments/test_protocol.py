@@ -15,12 +15,11 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, stored_evaluation
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, stored_evaluation
 from slide_gui.experiments.runs.cost import CostModel, RunKind
-from slide_gui.experiments.runs.run import restore
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.runs.splits import split_rows
-from slide_gui.experiments.statistics import crossed_mean, error_matrix, holm, mcnemar, row_errors, splits_rate
+from slide_gui.experiments.statistics import error_matrix, holm, mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
@@ -145,42 +144,6 @@ def test_that_a_split_is_a_seed_too() -> None:
             assert all(spec.svm.seed in (split_seed(split), 0) for spec in specs)
 
 
-def test_that_splits_have_networks_projections_and_labelled_rows_of_their_own(
-    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
-) -> None:
-    cells = (
-        CellPlan("rectangles", "randproj-svm", 2, (("kept", (20,)),), C=10.0),
-        CellPlan("rectangles", "sda-svm", 2, (("n_units", ((6,),)), ("pretraining_epochs", (1,))), widths="median"),
-    )
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        state = run_evaluation(cells, load, store)
-        for cell in state.cells:
-            first, second = (restore(DATA, store.load(answer.spec_hash)).representation for answer in cell.answers)
-            assert not np.allclose(first.transform(DATA.train[:5]), second.transform(DATA.train[:5]))
-
-
-def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
-    cell = plan("full", ["rectangles"], ["slide-svm"])[0]
-    axes = dict(cell.axes)
-    sweep = SweepSpec(
-        "ab" * 32,
-        noises=axes["noise"],
-        depths=axes["depth"],
-        splits=(9, 10, 11),  # the three divisions of the split 3
-        seeds=(split_seed(3),),
-        training="split",
-        evaluate="validation",
-        svm=SvmParameters(loss="hinge", criterion="span"),
-        warm=False,
-    )
-    asked = [replace(point.spec, fit_rows="split").hash for point in sweep.points()]
-    points = cell.candidates("ab" * 32, "", 3)
-    assert [point.spec.hash for point in points] == asked
-    assert [(p.noise, p.depth, p.split, p.seed) for p in points] == [
-        (p.noise, p.depth, p.split, p.seed) for p in sweep.points()
-    ]
-
-
 def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors() -> None:
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
     points = cell.candidates("ab" * 32, "", 1)
@@ -194,10 +157,6 @@ def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors
     assert best.point.noise == 0.5
     assert best.validation_error == pytest.approx(0.2)
     assert cell.final(best.point).spec == cell.final(points[4]).spec
-
-
-def test_that_one_candidate_takes_no_division() -> None:
-    assert len(CellPlan("rectangles", "raw-svm", 1, draws=3).candidates("ab" * 32, "", 0)) == 1
 
 
 def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows() -> None:
@@ -290,16 +249,6 @@ def test_that_methods_are_compared_with_slide_svm_on_the_splits_they_share(
     assert [one.adjusted for one in found.values()] == holm([one.p for one in found.values()])
 
 
-def test_that_several_splits_are_compared_over_rows_and_splits() -> None:
-    found = table((10, 11, 12), (30, 34, 29)).comparisons["rectangles", "raw-svm"]
-    rows, counts = np.arange(100), zip((10, 11, 12), (30, 34, 29), strict=True)
-    expected = crossed_mean([(rows < own).astype(int) - (rows < slide) for slide, own in counts])
-    assert (found.difference, found.p) == (pytest.approx(0.2), expected.p)
-    assert found.p < 0.01
-    assert (found.low, found.high) == (found.difference - expected.half, found.difference + expected.half)
-    assert (found.rows, found.test) == (None, "t-test over test rows and 3 splits")
-
-
 def test_that_splits_that_repeat_one_another_count_as_one() -> None:
     found = table((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
     raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
@@ -324,14 +273,6 @@ def test_that_significance_is_judged_by_holm_over_the_whole_table() -> None:
         for method, wrong in (("slide-svm", 10), ("raw-svm", 17))
     ))  # fmt: skip
     assert not any(one.significant for one in crowd.comparisons.values())
-
-
-def test_that_splits_judged_on_other_rows_are_not_compared() -> None:
-    answers = [answer(0, 10)]
-    assert compare(answers, [answer(0, 10, n=60)]) is None
-    others = row_errors("", np.arange(1, 101), np.arange(1, 11))
-    assert compare(answers, [replace(answers[0], row_errors=others)]) is None
-    assert compare(answers, [answer(1, 10)]) is None
 
 
 def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState, Path, Listener]) -> None:

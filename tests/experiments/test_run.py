@@ -120,13 +120,6 @@ def test_that_a_neighbour_is_run_first_where_it_is_not_at_hand() -> None:
     np.testing.assert_allclose(start.shares, history.shares, atol=1e-6)
 
 
-def test_that_a_neighbour_run_on_the_way_is_at_hand_for_the_next_run() -> None:
-    data, shared = rectangles(40, 20), Reuse()
-    near = spec(data, 0.3, criterion="press")
-    run(data, spec(data, 0.4, criterion="press", neighbour=near), reuse=shared)
-    assert {spec_hash: result.spec for spec_hash, result in shared.results.items()} == {near.hash: near}
-
-
 @pytest.mark.parametrize(("fit_rows", "n_rows"), [("labelled", 30), ("split", 96)])
 def test_that_the_stack_is_fitted_on_the_rows_that_the_run_asks_for(fit_rows: str, n_rows: int) -> None:
     asked = spec(DATA, widths="median", C=10.0, training="split", labels=30, fit_rows=fit_rows)
@@ -135,12 +128,6 @@ def test_that_the_stack_is_fitted_on_the_rows_that_the_run_asks_for(fit_rows: st
     assert len(rows) == n_rows
     (layer,) = fit_stack(DATA.train[rows], asked.stack).layers
     np.testing.assert_array_equal(again.representation.layers[0].weights, layer.weights)
-
-
-def test_that_learning_widths_and_searching_a_grid_are_timed_apart_from_training() -> None:
-    for searched in (spec(DATA), spec(DATA, method="raw-svm", C=7.0)):
-        assert run(DATA, searched).timings.widths > 0.0
-    assert run(DATA, spec(DATA, widths="median", C=10.0)).timings.widths == 0.0
 
 
 def test_that_a_result_gives_back_its_classifier() -> None:

@@ -97,12 +97,3 @@ def test_that_answers_are_gathered_by_place_of_one_setting_and_the_run_made_afre
     }
     assert known[0.2, 1][lines[0].hash].row_errors == lines[0].row_errors is not None
     assert known_answers(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
-
-
-@pytest.mark.parametrize(("stored", "said"), [("span", "span"), (None, "")])
-def test_that_an_answer_from_the_store_says_what_chose_its_widths(stored: str | None, said: str) -> None:
-    data = rectangles(40, 30)
-    asked = RunSpec(data.fingerprint, stack=StackParameters(0.2, 1), svm=SvmParameters(widths="median", C=1.0))
-    line = replace(StoredRun.of(run(data, asked)), chosen_by=stored)
-    known = known_answers(Setting.of(asked.checked()), [asked], [line])
-    assert known[0.2, 1][line.hash].chosen_by == said

@@ -24,7 +24,6 @@ from slide_gui.experiments.runs.splits import (
     split_rows,
     stratified_order,
     stratified_sample,
-    subset,
     undivided,
     with_test_part,
 )
@@ -157,13 +156,6 @@ def test_that_what_was_divided_can_be_put_together_and_divided_otherwise(labels:
     assert divided_as(data, "ab" * 32, other) is data
 
 
-def test_that_100_rows_of_three_classes_leave_75_to_train() -> None:
-    data = with_test_part(numbered([0] * 34 + [1] * 33 + [2] * 33))
-    assert (len(data.train), len(data.test)) == (75, 25)
-    assert data.held_out == HeldOut(0.25, 0)
-    assert sorted(np.bincount(data.test_labels)) in ([8, 8, 9], [7, 9, 9])
-
-
 def test_that_data_with_a_test_part_or_without_classes_are_left_as_they_are() -> None:
     for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
         assert not can_hold_out(data)
@@ -171,11 +163,6 @@ def test_that_data_with_a_test_part_or_without_classes_are_left_as_they_are() ->
     with pytest.raises(DataError, match="already has a test set of 4 rows"):
         divide(rectangles(6, 4), HeldOut())
     assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
-
-
-def test_that_a_sample_of_divided_data_has_a_fingerprint_of_its_own() -> None:
-    data = divide(numbered([0, 1] * 20), HeldOut())
-    assert subset(data, 10, None).fingerprint != data.fingerprint
 
 
 def test_that_a_run_divides_its_rows_itself_and_gives_the_numbers_of_data_with_these_parts() -> None:

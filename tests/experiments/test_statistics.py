@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import binomtest, norm, t
+from scipy.stats import binomtest, t
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.statistics import (
@@ -28,10 +28,6 @@ def test_that_mcnemar_is_the_binomial_test_of_the_rows_that_differ(b: int, c: in
     found = mcnemar((rows < b) | (rows >= 5000), ((rows >= 1000) & (rows < 1000 + c)) | (rows >= 5000))
     assert (found.only_first, found.only_second) == (b, c)
     assert found.exact == pytest.approx(binomtest(b, b + c).pvalue, rel=1e-9)
-
-
-def test_that_two_equal_classifiers_do_not_differ() -> None:
-    assert mcnemar(np.array([True, False]), np.array([True, False])).exact == 1.0
 
 
 def matrices(
@@ -58,21 +54,6 @@ def gaussian_coverage(splits: int, effects: tuple[float, float, float], count: i
     return float(np.mean([abs(each.mean) <= each.half for each in found]))
 
 
-def binary_coverage(
-    splits: int, effects: tuple[float, float, float], count: int, rows: int = 200
-) -> tuple[float, float]:
-    """Return how often the crossed interval, and the rate that is shown, contain the expected error of about 7 %."""
-    total = math.sqrt(sum(effect**2 for effect in effects))
-    truth, judged, inside = norm.cdf(-1.5), np.arange(rows), np.zeros(2)
-    for errors in matrices(splits, rows, effects, count, mean=-1.5 * total) > 0:
-        rates = [ErrorRate.of_run(float(row.mean()), rows) for row in errors]
-        rate = splits_rate(rates, [(row_errors("", judged, np.flatnonzero(row)),) for row in errors])
-        crossed = crossed_mean(errors)
-        inside += abs(crossed.mean - truth) <= crossed.half, rate.low <= truth <= rate.high
-    crossed_share, shown_share = (inside / count).tolist()
-    return crossed_share, shown_share
-
-
 def false_positives(splits: int, effects: tuple[float, float, float], count: int, rows: int = 200) -> float:
     """Return how often two methods of the same expected error, whose errors are correlated, are said to differ."""
     total, rejected = math.sqrt(sum(effect**2 for effect in effects)), 0
@@ -88,10 +69,7 @@ def false_positives(splits: int, effects: tuple[float, float, float], count: int
 def test_that_intervals_over_ten_splits_cover_the_expected_value_as_often_as_they_say(
     effects: tuple[float, float, float],
 ) -> None:
-    crossed, shown = binary_coverage(10, effects, 500)
     assert 0.93 <= gaussian_coverage(10, effects, 1000) <= 0.97
-    assert 0.92 <= crossed <= 0.97  # of 7 % errors on 200 rows, which are skew
-    assert shown >= 0.93
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
@@ -225,15 +203,3 @@ def test_that_holm_multiplies_by_what_is_left_and_never_falls() -> None:
     assert holm([0.2, 0.9, 0.5]) == pytest.approx([0.6, 1.0, 1.0])
     assert holm([]) == []
     assert holm([0.03]) == [0.03]
-
-
-def test_that_holm_rejects_what_its_step_down_rule_rejects() -> None:
-    random = np.random.default_rng(0)
-    for _ in range(50):
-        p = random.random(6) ** 3
-        rejected = set()
-        for rank, place in enumerate(np.argsort(p)):
-            if p[place] >= 0.05 / (6 - rank):
-                break
-            rejected.add(int(place))
-        assert {i for i, adjusted in enumerate(holm(p.tolist())) if adjusted < 0.05} == rejected

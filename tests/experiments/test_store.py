@@ -22,12 +22,9 @@ from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.result import RunResult, pack_arrays
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.store.database import Database
 from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS
-from slide_gui.experiments.sweeps.sweep import run_points
-from slide_gui.progress import Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
 ADDED = [column.name for column in COLUMNS if column.added]
@@ -423,21 +420,6 @@ def test_that_a_failed_write_leaves_nothing_behind(path: Path, monkeypatch: pyte
         assert len(store.runs()) == 3
 
 
-@pytest.mark.parametrize("value", ["error = 1.5", "error = -0.1", "n_test = 0"])
-def test_that_a_row_whose_error_is_none_is_damaged(path: Path, value: str) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute(f"UPDATE runs SET {value} WHERE hash = ?", (RESULT.spec.hash,))
-    connection.commit()
-    connection.close()
-    with RunStore(path) as store, pytest.raises(DataError, match=f"is damaged .{value.split()[0]} is"):
-        store.runs()
-
-
-def test_that_only_numbers_are_read(path: Path) -> None:
-    with np.load(array_file(path), allow_pickle=False) as arrays:
-        assert all(arrays[name].dtype.kind in "if" for name in arrays.files)
-
-
 def as_written_before(path: Path) -> None:
     """Take the columns out that earlier versions did not have, and put back the one they had."""
     connection = sqlite3.connect(path)
@@ -575,17 +557,6 @@ def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, 
     if said.returncode == 9 or "unshare" in said.stderr:
         pytest.skip("nothing can be mounted here")
     assert said.stdout.split() == ["2", "0"], said.stderr
-
-
-def test_that_nothing_is_put_beside_a_store_where_nothing_may_be_written(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    before = state(path)
-    with RunStore(path, read_only=True) as store:
-        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
-        assert state(path) == before
-    assert state(path) == before
 
 
 def test_that_a_store_of_an_earlier_version_is_read_without_changing_it(path: Path) -> None:
@@ -752,19 +723,6 @@ def test_that_a_store_that_cannot_be_opened_is_not_sent_to_the_check(path: Path,
     with pytest.raises(DataError, match=r"is damaged .*; restore a copy") as caught:
         RunStore(path, read_only=read_only)
     assert str(caught.value).isprintable()
-
-
-def test_that_a_sweep_on_a_damaged_store_stops_before_it_runs_anything(path: Path) -> None:
-    content = bytearray(path.read_bytes())
-    content[4096:] = bytes(len(content) - 4096)
-    path.write_bytes(bytes(content))
-    points = [SweepPoint(0.4, 1, 0, 0, spec(DATA, widths="median", C=1.0))]
-    told: list[float] = []
-    progress = Progress()
-    progress.report = lambda fraction, payload=None: told.append(fraction)  # type: ignore[method-assign]
-    with pytest.raises(DataError, match="is damaged"), RunStore(path) as store:
-        run_points(DATA, points, store, progress=progress)
-    assert max(told, default=0.0) == 0.0
 
 
 def test_that_what_a_store_says_cannot_write_to_a_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,6 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
-from slide_gui.experiments.runs.result import Timings
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample, subset
 from tests.experiments.tiny import rectangles, spec
@@ -46,12 +45,6 @@ def test_that_a_part_of_no_more_rows_is_kept_whole() -> None:
     assert cut.source.endswith("(100 of 100 training and 59 of 60 test rows)")
 
 
-def test_that_rows_without_labels_are_cut_down_too() -> None:
-    cut = subset(replace(DATA, train_labels=None, test_labels=None), 40, 20)
-    assert (len(cut.train), len(cut.test)) == (40, 20)
-    assert cut.train_labels is None
-
-
 SHAPE = RunShape(100, 40, 784, 2)
 
 
@@ -84,17 +77,6 @@ def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_a
     assert seconds(replace(same, layers=2), replace(same, warm=True)) == pytest.approx(3 * 100.0)
     assert seconds(replace(same, warm=True), replace(same, typical=6.0)) == pytest.approx(50.0)
     assert seconds() == 3.0
-
-
-def test_that_runs_with_median_widths_do_not_tell_what_runs_that_learn_widths_take() -> None:
-    model, shape = CostModel(), RunShape(1000, 1000, 64, 10)
-    learned = spec(DATA, 0.3, 2)
-    median = RunKind.of(replace(learned, svm=replace(learned.svm, widths="median")), shape)
-    model.add(median, median.typical)
-    kind = RunKind.of(learned, shape)
-    assert not model.measured(kind)
-    assert model.seconds(kind) == pytest.approx(kind.typical)
-    assert kind.typical > 3 * median.typical
 
 
 def test_that_several_measurements_count_by_their_median_and_later_ones_too() -> None:
@@ -141,10 +123,6 @@ def test_that_a_run_is_thought_to_take_longer_the_more_rows_there_are(method: st
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 
     assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
-
-
-def test_that_a_run_took_the_sum_of_its_parts() -> None:
-    assert Timings(1.0, 2.0, 4.0, 8.0, 16.0, 99.0).total == 31.0
 
 
 @pytest.mark.parametrize(

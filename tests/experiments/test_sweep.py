@@ -13,15 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.cost import CostModel, RunKind
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import (
     LONGEST_CHAIN,
     RunSpec,
-    SweepPoint,
     SweepSpec,
     axis_text,
     depth_axis,
@@ -209,35 +206,6 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
         assert store.swept == 0
 
 
-def answer(noise: float, depth: int, validation: float | None, split: int = 0) -> PointResult:
-    sweep = replace(FAST, noises=(noise,), depths=(depth,), splits=(split,), warm=False)
-    return PointResult(sweep.points()[0], ErrorRate.of_run(0.5, 100), validation, 1.0)
-
-
-def test_that_noise_and_depth_are_chosen_by_validation_error_in_each_split() -> None:
-    answers = [
-        answer(0.1, 1, 0.2), answer(0.2, 1, 0.1), answer(0.3, 1, 0.3), answer(0.1, 2, 0.4), answer(0.2, 2, 0.1),
-        answer(0.3, 2, 0.0, split=1), answer(0.1, 1, 0.1, split=1),
-    ]  # fmt: skip
-    first, second = choose(answers)
-    # Two of split 0 have 0.1; that of one layer has the better neighbours.
-    assert (first.point.noise, first.point.depth) == (0.2, 1)
-    assert (second.point.noise, second.point.depth, second.point.split) == (0.3, 2, 1)
-    with pytest.raises(ValueError, match="train on the split"):
-        choose([answer(0.1, 1, None)])
-
-
-def test_that_what_was_chosen_is_tested_with_all_training_rows(tmp_path: Path) -> None:
-    validation = replace(FAST, evaluate="validation")
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        chosen = choose(run_sweep(DATA, validation, store).done)
-        state = run_points(DATA, final_points(chosen), store)
-        assert [a.point.split for a in state.done] == [0, 1]
-        for one in state.done:
-            result = store.load(one.point.spec.hash)
-            assert (result.n_train, result.n_test, result.spec.evaluate) == (60, 100, "test")
-
-
 def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path: Path) -> None:
     validation = replace(LEARNED, depths=(1,), evaluate="validation")
     whole = replace(LEARNED, depths=(1,), training="whole", evaluate="test")
@@ -251,42 +219,6 @@ def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_row
         assert {line.hash for line in one.runs()} == {point.spec.hash for point in whole.points()}
         for line in one.runs():
             assert same_numbers(one.load(line.hash), every.load(line.hash))
-
-
-def test_that_an_empty_sweep_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"noises is \(\); a sweep needs"):
-        replace(FAST, noises=()).points()
-
-
-def test_that_the_seconds_of_runs_are_the_median_of_the_measured_kind_or_in_proportion_to_it() -> None:
-    model = CostModel()
-    cold, warm = RunKind("a", "slide-svm", 0, 100), RunKind("a", "slide-svm", 1, 100, warm=True)
-    assert model.total([warm]) == 1.0
-    model.add(warm, 4.0)
-    model.add(warm, 6.0)
-    model.add(cold, 1.0)
-    assert model.seconds(warm) == 5.0
-    assert model.seconds(replace(warm, layers=3, typical=2.0)) == 10.0
-    assert model.seconds(RunKind("a", "raw-svm", 0, 100)) == 1.0
-    assert model.left(model.total([warm, cold]), warm, 0.5, 0.0) == pytest.approx(3.5)
-
-
-def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits() -> None:
-    def answer(noise: float, split: int, validation: float | None) -> PointResult:
-        stack = StackParameters(noise=noise, depth=1)
-        spec = RunSpec("f" * 64, stack=stack, split=split, training="split").checked()
-        return PointResult(SweepPoint(noise, 1, split, 0, spec), ErrorRate.of_run(0.5, 10), validation, 1.0)
-
-    errors = {(0.2, 0): 0.0, (0.2, 1): 0.3, (0.4, 0): 0.1, (0.4, 1): 0.1}
-    answers = [answer(noise, split, error) for (noise, split), error in errors.items()]
-    assert [found.point.noise for found in choose(answers)] == [0.2, 0.4]
-    together = choose(pooled(answers))
-    assert [found.point.noise for found in together] == [0.4]
-    assert together[0].validation_error == pytest.approx(0.1)
-    with pytest.raises(ValueError, match="different noise levels and depths"):
-        pooled(answers[:3])
-    with pytest.raises(ValueError, match="train on the split"):
-        pooled([answer(0.2, 0, None)])
 
 
 def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_already(tmp_path: Path) -> None:
@@ -331,18 +263,6 @@ def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp
         assert fractions == sorted(fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
     assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
-
-
-def test_that_nothing_is_chosen_without_validation_rows_or_before_all_splits_are_there() -> None:
-    assert chosen_places([answer(0.1, 1, None)]) == ()
-    assert chosen_places([]) == ()
-    assert chosen_places([answer(0.1, 1, 0.2), answer(0.2, 1, 0.1), answer(0.1, 1, 0.1, split=1)]) == ()
-    with pytest.raises(ValueError, match="selecting needs validation rows; train on the split"):
-        replace(FAST, training="whole", choose="each").points()
-
-
-def test_that_labels_are_a_part_of_every_run_of_a_sweep() -> None:
-    assert {point.spec.labels for point in replace(FAST, labels=20).points()} == {20}
 
 
 def test_that_an_axis_is_written_as_it_is_read() -> None:

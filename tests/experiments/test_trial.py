@@ -51,13 +51,6 @@ def test_that_noise_and_depth_are_chosen_on_validation_and_judged_on_rows_held_o
     assert np.array_equal(trial.result.misclassified, again.misclassified)
 
 
-def test_that_simpler_models_are_tested_on_the_same_rows(trial: Trial) -> None:
-    chosen, depths = trial.result, [rival.result.spec.stack.depth for rival in trial.rivals]
-    assert depths == [depth for depth in (1, 0) if depth < chosen.spec.stack.depth]
-    for rival in trial.rivals:
-        assert np.array_equal(rival.result.judged, chosen.judged)
-
-
 def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
     def judged(*wrong: int) -> RunResult:
         rows = trial.result.judged[list(wrong)]
