@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +44,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "runs.sqlite"
 
 
+def execute(path: Path, *statements: str | tuple[str, Sequence[object]]) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        for statement in statements:
+            database.execute(*((statement,) if isinstance(statement, str) else statement))
+
+
+def on_split(split: int) -> RunResult:
+    return replace(RESULT, spec=replace(RESULT.spec, split=split))
+
+
 def array_file(path: Path, result: RunResult = RESULT) -> Path:
     (file,) = path.with_name(path.name + ".arrays").glob(f"{result.spec.hash[:16]}-*")
     return file
@@ -59,10 +72,6 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
         assert (line.noise, line.depth, line.error, line.n_test) == (0.4, 1, RESULT.error, 60)
         assert line.validation_error == RESULT.validation_error > 0.0
         assert store.check().faults == {}
-
-
-def test_that_it_is_written_durably(path: Path) -> None:
-    with RunStore(path) as store:
         assert store._db.rows("PRAGMA user_version") == [(FORMAT,)]
         assert store._db.rows("PRAGMA journal_mode") == [("wal",)]
         assert store._db.rows("PRAGMA synchronous") == [(2,)]
@@ -95,43 +104,41 @@ def test_that_nothing_is_overwritten(path: Path) -> None:
     assert (array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns) == before
 
 
-@pytest.mark.parametrize("how", ["missing", "altered", "truncated", "other"])
-def test_that_a_missing_or_altered_file_is_reported_and_made_again(path: Path, how: str) -> None:
+def other_numbers(content: bytes) -> bytes:
+    """Return a valid archive of arrays of the right shapes with other numbers."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return pack_arrays({name: arrays[name] * (0.5 if arrays[name].dtype.kind == "f" else 1) for name in arrays})
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        (None, "cannot be read (No such file or directory)"),
+        (lambda content: content[:99] + bytes([content[99] ^ 1]) + content[100:], "was altered after it was written"),
+        (lambda content: content[:100], "was altered after it was written"),
+        (lambda content: pack_arrays(OTHER.arrays()), "was altered after it was written"),
+        (other_numbers, "was altered after it was written"),
+    ],
+    ids=["missing", "altered", "truncated", "of another run", "other numbers"],
+)
+def test_that_a_missing_or_altered_file_is_reported_and_made_again(
+    path: Path, how: Callable[[bytes], bytes] | None, reason: str
+) -> None:
     file = array_file(path)
-    if how == "missing":
-        file.unlink()
-    elif how == "altered":
-        content = bytearray(file.read_bytes())
-        content[len(content) // 2] ^= 1
-        file.write_bytes(bytes(content))
-    elif how == "truncated":
-        os.truncate(file, 100)
-    else:
-        file.write_bytes(array_file(path, OTHER).read_bytes())
+    content = file.read_bytes()
+    file.unlink()
+    if how is not None:
+        file.write_bytes(how(content))
+    fault = f"{file}: {reason}; compute the run again"
     with RunStore(path) as store:
-        assert list(store.check().faults) == [RESULT.spec.hash]
-        assert str(file) in store.check().faults[RESULT.spec.hash]
-        with pytest.raises(DataError, match="compute the run again"):
-            store.load(RESULT.spec.hash)
-        with pytest.raises(DamagedRun):
-            store.take(RESULT.spec)
+        assert store.check().faults == {RESULT.spec.hash: fault}
+        for read in (lambda: store.load(RESULT.spec.hash), lambda: store.take(RESULT.spec)):
+            with pytest.raises(DamagedRun, match=re.escape(fault)):
+                read()
         store.save(RESULT)
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
-    with RunStore(path) as store:
         assert store.check().faults == {}
-        assert len(list(store.folder.iterdir())) == (2 if how == "missing" else 3), "the damaged file is not deleted"
-
-
-def test_that_other_numbers_in_a_whole_file_are_found_by_the_checksum(path: Path) -> None:
-    """The file is a valid archive of arrays of the right shapes: nothing but the checksum tells it from the first."""
-    file = array_file(path)
-    with np.load(file, allow_pickle=False) as arrays:
-        changed = {name: arrays[name] * (0.5 if arrays[name].dtype.kind == "f" else 1) for name in arrays.files}
-    file.write_bytes(pack_arrays(changed))
-    with RunStore(path) as store:
-        assert list(store.check().faults) == [RESULT.spec.hash]
-        with pytest.raises(DamagedRun, match="was altered after it was written"):
-            store.load(RESULT.spec.hash)
+        assert len(list(store.folder.iterdir())) == (2 if how is None else 3), "the damaged file is not deleted"
 
 
 def test_that_another_document_of_the_same_run_is_found_by_the_checksum(path: Path) -> None:
@@ -139,10 +146,7 @@ def test_that_another_document_of_the_same_run_is_found_by_the_checksum(path: Pa
     with RunStore(path) as store:
         document = json.loads(store._row("hash = ?", RESULT.spec.hash)["document"])
     document["versions"]["numpy"] = "0.0"
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE runs SET document = ? WHERE hash = ?", (json.dumps(document), RESULT.spec.hash))
-    connection.commit()
-    connection.close()
+    execute(path, ("UPDATE runs SET document = ? WHERE hash = ?", (json.dumps(document), RESULT.spec.hash)))
     with RunStore(path) as store, pytest.raises(DamagedRun, match="was altered after it was written"):
         store.load(RESULT.spec.hash)
 
@@ -166,10 +170,7 @@ def test_that_nothing_in_a_schema_is_trusted(path: Path, how: str, monkeypatch: 
     "change", ["error = 0.0", "noise = 0.5", "n_test = 1", "document = replace(document, '96', '97')", "hash = 'ab'"]
 )
 def test_that_an_altered_row_is_not_trusted(path: Path, change: str) -> None:
-    database = sqlite3.connect(path)
-    database.execute(f"UPDATE runs SET {change} WHERE hash = ?", (RESULT.spec.hash,))
-    database.commit()
-    database.close()
+    execute(path, f"UPDATE runs SET {change} WHERE hash = '{RESULT.spec.hash}'")
     with RunStore(path) as store:
         assert len(store.check().faults) == 1
 
@@ -189,7 +190,7 @@ def test_that_temporary_files_are_swept_and_nothing_else(path: Path) -> None:
 
 def test_that_an_older_copy_put_back_for_a_while_costs_no_newer_run(path: Path) -> None:
     shutil.copy(path, path.with_name("older"))
-    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    third = on_split(5)
     with RunStore(path) as store:
         store.save(third)
     path.rename(path.with_name("newer"))
@@ -207,33 +208,26 @@ def test_that_an_older_copy_put_back_for_a_while_costs_no_newer_run(path: Path) 
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_a_store_opened_by_a_link_keeps_rows_and_arrays_together(path: Path) -> None:
-    link = path.with_name("link.sqlite")
+def test_that_a_store_is_used_by_a_link_and_arrays_that_an_earlier_version_wrote_next_to_the_link_are_read(
+    path: Path,
+) -> None:
+    link, arrays = path.with_name("link.sqlite"), path.with_name("runs.sqlite.arrays")
     link.symlink_to(path)
-    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    arrays.rename(path.with_name("link.sqlite.arrays"))
     with RunStore(link) as store:
-        store.save(third)
-        assert store.check().faults == {}
-    with RunStore(path, read_only=True) as store:
-        assert same_numbers(store.load(third.spec.hash), third)
-    assert not link.with_name("link.sqlite.arrays").exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_arrays_that_an_earlier_version_wrote_beside_a_link_are_read(path: Path) -> None:
-    link = path.with_name("link.sqlite")
-    link.symlink_to(path)
-    path.with_name("runs.sqlite.arrays").rename(link.with_name("link.sqlite.arrays"))
-    with RunStore(link) as store:
+        store.save(on_split(5))
         assert store.check().faults == {}
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+    with RunStore(path, read_only=True) as store:
+        assert same_numbers(store.load(on_split(5).spec.hash), on_split(5))
+    assert [file.name[:16] for file in arrays.iterdir()] == [on_split(5).spec.hash[:16]]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed on Windows")
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved with its arrays", "removed with its arrays"])
 def test_that_a_store_that_loses_its_file_says_so_and_saves_what_was_computed(path: Path, how: str) -> None:
     shutil.copy(path, path.with_name("older"))
-    third, fourth = (replace(RESULT, spec=replace(RESULT.spec, split=split)) for split in (5, 6))
+    third, fourth = on_split(5), on_split(6)
     with RunStore(path) as store:
         store.save(third)
         arrays = store.folder
@@ -299,17 +293,26 @@ def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path: Path)
         assert locks() == held
 
 
+def in_namespace(mount: str, script: str, *words: object) -> str:
+    """Return the output of a script after mounting something as root of a namespace of its own."""
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare")
+    shell = f'{mount} || exit 9; exec "$0" -c "$@"'
+    command = ["unshare", "-rm", "sh", "-c", shell, sys.executable, script, *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 9 or "unshare" in done.stderr:
+        pytest.skip("nothing can be mounted here")
+    assert done.stdout, done.stderr
+    return done.stdout
+
+
 _FULL = """
-import sys
+import contextlib, sys
 from pathlib import Path
 from slide_gui.experiments.store.store import RunStore
 folder = Path(sys.argv[1])
-(folder / "fill").write_bytes(b"")
-with (folder / "fill").open("ab", buffering=0) as file:
-    try:
-        while file.write(bytes(4096)):
-            pass
-    except OSError:
+with contextlib.suppress(OSError), (folder / "fill").open("ab", buffering=0) as file:
+    while file.write(bytes(4096)):
         pass
 try:
     RunStore(folder / "runs.sqlite")
@@ -317,21 +320,33 @@ except OSError as error:
     print(error.filename, error.strerror)
 """
 
+_READ_ONLY = """
+import sys
+from pathlib import Path
+from slide_gui.experiments.store.store import RunStore
+try:
+    Path(sys.argv[1], "x").touch()
+except OSError:
+    with RunStore(sys.argv[2], read_only=True) as store:
+        print(len(store.runs()), len(store.check().faults))
+"""
+
 
 @pytest.mark.parametrize("new", [False, True])
 def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path: Path, tmp_path: Path, new: bool) -> None:
-    copy = "" if new else 'cp -r "$4"/runs.sqlite* "$1" &&'
-    mount = f'mount -t tmpfs -o size=2m none "$1" && {copy} exec "$2" -c "$3" "$1" || exit 9'
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare")
     disk = tmp_path / "disk"
     disk.mkdir()
-    command = ["unshare", "-rm", "sh", "-c", mount, "sh", disk, sys.executable, _FULL, path.parent]
-    said = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if said.returncode == 9 or "unshare" in said.stderr:
-        pytest.skip("nothing can be mounted here")
-    assert said.stdout.startswith(f"{disk}/runs.sqlite"), said.stderr
-    assert "the disk is full: No space left on device" in said.stdout
+    copy = "" if new else ' && cp -r "$3"/runs.sqlite* "$2"'
+    output = in_namespace(f'mount -t tmpfs -o size=2m none "$2"{copy}', _FULL, disk, path.parent)
+    assert output.startswith(f"{disk}/runs.sqlite")
+    assert "the disk is full: No space left on device" in output
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, log: bool) -> None:
+    chosen = killed(path) if log else path
+    mount = 'mount --bind "$2" "$2" && mount -o remount,ro,bind "$2"'
+    assert in_namespace(mount, _READ_ONLY, chosen.parent, chosen).split() == ["2", "0"]
 
 
 def test_that_a_deleted_run_can_be_taken_back(path: Path) -> None:
@@ -379,10 +394,7 @@ def test_that_an_edit_of_tags_keeps_what_another_process_changed(
 
 
 def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path: Path) -> None:
-    database = sqlite3.connect(path)
-    database.execute("PRAGMA user_version = 3")
-    database.commit()
-    database.close()
+    execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
     with pytest.raises(DataError, match="format 3, this slide-gui reads 2; open it with the version"):
         RunStore(path)
@@ -393,9 +405,7 @@ def test_that_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("no database at all, though it is long enough to be one" * 100)
     with pytest.raises(DataError, match="is not a run store"):
         RunStore(tmp_path / "text")
-    database = sqlite3.connect(tmp_path / "bookmarks")
-    database.execute("CREATE TABLE places (url TEXT)")
-    database.close()
+    execute(tmp_path / "bookmarks", "CREATE TABLE places (url TEXT)")
     with pytest.raises(DataError, match="another program"):
         RunStore(tmp_path / "bookmarks")
     (tmp_path / "folder").mkdir()
@@ -404,7 +414,7 @@ def test_that_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_that_a_failed_write_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    third = on_split(5)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
@@ -418,46 +428,6 @@ def test_that_a_failed_write_leaves_nothing_behind(path: Path, monkeypatch: pyte
         assert len(store.runs()) == 2
         store.save(third)
         assert len(store.runs()) == 3
-
-
-def as_written_before(path: Path) -> None:
-    """Take the columns out that earlier versions did not have, and put back the one they had."""
-    connection = sqlite3.connect(path)
-    connection.execute("ALTER TABLE runs ADD COLUMN half REAL NOT NULL DEFAULT 0.1")
-    connection.execute("PRAGMA user_version = 1")
-    for name in ADDED:
-        connection.execute(f"ALTER TABLE runs DROP COLUMN {name}")
-    connection.commit()
-    connection.close()
-
-
-def test_that_the_table_tells_c_and_support_vectors_of_old_stores_too(path: Path) -> None:
-    expected = [(result.classifier.C, result.classifier.n_support) for result in (RESULT, OTHER)]
-    with RunStore(path) as store:
-        assert [(line.C, line.n_support) for line in store.runs()] == expected
-    as_written_before(path)
-    with RunStore(path) as store:
-        assert [(line.C, line.n_support) for line in store.runs()] == expected
-        store.save(replace(RESULT, spec=replace(RESULT.spec, split=5)))
-        assert store.check().faults == {}
-    connection = sqlite3.connect(path)
-    assert [half for (half,) in connection.execute("SELECT half FROM runs ORDER BY created")] == [0.1, 0.1, 0.0]
-    connection.close()
-
-
-def test_that_a_damaged_run_of_an_old_store_does_not_keep_it_from_opening(path: Path) -> None:
-    as_written_before(path)
-    array_file(path).unlink()
-    with RunStore(path) as store:
-        assert [line.n_support for line in store.runs()] == [None, OTHER.classifier.n_support]
-        assert list(store.check().faults) == [RESULT.spec.hash]
-
-
-def test_that_a_row_written_by_an_earlier_version_afterwards_is_read(path: Path) -> None:
-    with RunStore(path) as store:
-        store._db.write(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")
-        assert [line.n_support for line in store.runs()] == [None, None]
-        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
 
 
 def mode(path: Path) -> int:
@@ -533,59 +503,16 @@ def test_that_reading_leaves_everything_as_it_was(
         assert state(chosen) == before
 
 
-_READ_ONLY = """
-import sys
-from pathlib import Path
-from slide_gui.experiments.store.store import DamagedRun, FORMAT, RunStore
-path = Path(sys.argv[1])
-try:
-    (path.parent / "x").touch()
-except OSError:
-    with RunStore(path, read_only=True) as store:
-        print(len(store.runs()), len(store.check().faults))
-"""
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, log: bool) -> None:
-    chosen = killed(path) if log else path
-    mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 9; exec "$2" -c "$3" "$4"'
-    command = ["unshare", "-rm", "sh", "-c", mount, "sh", chosen.parent, sys.executable, _READ_ONLY, chosen]
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare")
-    said = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
-    if said.returncode == 9 or "unshare" in said.stderr:
-        pytest.skip("nothing can be mounted here")
-    assert said.stdout.split() == ["2", "0"], said.stderr
-
-
-def test_that_a_store_of_an_earlier_version_is_read_without_changing_it(path: Path) -> None:
-    as_written_before(path)
-    before = path.read_bytes()
-    with RunStore(path, read_only=True) as store:
-        assert [line.C for line in store.runs()] == [None, None]
-        assert store.check().faults == {}
-    assert path.read_bytes() == before
-
-
 def test_that_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="this run store does not exist"):
         RunStore(tmp_path / "absent.sqlite", read_only=True)
     assert list(tmp_path.iterdir()) == []
 
 
-def execute(path: Path, *statements: str) -> None:
-    database = sqlite3.connect(path)
-    for statement in statements:
-        database.execute(statement)
-    database.commit()
-    database.close()
-
-
 def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    third = on_split(5)
     with RunStore(path) as store:
         store.save(third)
         store.tag(OTHER.spec.hash, ["good"])
@@ -626,7 +553,7 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
 def test_that_a_lost_page_costs_its_own_rows_only(path: Path) -> None:
     with RunStore(path) as store:
         for split in range(1, 30):
-            store.save(replace(RESULT, spec=replace(RESULT.spec, split=split)))
+            store.save(on_split(split))
     content = bytearray(path.read_bytes())
     at = content.rindex(b'"fingerprint"') // 4096 * 4096
     content[at : at + 4096] = bytes(4096)
@@ -695,7 +622,7 @@ def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path
 def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path: Path) -> None:
     with RunStore(path) as store:
         for split in range(1, 30):
-            store.save(replace(RESULT, spec=replace(RESULT.spec, split=split)))
+            store.save(on_split(split))
     content = bytearray(path.read_bytes())
     own = content.index(b'"fingerprint"') // 4096 + 1
     trunk = len(content) // 4096 + 1
@@ -703,7 +630,7 @@ def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path:
     content += struct.pack(">III", 0, 1, own).ljust(4096, b"\0")
     content[28:40] = struct.pack(">III", trunk, trunk, 2)
     path.write_bytes(bytes(content))
-    third = replace(RESULT, spec=replace(RESULT.spec, split=50))
+    third = on_split(50)
     for change in (lambda store: store.save(third), lambda store: store.tag(RESULT.spec.hash, ["x" * 5000])):
         with (
             RunStore(path) as store,

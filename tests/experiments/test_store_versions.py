@@ -122,6 +122,40 @@ def written_before(path: Path, version: str) -> str:
     return result.hash
 
 
+@pytest.fixture
+def old(tmp_path: Path) -> Path:
+    """A store of an earlier version: without the columns added since, with the one dropped since."""
+    path = tmp_path / "runs.sqlite"
+    with RunStore(path) as store:
+        for split in (0, 1):
+            store.save(replace(RESULT, spec=replace(RESULT.spec, training="split", split=split)))
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE runs ADD COLUMN half REAL NOT NULL DEFAULT 0.1")
+        database.execute("PRAGMA user_version = 1")
+        for name in ADDED:
+            database.execute(f"ALTER TABLE runs DROP COLUMN {name}")
+    return path
+
+
+def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs(old: Path) -> None:
+    before, expected = old.read_bytes(), (RESULT.classifier.C, RESULT.classifier.n_support)
+    with RunStore(old, read_only=True) as store:
+        assert [line.C for line in store.runs()] == [None, None]
+        assert store.check().faults == {}
+        damaged = store.runs()[0].hash
+    assert old.read_bytes() == before
+    next(iter(store.folder.glob(f"{damaged[:16]}-*"))).unlink()
+    with RunStore(old) as store:
+        assert [(line.C, line.n_support) for line in store.runs()] == [(None, None), expected]
+        assert list(store.check().faults) == [damaged]
+        store.save(RESULT)
+        store._db.write(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")  # by the earlier version
+        assert [line.n_support for line in store.runs()] == [None, None, None]
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+    with closing(sqlite3.connect(old)) as database:
+        assert [half for (half,) in database.execute("SELECT half FROM runs ORDER BY created")] == [0.1, 0.1, 0.0]
+
+
 @pytest.mark.parametrize("version", ["1", "2", "3"])
 def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path: Path, version: str) -> None:
     path = tmp_path / "runs.sqlite"
