@@ -1,4 +1,4 @@
-"""The plan of the evaluation, and its run: chosen on validation, judged once, broken off and gone on with."""
+"""The plan of the evaluation, the published errors, and its run: selected on validation rows, tested once, resumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation import protocol as protocol_module
-from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
+from slide_gui.experiments.evaluation.protocol import CellPlan, data_key, plan, published, sensitivity, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, stored_evaluation
 from slide_gui.experiments.runs.cost import CostModel, RunKind
@@ -379,3 +379,20 @@ def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
     assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
     assert protocol_module._cell("convex", "sda", table, 7).n_splits == 7
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]
+
+
+def test_that_table_1_is_read_as_shares() -> None:
+    found = {mark.method: mark.error for mark in published("convex")}
+    assert found["SLIDE-SVM"] == pytest.approx(0.1218)
+    assert found["hyperopt-sklearn"] == pytest.approx(0.113)
+    assert len(found) == 7 + 3
+    assert published("elsewhere") == ()
+
+
+def test_that_the_depths_of_the_figure_are_the_papers() -> None:
+    assert sensitivity().depths == (0, 1, 2, 3, 4)
+
+
+def test_that_data_sets_are_found_by_their_names() -> None:
+    assert data_key("Rectangles") == "rectangles"
+    assert data_key("my own") == ""

@@ -1,4 +1,4 @@
-"""What a cell of the evaluation and the whole of it say of themselves."""
+"""Cells and data of the evaluation, its stored state, and seconds of feature generation."""
 
 from __future__ import annotations
 
@@ -7,23 +7,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from slide_gui.core.sda.model import TUTORIAL, SdaParameters
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import (
     Cell,
     DataInfo,
     EvaluationState,
+    Extrapolated,
     SplitAnswer,
     Task,
     compare,
     empty_state,
+    extrapolated_seconds,
     info_of,
     stored_data,
+    stored_evaluation,
     tasks,
+    time_rows,
     with_answer,
 )
 from slide_gui.experiments.statistics import crossed_mean, mcnemar, row_errors, splits_rate
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles
 
 
@@ -140,3 +150,95 @@ def test_that_data_are_told_by_title_and_sizes() -> None:
     assert info_of("convex", mine).source == "mine.csv"
     assert info_of("convex", replace(mine, key="convex")).source == "convex"
     assert stored_data([CellPlan("convex", "raw-svm", 1)], []) == ()
+
+
+WHOLE = replace(rectangles(80, 150), name="Rectangles")
+CUT = CellPlan("rectangles", "raw-svm", 1, C=1.0, train_rows=40, test_rows=100)
+FULL = CellPlan("rectangles", "raw-svm", 1, C=10.0)
+
+
+def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        made = {plan: run_evaluation([plan], lambda key, progress: WHOLE, store) for plan in (FULL, CUT)}
+        for plan, state in made.items():
+            found = stored_evaluation([plan], store)
+            assert [a.spec_hash for a in found.cells[0].answers] == [a.spec_hash for a in state.cells[0].answers]
+            assert found.data[0].fingerprint == state.data[0].fingerprint
+            assert found.data[0].generated
+
+
+def test_that_real_data_come_before_generated_ones(tmp_path):
+    real = replace(WHOLE, generated=False, train=WHOLE.train + 1)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for dataset in (real, WHOLE):
+            run_evaluation([FULL], lambda key, progress, own=dataset: own, store)
+        (info,) = stored_data([FULL], store.runs())
+    assert not info.generated
+    assert info.fingerprint == info_of("rectangles", real).fingerprint
+
+
+def test_that_an_empty_store_knows_no_data(tmp_path):
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = stored_evaluation([FULL], store)
+    assert state.data == ()
+    assert state.cells[0].answers == ()
+
+
+def test_that_data_judged_on_another_number_of_rows_come_last_and_their_sizes_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "entry", lambda key: replace(entry(key), n_train=80, n_test=150))
+    part = replace(WHOLE, generated=False, train=WHOLE.train[:60], train_labels=WHOLE.train_labels[:60],
+                   test=WHOLE.test[:90], test_labels=WHOLE.test_labels[:90])  # fmt: skip
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_evaluation([FULL], lambda key, progress: part, store)
+        (alone,) = stored_evaluation([FULL], store).data
+        run_evaluation([FULL], lambda key, progress: WHOLE, store)
+        (info,) = stored_evaluation([FULL], store).data
+    assert (alone.generated, alone.n_train, alone.n_test) == (False, 60, 90)
+    assert (info.generated, info.n_train, info.n_test) == (True, 80, 150)
+
+
+PARAMETERS = SdaParameters((6,), pretraining_epochs=30)
+
+
+def test_that_one_epoch_of_400_rows_is_scaled_to_all_epochs_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rectangles(1000, 10)
+    data = replace(data, train=np.ascontiguousarray(data.train * 2))
+    clock, seen = iter([100.0, 103.0]), []
+    monkeypatch.setattr(table.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(table, "pretrain", lambda rows, parameters, progress: seen.append((rows, parameters)))
+    found = extrapolated_seconds(data, PARAMETERS)
+    ((rows, parameters),) = seen
+    assert parameters == replace(PARAMETERS, pretraining_epochs=1)
+    assert rows.shape == (400, 64)
+    assert (rows.min(), rows.max()) == (0.0, 1.0)
+    assert found == Extrapolated(3.0 * 30 * 1000 / 400, 3.0, 400, PARAMETERS)
+
+
+def test_that_fewer_rows_are_all_measured_at_the_tutorials_setting_and_can_be_cancelled() -> None:
+    with pytest.raises(Cancelled):
+        extrapolated_seconds(rectangles(20, 10), progress=StopAfter(1))
+    found = extrapolated_seconds(rectangles(20, 10), replace(TUTORIAL, n_units=(3,), noise=0.1))
+    assert found.rows == 20
+    assert found.seconds == pytest.approx(found.measured * 15)
+
+
+def _cell(method: str, features: float | None, chosen: str = "") -> Cell:
+    answer = SplitAnswer(0, "h", chosen, 0.1, 100, 50, b"", None, features, 1.0)
+    return Cell("rectangles", method, 1, (answer,))
+
+
+def test_that_autoencoders_of_either_method_give_the_time_and_what_was_chosen() -> None:
+    info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
+
+    def row(*cells: Cell) -> table.TimeRow:
+        (found,) = time_rows(EvaluationState((info,), (), cells))
+        return found
+
+    both = row(_cell("slide-svm", 2.0), _cell("sda", 80.0, "that of SdA"), _cell("sda-svm", 60.0, "that of SdA-SVM"))
+    assert (both.slide, both.sda, both.sda_chosen, both.speedup) == (2.0, 60.0, "that of SdA-SVM", 30.0)
+    one = row(_cell("slide-svm", 2.0), _cell("sda", 80.0, "that of SdA"), _cell("sda-svm", None))
+    assert (one.sda, one.sda_chosen) == (80.0, "that of SdA")
+    assert (one.paper_slide, one.paper_sda, one.paper_speedup) == (5.0, 5400.0, 1080.0)
+    none = row()
+    assert (none.slide, none.sda, none.sda_chosen, none.speedup, none.tutorial_speedup) == (None, None, "", None, None)
+    assert row(_cell("sda", 80.0)).speedup is None

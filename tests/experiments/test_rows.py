@@ -1,4 +1,4 @@
-"""Rows of W for chosen pixels, and which pixels are chosen by default."""
+"""Rows of W for selected pixels, the default selection, one weight explained, and the rows of two runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.model_file import fit_model
+from slide_gui.experiments.inspection import comparison
+from slide_gui.experiments.inspection.comparison import compare_errors, compare_rows
 from slide_gui.experiments.inspection.rows import (
     default_pixels,
     drowns,
+    explain,
     input_rms,
     nearby_peak,
+    strongest,
     typical_peak,
     weight_rows,
 )
+from slide_gui.experiments.runs.run import run
+from tests.core.listings import lide
+from tests.experiments.tiny import rectangles, spec
 
 
 def test_that_rows_and_biases_are_those_of_the_layers() -> None:
@@ -134,3 +144,84 @@ def test_that_the_neighbours_of_a_pixel_at_the_border_are_those_within_two() -> 
     row = np.arange(1.0, 43.0)  # 6 × 7, rising
     for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
         assert nearby_peak(row, pixel, (6, 7)) == row[nearest]
+
+
+X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)
+CLEAN = np.column_stack([X, np.ones(80)])
+SCATTER = CLEAN.T @ CLEAN
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 4), (4, 1), (3, 3)])
+def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
+    p, weights = 0.7, denoiser_weights(SCATTER, 0.3)
+    e = explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
+    assert e.n == 80
+    assert e.s_ab == (X[:, a] * X[:, b]).sum()
+    assert e.s_aa == X[:, a].sum()
+    assert e.p_ab == pytest.approx(e.s_ab * p)
+    assert e.q_ab == pytest.approx(e.s_ab * (p if a == b else p * p))
+    assert e.q_aa == pytest.approx(e.s_aa * p)
+    assert e.w_ab == weights[a, b]
+    assert e.bias == weights[a, -1]
+    assert e.product == pytest.approx(e.p_ab, rel=1e-9)
+    np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
+    assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)
+    np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
+
+
+def test_that_the_check_fails_where_the_weights_are_not_the_solution() -> None:
+    weights = denoiser_weights(SCATTER, 0.5)
+    e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
+    assert abs(e.product - e.p_ab) > 0.1
+
+
+def test_that_the_weights_are_those_of_the_listing() -> None:
+    weights, _ = lide(X.T, 0.7)
+    e = explain(SCATTER, np.asarray(weights)[2], 0.3, RIDGE, 2, 5)
+    assert e.product == pytest.approx(e.p_ab, rel=1e-6)
+
+
+def test_that_the_strongest_is_another_pixel() -> None:
+    assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
+    assert strongest(np.array([0.9, 7.0]), 0) == 0
+
+
+DATA = rectangles(60, 100)
+A, B = spec(DATA, noise=0.2, depth=2), spec(DATA, noise=0.5, depth=1, widths="median", C=10.0)
+
+
+def test_that_rows_are_those_of_each_stack_and_their_difference() -> None:
+    found = compare_rows(DATA, A, B, (9, 30))
+    for own, each in ((found.first, A), (found.second, B)):
+        layers = fit_stack(DATA.train, each.stack).layers
+        assert own.shape == (2, len(layers), 65)
+        for j, layer in enumerate(layers):
+            np.testing.assert_allclose(own[:, j], layer.weights[[9, 30]], rtol=0, atol=1e-9)
+    assert not found.contributions
+    assert found.difference.shape == (2, 1, 65)
+    np.testing.assert_array_equal(found.difference[:, 0], found.first[:, 0] - found.second[:, 0])
+
+
+def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "drowns", lambda layer: layer.weights.shape[0] == 64)
+    found = compare_rows(DATA, A, B, (9,))
+    assert found.contributions
+    for rows, each in ((found.first, A), (found.second, B)):
+        for j, layer in enumerate(fit_stack(DATA.train, each.stack).layers):
+            expected = layer.weights[9, :-1] * np.sqrt(np.diag(layer.scatter)[:-1] / len(DATA.train))
+            np.testing.assert_allclose(rows[0, j, :-1], expected, rtol=0, atol=1e-9)
+            assert rows[0, j, -1] == pytest.approx(layer.weights[9, -1], abs=1e-9)
+
+
+def test_that_other_data_are_refused() -> None:
+    with pytest.raises(DataError, match="not the data set of both"):
+        compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
+
+
+def test_that_errors_are_tested_on_the_same_rows_only() -> None:
+    first, second = run(DATA, A), run(DATA, B)
+    found = compare_errors(first, second)
+    assert found is not None
+    wrong = [set(result.misclassified.tolist()) for result in (first, second)]
+    assert (found.only_first, found.only_second) == (len(wrong[0] - wrong[1]), len(wrong[1] - wrong[0]))
+    assert compare_errors(first, run(DATA, spec(DATA, test_rows=20, widths="median", C=10.0))) is None
