@@ -389,7 +389,6 @@ class Kills(LongRun):
 
 def _import_late() -> None:
     """Import here what works import late, so that not every process does."""
-    import pooch  # noqa: F401
     import PySide6.QtCore  # noqa: F401
     import requests  # noqa: F401
 

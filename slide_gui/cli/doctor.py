@@ -14,7 +14,7 @@ from slide_gui import __version__
 from slide_gui.cli.console import DONE, FAILED, Command, print_answer
 
 PACKAGES = (
-    "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "pooch", "platformdirs", "threadpoolctl",
+    "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "requests", "platformdirs", "threadpoolctl",
     "PySide6-Essentials", "pyqtgraph",
 )  # fmt: skip
 _REINSTALL = "install slide-gui again: pip install --force-reinstall slide-gui"

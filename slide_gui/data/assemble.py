@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -263,9 +263,7 @@ def _distinct_counts(values: NDArray[Any]) -> NDArray[np.int64]:
 def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
     """Set values smaller than `_SMALLEST` to 0; return a warning if a feature has only such values."""
     lost = np.zeros(rows.shape[1], bool)
-    step = max(1, _BLOCK // rows.shape[1])
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
+    for block in (rows[each] for each in _blocks(rows)):
         tiny = (np.abs(block) < _SMALLEST) & (block != 0)
         if tiny.any():
             lost |= tiny.any(axis=0)
@@ -383,10 +381,8 @@ def _pixel_divisor(parts: Sequence[DataPart]) -> int:
     if not (low >= 0 and 1 < high <= 255):
         return 1
     for part in parts:
-        flat = part.rows.reshape(-1)
-        for start in range(0, flat.size if flat.dtype.kind == "f" else 0, _BLOCK):
-            block = flat[start : start + _BLOCK]
-            if (np.rint(block) != block).any():
+        for block in _blocks(part.rows) if part.rows.dtype.kind == "f" else ():
+            if (np.rint(part.rows[block]) != part.rows[block]).any():
                 return 1
     return 16 if high <= 16 else 255
 
@@ -394,20 +390,25 @@ def _pixel_divisor(parts: Sequence[DataPart]) -> int:
 def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
     """Check, scale and convert rows in blocks; float32 rows are changed in place."""
     source: NDArray[Any] = part.rows
-    n, d = source.shape
-    rows = source if source.dtype == np.float32 and source.flags.c_contiguous else np.empty((n, d), np.float32)
-    if rows is source and part.finite and scale == 1:
-        return rows
-    step = max(1, _BLOCK // d)
-    for start in range(0, n, step):
-        block = source[start : start + step]
-        if not part.finite and not np.isfinite(single := _to_float32(block, 1)).all():
+    in_place = source.dtype == np.float32 and source.flags.c_contiguous
+    if in_place and part.finite and scale == 1:
+        return source
+    rows = source if in_place else np.empty(source.shape, np.float32)
+    for block in _blocks(source):
+        if not part.finite and not np.isfinite(single := _to_float32(source[block], 1)).all():
             row, column = np.argwhere(~np.isfinite(single))[0]
             raise DataError(
-                f"row {start + row + 1}, feature {column + 1} is {block[row, column]}, expected a finite number; "
-                "correct it, or leave the row out",
+                f"row {block.start + row + 1}, feature {column + 1} is {source[block][row, column]}, expected a finite "
+                "number; correct it, or leave the row out",
                 part.place,
             )
-        rows[start : start + step] = _to_float32(block, scale)
-        progress.report(min(1.0, (start + step) / n))
+        rows[block] = _to_float32(source[block], scale)
+        progress.report(block.stop / len(rows))
     return rows
+
+
+def _blocks(rows: NDArray[Any]) -> Iterator[slice]:
+    """Iterate over slices of about `_BLOCK` numbers."""
+    step = max(1, _BLOCK // rows.shape[1])
+    for start in range(0, len(rows), step):
+        yield slice(start, min(start + step, len(rows)))

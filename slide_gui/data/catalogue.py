@@ -18,7 +18,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.archives import BROKEN
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _MOST_ENTRIES = 20_000
 _CHUNK = 1 << 16
@@ -172,28 +172,12 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
         If no mirror sent the file with the right hash, or the folder is not writable. The message gives the error of
         each mirror.
     """
-    import pooch
     import requests
 
-    # Content compressed in transit would have another hash.
-    get = pooch.HTTPDownloader(
-        progressbar=_DownloadProgress(progress),
-        chunk_size=_CHUNK,
-        timeout=_TIMEOUT,
-        headers={"Accept-Encoding": "identity"},
-    )
-    target, failures = folder / file.name, []
+    target, failures, progress = folder / file.name, [], MonotonicProgress(progress)
     for mirror in mirrors:
-
-        def receive(stream: BinaryIO, url: str = mirror + file.name) -> None:
-            progress.report(0.0)
-            get(url, stream, None)
-            stream.flush()
-            if not matches(Path(stream.name), file):
-                raise _MirrorError("sent another file (its hash is wrong), which was discarded")
-
         try:
-            write_whole(target, receive)
+            write_whole(target, partial(_receive, mirror + file.name, file, progress))
             return target
         except _MirrorError as error:
             failures.append(f"{mirror}: {error}")
@@ -208,6 +192,27 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
             ) from error
     reasons = "; ".join(failures) or "no mirror is known"
     raise DataError(f"could not be downloaded ({reasons}); try again later, or download the file yourself", file.name)
+
+
+def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -> None:
+    """Download a file to a stream with a name, and check its hash."""
+    import requests
+
+    progress.report(0.0)
+    # Content compressed in transit would have another hash.
+    with requests.get(url, stream=True, timeout=_TIMEOUT, headers={"Accept-Encoding": "identity"}) as response:
+        response.raise_for_status()
+        declared = response.headers.get("Content-Length", "")
+        size, received = int(declared) if declared.isdecimal() else 0, 0
+        for chunk in response.iter_content(_CHUNK):
+            received += len(chunk)
+            if max(received, size) > _LARGEST:
+                raise _MirrorError(f"sends more than {_LARGEST >> 20} MiB")
+            stream.write(chunk)
+            progress.report(min(1.0, received / size) if size else 0.0)
+    stream.flush()
+    if not matches(Path(stream.name), file):
+        raise _MirrorError("sent another file (its hash is wrong), which was discarded")
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
@@ -235,28 +240,6 @@ def matches(path: Path, file: RemoteFile) -> bool:
 
 class _MirrorError(Exception):
     """A mirror failed to send the file."""
-
-
-class _DownloadProgress:
-    """A progress bar for pooch that reports, cancels, and stops downloads that are too large."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.total = 0
-        self._progress, self._received, self._fraction = progress, 0, 0.0
-
-    def update(self, n_bytes: int) -> None:
-        self._received += n_bytes
-        if max(self._received, self.total) > _LARGEST + _CHUNK:
-            raise _MirrorError(f"sends more than {_LARGEST >> 20} MiB")
-        if self.total:
-            self._fraction = max(self._fraction, min(1.0, self._received / self.total))
-        self._progress.report(self._fraction)
-
-    def reset(self) -> None:
-        self._received = 0
-
-    def close(self) -> None:
-        pass
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:

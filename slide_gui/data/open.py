@@ -147,32 +147,28 @@ def _is_text(start: bytes) -> bool:
 def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPart]:
     """Pair images and labels of the training set and of the test set, recognised by file name."""
     parts = []
-    for role in ("train", "test"):
-        rows = [(path, array) for path, array in arrays if array.ndim > 1 and role_of(path.name) == role]
-        labels = [(path, array) for path, array in arrays if array.ndim == 1 and role_of(path.name) == role]
-        if len(rows) > 1 or len(labels) > 1:
-            first, second = (rows if len(rows) > 1 else labels)[:2]
-            name = "training" if role == "train" else "test"
-            raise DataError(f"is a second {name} set besides {first[0].name}; open only one of them", str(second[0]))
-        if not rows and labels:
+    for role, name in (("train", "training"), ("test", "test")):
+        same_role = [(path, array) for path, array in arrays if role_of(path.name) == role]
+        images = [(path, array) for path, array in same_role if array.ndim > 1]
+        labels = [(path, array) for path, array in same_role if array.ndim == 1]
+        for files in (images, labels):
+            if len(files) > 1:
+                raise DataError(
+                    f"is a second {name} set besides {files[0][0].name}; open only one of them", str(files[1][0])
+                )
+        if labels and not images:
             raise DataError("contains labels without images; open it together with the images", str(labels[0][0]))
-        if rows:
-            parts.append(_idx_part(*rows[0], labels[0] if labels else None, role))
+        for path, array in images:
+            n = array.shape[0]
+            if array.ndim == 4 and array.shape[3] == 1:
+                array = array[:, :, :, 0]
+            if array.ndim > 3:
+                raise DataError(f"has {array.ndim} axes, expected grey images of shape n × rows × columns", str(path))
+            if labels and labels[0][1].size != n:
+                raise DataError(
+                    f"contains {labels[0][1].size} labels, but {path.name} has {n} images; open matching files",
+                    str(labels[0][0]),
+                )
+            shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
+            parts.append(DataPart(array.reshape(n, -1), labels[0][1] if labels else None, shape, str(path), role))
     return parts
-
-
-def _idx_part(
-    path: Path, array: NDArray[np.generic], labels: tuple[Path, NDArray[np.generic]] | None, role: str
-) -> DataPart:
-    if array.ndim == 4 and array.shape[3] == 1:
-        array = array[:, :, :, 0]
-    if array.ndim > 3:
-        raise DataError(f"has {array.ndim} axes, expected grey images of shape n × rows × columns", str(path))
-    label_array = None if labels is None else labels[1]
-    if labels is not None and labels[1].size != array.shape[0]:
-        raise DataError(
-            f"contains {labels[1].size} labels, but {path.name} has {array.shape[0]} images; open matching files",
-            str(labels[0]),
-        )
-    shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
-    return DataPart(array.reshape(array.shape[0], -1), label_array, shape, str(path), role)

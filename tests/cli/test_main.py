@@ -21,7 +21,7 @@ from slide_gui.data.reading import ParseOptions
 from slide_gui.progress import Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
+HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "requests", "PIL")
 
 Capture = pytest.CaptureFixture[str]
 

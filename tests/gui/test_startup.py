@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "pooch", "PIL", "pandas", "joblib")
+HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "requests", "PIL", "pandas", "joblib")
 
 SCRIPT = """
 import json, sys, time

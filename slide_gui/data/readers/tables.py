@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO, cast
 
@@ -139,30 +138,57 @@ _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
 
 
-@dataclass(frozen=True, eq=False)
 class Table:
-    """A table of numbers with one column separated from the others.
+    """A growing table of numbers with one column separated from the others; it is enlarged in place.
 
     Attributes
     ----------
     rows : ndarray of shape (n, columns − 1), float32 or float64
-        All other columns; float32 if it represents every number exactly.
+        All other columns; float32 if it represents every number exactly. Rounding time stamps before scaling would
+        make different times equal.
     column : ndarray of shape (n,), float64
         The separated column, possibly the labels.
+    columns, apart : int
+        Number of all columns, and index of the separated column.
+    filled : int
+        Number of rows appended.
     comments, blanks : int
         Numbers of comment lines and blank lines skipped.
     """
 
-    rows: NDArray[np.floating]
-    column: NDArray[np.float64]
-    comments: int = 0
-    blanks: int = 0
+    def __init__(self, columns: int, apart: int, expected: int, place: str) -> None:
+        self.columns, self.apart, self._place = columns, apart % columns, place
+        self.filled = self.comments = self.blanks = 0
+        check_memory(4 * expected * columns, place)
+        self.rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
+        self.column = np.empty(expected, np.float64)
 
     @property
     def joined(self) -> NDArray[np.floating]:
         """All columns in one array, if the last one was separated."""
         last = self.column.astype(np.float32) if fits_float32(self.column) else self.column
         return np.column_stack([self.rows, last])
+
+    def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
+        """Append rows, given all columns."""
+        start, stop, k = self.filled, self.filled + block.shape[0], self.apart
+        if stop > self.rows.shape[0]:
+            self.resize(stop + stop // 4)
+        if self.rows.dtype == np.float32 and not fits_float32(block):
+            check_memory(8 * self.rows.shape[0] * self.columns, self._place)
+            wide = np.empty(self.rows.shape, np.float64)
+            wide[:start] = self.rows[:start]
+            self.rows = wide
+        self.rows[start:stop, :k] = block[:, :k]
+        self.rows[start:stop, k:] = block[:, k + 1 :]
+        self.column[start:stop] = block[:, k]
+        self.filled = stop
+
+    def resize(self, rows: int) -> None:
+        """Change the number of rows."""
+        check_memory(self.rows.itemsize * rows * self.columns, self._place)
+        self.rows.resize((rows, self.columns - 1), refcheck=False)
+        self.column.resize(rows, refcheck=False)
 
 
 def read_table(
@@ -209,7 +235,7 @@ def read_table(
         If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a number
         is not finite as float32, or the rows do not fit into memory.
     """
-    buffer: _RowBuffer | None = None
+    table: Table | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
     comments = blanks = 0
     while True:
@@ -219,23 +245,31 @@ def read_table(
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
-        if buffer is None:
+        if table is None:
             text, n_comments, n_blanks = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
             comments, blanks, line = comments + n_comments, blanks + n_blanks, line + n_comments + n_blanks
-        if text and buffer is None:
-            buffer = _new_buffer(text, size, place, columns, apart)
-            step = max(1, _BLOCK // buffer.line_bytes) * buffer.line_bytes
-        if text and buffer is not None:
-            rows = buffer.filled
-            next_line = _append(buffer, text, delimiter, place, line, replace)
-            blanks += next_line - line - (buffer.filled - rows)
-            line = next_line
+        if text and table is None:
+            row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
+            columns = columns or len(row.split())
+            if columns < 2:
+                raise DataError(
+                    "its rows have one column, expected features and a label (785 columns for images of 28 × 28)", place
+                )
+            # A number has at least a digit and a separator; the last line may have no newline.
+            table = Table(columns, apart, min(size // len(row), size // (2 * columns)) + 1, place)
+            step = max(1, _BLOCK // len(row)) * len(row)
+        if text and table is not None:
+            n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace)
+            blanks += n_lines - (table.filled - n_rows)
+            line += n_lines
         progress.report(min(1.0, done / size) if size else 1.0)
         if not chunk:
             break
-    if buffer is None or buffer.filled == 0:
+    if table is None or table.filled == 0:
         raise DataError("has no rows of numbers; expected one row per line", place)
-    return buffer.table(comments, blanks)
+    table.resize(table.filled)
+    table.comments, table.blanks = comments, blanks
+    return table
 
 
 def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
@@ -259,72 +293,14 @@ def fits_float32(values: NDArray[np.generic]) -> bool:
         return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
 
 
-class _RowBuffer:
-    """A growing array of rows; it is enlarged in place, without a second copy.
-
-    The rows are float32 until a number needs float64. Rounding time stamps before scaling would make different times
-    equal.
-    """
-
-    def __init__(self, columns: int, apart: int, expected: int, line_bytes: int, place: str) -> None:
-        self.columns, self.line_bytes, self.filled = columns, line_bytes, 0
-        self.apart, self._place = apart % columns, place
-        check_memory(4 * expected * columns, place)
-        self._rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
-        self._column = np.empty(expected, np.float64)
-
-    def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
-        start, stop = self.filled, self.filled + block.shape[0]
-        if stop > self._rows.shape[0]:
-            self._resize(stop + stop // 4)
-        k = self.apart
-        if self._rows.dtype == np.float32 and not fits_float32(block):
-            self._widen()
-        self._rows[start:stop, :k] = block[:, :k]
-        self._rows[start:stop, k:] = block[:, k + 1 :]
-        self._column[start:stop] = block[:, k]
-        self.filled = stop
-
-    def table(self, comments: int, blanks: int) -> Table:
-        self._resize(self.filled)
-        return Table(self._rows, self._column, comments, blanks)
-
-    def _widen(self) -> None:
-        check_memory(8 * self._rows.shape[0] * self.columns, self._place)
-        rows = np.empty(self._rows.shape, np.float64)
-        rows[: self.filled] = self._rows[: self.filled]
-        self._rows = rows
-
-    def _resize(self, rows: int) -> None:
-        check_memory(self._rows.itemsize * rows * self.columns, self._place)
-        self._rows.resize((rows, self.columns - 1), refcheck=False)
-        self._column.resize(rows, refcheck=False)
-
-
-def _new_buffer(text: bytes, size: int, place: str, columns: int, apart: int) -> _RowBuffer:
-    """Create a row buffer with the width of the first row of the text."""
-    row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
-    columns = columns or len(row.split())
-    if columns < 2:
-        raise DataError(
-            "its rows have one column, expected features and a label (785 columns for images of 28 × 28)",
-            place,
-        )
-    # A number has at least a digit and a separator; the last line may have no newline.
-    expected = min(size // len(row), size // (2 * columns)) + 1
-    return _RowBuffer(columns, apart, expected, len(row), place)
-
-
-def _append(
-    buffer: _RowBuffer, text: bytes, delimiter: bytes, place: str, line: int, replace: Replacement | None
-) -> int:
-    """Append the rows of complete lines; return the number of the next line."""
-    columns, width = buffer.columns, CELL * buffer.columns + 1
+def _append(table: Table, text: bytes, delimiter: bytes, place: str, line: int, replace: Replacement | None) -> int:
+    """Append the rows of complete lines; return the number of lines."""
+    columns, width = table.columns, CELL * table.columns + 1
     if not delimiter and len(text) % width == 0:
         block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
-            buffer.append(block)
-            return line + len(block)
+            table.append(block)
+            return len(block)
     counts, tokens = _split_lines(text, delimiter, place, line, may_hold_text=replace is not None)
     wrong = (counts > 0) & (counts != columns)
     if wrong.any():
@@ -337,9 +313,9 @@ def _append(
     if replace is not None:
         tokens = replace(tokens, lines)
     underscores = b"_" in (text if replace is None else b"".join(tokens))
-    numbers = _floats(tokens, columns, lines, buffer.apart, place, underscores=underscores)
-    buffer.append(numbers.reshape(-1, columns))
-    return line + len(counts)
+    numbers = _floats(tokens, columns, lines, table.apart, place, underscores=underscores)
+    table.append(numbers.reshape(-1, columns))
+    return len(counts)
 
 
 def _split_lines(
