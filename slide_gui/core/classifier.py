@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from slide_gui.core.estimators import fitted_rows, labelled_rows, store_parameters
+from slide_gui.core.estimators import AcceptsSparse, fitted_rows, labelled_rows, store_parameters
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
@@ -18,7 +18,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 _DTYPES = (np.float32, np.float64)
 
 
-class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDEClassifier(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, followed by an SVM with one kernel width per layer.
 
     The number of kernel widths always follows `depth`: one width for each of h⁰, h¹, …, hˡ. A grid search over `depth`
@@ -107,7 +107,7 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         MemoryError
             If `memory` is too small, or if the representations need more memory than is available.
         """
-        rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2, sparse=True)
+        rows, classes, codes = labelled_rows(self, X, y, _DTYPES)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
         Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
@@ -134,10 +134,5 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.svm_.predict(features)
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
-        rows = fitted_rows(self, X, _DTYPES, sparse=True)
+        rows = fitted_rows(self, X, _DTYPES)
         return self.slide_.transform(rows)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -86,23 +86,30 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
     return validate_data(estimator, X, y, **how)
 
 
-def labelled_rows(
-    estimator: Any, X: Any, y: Any, dtypes: Sequence[type], least_classes: int = 1, sparse: bool = False
-) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
+class AcceptsSparse:
+    """Mixin of estimators that accept sparse rows."""
+
+    def __sklearn_tags__(self) -> Any:
+        """Return the tags of scikit-learn."""
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
+def labelled_rows(estimator: Any, X: Any, y: Any, dtypes: Sequence[type]) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
     """Return checked rows, the sorted classes, and the class code 0 … n_classes − 1 of each row.
 
-    Rows of any other data type are converted to the first of `dtypes`. With `sparse`, sparse rows are converted to CSR.
+    Rows of any other data type are converted to the first of `dtypes`, and sparse rows to CSR.
 
     Raises
     ------
     ValueError
         If a classifier cannot be trained on the rows or labels.
     """
-    how = {"dtype": list(dtypes), "ensure_min_samples": 2, "accept_sparse": "csr" if sparse else False}
-    rows, labels = checked_rows(estimator, X, y, **how)
+    rows, labels = checked_rows(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2, accept_sparse="csr")
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) < least_classes:
+    if len(classes) < 2:
         raise ValueError(f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one")
     return rows, classes, codes
 
@@ -133,10 +140,10 @@ def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
     return None if (weights == 1.0).all() else weights
 
 
-def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type], sparse: bool = False) -> Any:
+def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> Any:
     """Return checked rows for a fitted estimator.
 
-    Rows of any other data type are converted to the first of `dtypes`. With `sparse`, sparse rows are converted to CSR.
+    Rows of any other data type are converted to the first of `dtypes`, and sparse rows to CSR.
 
     Raises
     ------
@@ -146,7 +153,7 @@ def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type], sparse: bool = F
         If X does not have the features of the fit, or contains NaN or infinity.
     """
     check_is_fitted(estimator)
-    return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr" if sparse else False)
+    return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr")
 
 
 def written_out(rows: Any) -> NDArray[Any]:

@@ -15,8 +15,18 @@ from slide_gui.memory import check_free
 _DTYPES = ("float32", "float64")
 
 
-def check_number(name: str, value: object, *, positive: bool = False, needed: str = "") -> float:
-    """Return the value as a float, or raise ValueError if it is not a finite number; text and booleans are rejected.
+def check_number(
+    name: str,
+    value: object,
+    *,
+    positive: bool = False,
+    least: float = -math.inf,
+    below: float = math.inf,
+    needed: str = "",
+) -> float:
+    """Return the value as a float, or raise ValueError if it is not a finite number in the range.
+
+    Text and booleans are rejected.
 
     Parameters
     ----------
@@ -24,11 +34,13 @@ def check_number(name: str, value: object, *, positive: bool = False, needed: st
         Name of the parameter in the error.
     positive : bool
         True if the number must be above 0.
+    least, below : float
+        Limits of the range; the lower one is included.
     needed : str
         Description of the allowed values in the error, if the default one is too general.
     """
     number = number_or_nan(value)
-    if not math.isfinite(number) or (positive and number <= 0.0):
+    if not (math.isfinite(number) and least <= number < below) or (positive and number <= 0.0):
         allowed = needed or ("a positive number" if positive else "a finite number")
         raise ValueError(f"{name} is {_plain(value)!r}; it must be {allowed}")
     return number
@@ -91,19 +103,12 @@ def check_dtype(value: Any) -> str:
 def check_noise(noise: float) -> float:
     """Return the noise level 1 − p as a float, or raise ValueError unless the keep probability p is in (0, 1]."""
     needed = "at least 0 and below 1, so that p = 1 − noise is in (0, 1]"
-    value = check_number("noise", noise, needed=needed)
-    if not 0.0 <= value < 1.0:
-        raise ValueError(f"noise is {_plain(noise)!r}; it must be {needed}")
-    return value
+    return check_number("noise", noise, least=0.0, below=1.0, needed=needed)
 
 
 def check_ridge(ridge: float) -> float:
     """Return the ridge as a float, or raise ValueError if it is negative or not finite."""
-    needed = "a finite number, 0 or above"
-    value = check_number("ridge", ridge, needed=needed)
-    if value < 0.0:
-        raise ValueError(f"ridge is {_plain(ridge)!r}; it must be {needed}")
-    return value
+    return check_number("ridge", ridge, least=0.0, needed="a finite number, 0 or above")
 
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:

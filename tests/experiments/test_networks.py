@@ -141,10 +141,10 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> No
     assert of(_spec(seed=1)) is not first
     oracle = fine_tune(features.sda, DATA.train[:48], CODES[:48], 2, DATA.train[48:], CODES[48:], DEEP)
     np.testing.assert_array_equal(first.network.weights, oracle.weights)
-    assert first.network.history.of("fine-tuning")[-1].validation_error is not None
+    assert first.network.history.epochs[-1].validation_error is not None
     assert first.seconds > 0.0
     whole = tuned(features, DATA, CODES, np.arange(60), held_out[:0], _spec(seed=2), known, NO_PROGRESS)
-    assert whole.network.history.of("fine-tuning")[-1].validation_error is None
+    assert whole.network.history.epochs[-1].validation_error is None
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

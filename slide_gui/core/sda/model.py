@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
-MOST_ROWS_A_STEP = 4096
+MOST_ROWS_PER_STEP = 4096
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class SdaParameters:
             pretraining_epochs=check_whole("pretraining_epochs", self.pretraining_epochs, 0),
             fine_tuning_rate=check_number("fine_tuning_rate", self.fine_tuning_rate, positive=True),
             fine_tuning_epochs=check_whole("fine_tuning_epochs", self.fine_tuning_epochs, 0),
-            batch_size=check_whole("batch_size", self.batch_size, 1, MOST_ROWS_A_STEP),
+            batch_size=check_whole("batch_size", self.batch_size, 1, MOST_ROWS_PER_STEP),
             patience=check_whole("patience", self.patience, 1),
             seed=check_whole("seed", self.seed, 0),
             dtype=check_dtype(self.dtype),
@@ -205,6 +206,32 @@ class Masks:
         np.multiply(rows, survivors, out=out)
 
 
+def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
+    """Return the rows in a data type, copied only if they have another one.
+
+    Raises
+    ------
+    ValueError
+        If there are no rows or no features, or if a value is not from 0 to 1.
+    """
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
+        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
+    same = rows.dtype == dtype
+    result: Values = rows if same else np.empty(rows.shape, dtype)
+    for start in range(0, len(rows), _BLOCK):
+        block = np.asarray(rows[start : start + _BLOCK])
+        if not (block.min() >= 0.0 and block.max() <= 1.0):
+            row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
+            raise ValueError(
+                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy "
+                "needs values from 0 to 1: scale the features to that range first"
+            )
+        if not same:
+            result[start : start + _BLOCK] = block
+        progress.report(0.0)
+    return result
+
+
 PRE_TRAINING = "pre-training"
 FINE_TUNING = "fine-tuning"
 
@@ -246,10 +273,6 @@ class SdaHistory:
         """Return this history with one more epoch."""
         return SdaHistory((*self.epochs, epoch))
 
-    def of(self, phase: str, layer: int = 0) -> tuple[SdaEpoch, ...]:
-        """Return the epochs of pre-training one layer, or of fine-tuning."""
-        return tuple(e for e in self.epochs if (e.phase, e.layer) == (phase, layer))
-
 
 @dataclass(frozen=True, eq=False)
 class DenoisingLayer:
@@ -275,13 +298,6 @@ class DenoisingLayer:
         hidden += self.hidden_bias
         sigmoid(hidden)
         return hidden
-
-    def decode(self, hidden: Values) -> Values:
-        """Return the reconstruction s(Wᵀ h + c) for a block of hidden rows, of shape (m, n_inputs)."""
-        rows: Values = hidden @ self.weights
-        rows += self.visible_bias
-        sigmoid(rows)
-        return rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,6 +325,17 @@ class Sda:
         """Numbers of columns of x, h¹, …, hˡ, which are the blocks of a multi-width kernel."""
         return (self.n_features, *(len(layer.weights) for layer in self.layers))
 
+    def check_width(self, rows: Values) -> None:
+        """Raise ValueError if the rows do not have the features of the training set."""
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
+            raise ValueError(f"X has {shape}; these autoencoders were trained on {self.n_features} features")
+
+    def checked_rows(self, rows: Values, progress: Progress) -> Values:
+        """Return rows in the data type of the parameters; raise ValueError if they do not fit, as `unit_rows` does."""
+        self.check_width(rows)
+        return unit_rows(rows, self.parameters.dtype, progress)
+
     def first(self, depth: int) -> Sda:
         """Return the lowest `depth` layers; they equal the result of pre-training only these.
 
@@ -328,43 +355,30 @@ class Sda:
             history=SdaHistory(tuple(epoch for epoch in self.history.epochs if 1 <= epoch.layer <= depth)),
         )
 
-    def transform(self, rows: Values, *, out: Values | None = None, progress: Progress = NO_PROGRESS) -> Values:
+    def transform(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> Values:
         """Return the representations [x | h¹ | … | hˡ], of shape (n, Σ sizes), in the data type of the parameters.
 
         Parameters
         ----------
         rows : array_like of shape (n, d)
             Array or memmap, which is read in blocks.
-        out : ndarray of shape (n, Σ sizes), optional
-            Array to fill and return. By default a new one is created.
 
         Raises
         ------
         ValueError
-            If the rows do not have the features of the training set, or if `out` has the wrong shape or data type.
+            If the rows do not have the features of the training set.
         """
-        _check_width(rows, self.n_features)
-        shape, dtype = (len(rows), sum(self.sizes)), np.dtype(self.parameters.dtype)
-        if out is None:
-            out = np.empty(shape, dtype)
-        elif out.shape != shape or out.dtype != dtype:
-            raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {shape}")
-        ends = np.cumsum(self.sizes)
+        self.check_width(rows)
+        joined = np.empty((len(rows), sum(self.sizes)), self.parameters.dtype)
+        columns = np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
         step = rows_per_block(max(self.sizes))
         for start in range(0, len(rows), step):
-            block = out[start : start + step]
-            block[:, : ends[0]] = rows[start : start + step]
-            left = 0
-            for layer, middle, right in zip(self.layers, ends[:-1], ends[1:], strict=True):
-                layer.encode(block[:, left:middle], out=block[:, middle:right])
-                left = middle
+            below, *above = (part[start : start + step] for part in columns)
+            below[:] = rows[start : start + step]
+            for layer, hidden in zip(self.layers, above, strict=True):
+                below = layer.encode(below, out=hidden)
             progress.report(min(start + step, len(rows)) / len(rows))
-        return out
-
-    def representations(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> list[Values]:
-        """Return the list [x, h¹, …, hˡ] of representations, of shapes (n, sizes[k])."""
-        joined = self.transform(rows, progress=progress)
-        return np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
+        return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -399,7 +413,7 @@ class SdaNetwork:
         ValueError
             If the rows do not have the features of the training set.
         """
-        _check_width(rows, self.sda.n_features)
+        self.sda.check_width(rows)
         dtype = np.dtype(self.sda.parameters.dtype)
         result: Values = np.empty((len(rows), len(self.weights)), dtype)
         step = rows_per_block(max(self.sda.sizes))
@@ -413,13 +427,3 @@ class SdaNetwork:
             log_softmax(block)
             progress.report(min(start + step, len(rows)) / len(rows))
         return result
-
-    def predict(self, rows: Values, *, progress: Progress = NO_PROGRESS) -> NDArray[np.intp]:
-        """Return the code 0 … n_classes − 1 of the most probable class of each row, of shape (n,)."""
-        return np.asarray(self.scores(rows, progress=progress).argmax(axis=1), dtype=np.intp)
-
-
-def _check_width(rows: Values, n_features: int) -> None:
-    if rows.ndim != 2 or rows.shape[1] != n_features:
-        shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
-        raise ValueError(f"X has {shape}; these autoencoders were trained on {n_features} features")

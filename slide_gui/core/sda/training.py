@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
 from slide_gui.core.sda.model import (
@@ -25,39 +25,13 @@ from slide_gui.core.sda.model import (
     multiply,
     sigmoid,
     sigmoid_cross_entropy,
+    unit_rows,
 )
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 Values = NDArray[Any]
-
-_BLOCK = 4096
-
-
-def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
-    """Return the rows in a data type, copied only if they have another one.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows or no features, or if a value is not from 0 to 1.
-    """
-    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
-        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
-    same = rows.dtype == dtype
-    result: Values = rows if same else np.empty(rows.shape, dtype)
-    for start in range(0, len(rows), _BLOCK):
-        block = np.asarray(rows[start : start + _BLOCK])
-        if not (block.min() >= 0.0 and block.max() <= 1.0):
-            row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
-            raise ValueError(
-                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy "
-                "needs values from 0 to 1: scale the features to that range first"
-            )
-        if not same:
-            result[start : start + _BLOCK] = block
-        progress.report(0.0)
-    return result
+Codes = NDArray[np.intp]
 
 
 def range_of(rows: Values) -> tuple[float, float]:
@@ -72,18 +46,6 @@ def into_range(rows: Values, limits: tuple[float, float]) -> Values:
         return rows
     low, high = (rows.dtype.type(limit) for limit in limits)  # rounded like the rows, so that no value exceeds 1
     return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
-
-
-def generator(seed: int, stream: int) -> np.random.Generator:
-    """Return the random generator of a training phase: stream 0 for fine-tuning, k for pre-training layer k."""
-    return np.random.default_rng((seed, stream))
-
-
-def mini_batches(n: int, batch_size: int, random: np.random.Generator) -> Iterator[NDArray[np.intp]]:
-    """Yield the indices 0 … n − 1 in random order in batches of `batch_size`; the last one may be smaller."""
-    order = random.permutation(n)
-    for start in range(0, n, batch_size):
-        yield order[start : start + batch_size]
 
 
 def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
@@ -213,15 +175,22 @@ def _train(
     rows: Values, number: int, noise: float, parameters: SdaParameters, history: SdaHistory, progress: Progress
 ) -> tuple[DenoisingLayer, SdaHistory]:
     """Train layer `number` on the rows; return it and the history including its epochs."""
-    random = generator(parameters.seed, number)
+    random = np.random.default_rng((parameters.seed, number))
     layer = first_layer(rows.shape[1], parameters.n_units[number - 1], random, parameters.dtype)
     batch_size = min(parameters.batch_size, len(rows))
     descent = DenoisingDescent(layer, batch_size)
     masks = Masks(noise, random, (batch_size, rows.shape[1]))
+
+    def step(chosen: Codes, pulse: Progress) -> float:
+        clean, corrupted = descent.rows(len(chosen))
+        np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", fills out without a buffer
+        masks.apply(clean, corrupted)
+        return descent.step(len(chosen), parameters.pretraining_rate, pulse)
+
     epochs = parameters.pretraining_epochs
     for epoch in range(1, epochs + 1):
         part = progress.part((epoch - 1) / epochs, epoch / epochs)
-        loss = denoising_epoch(descent, rows, parameters.pretraining_rate, masks, random, part)
+        loss = _epoch(len(rows), batch_size, random, step, part)
         if not math.isfinite(loss):
             raise ValueError(
                 f"pre-training of layer {number} diverged in epoch {epoch} because pretraining_rate "
@@ -232,39 +201,15 @@ def _train(
     return layer, history
 
 
-def denoising_epoch(
-    descent: DenoisingDescent,
-    rows: Values,
-    rate: float,
-    masks: Masks,
-    random: np.random.Generator,
-    progress: Progress = NO_PROGRESS,
+def _epoch(
+    n: int, batch_size: int, random: np.random.Generator, step: Callable[[Codes, Progress], float], progress: Progress
 ) -> float:
-    """Take a step for each mini-batch of the rows and return the mean loss per row.
-
-    Parameters
-    ----------
-    descent : DenoisingDescent
-    rows : ndarray of shape (n, n_inputs)
-    rate : float
-        Learning rate.
-    masks : Masks
-        Corruption of the rows.
-    random : numpy.random.Generator
-        Generator for the order of the rows.
-    progress : Progress
-        Receives several reports per step.
-    """
-    total, done = 0.0, 0
+    """Take a step for each mini-batch of n rows in random order, and return the mean loss per row."""
+    order, total = random.permutation(n), 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # a diverging loss is checked by the caller
-        for chosen in mini_batches(len(rows), len(descent.clean), random):
-            m = len(chosen)
-            clean, masked = descent.rows(m)
-            np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", fills out without a buffer
-            masks.apply(clean, masked)
-            total += descent.step(m, rate, progress.part(done / len(rows), done / len(rows)))
-            done += m
-    return total / len(rows)
+        for start in range(0, n, batch_size):
+            total += step(order[start : start + batch_size], progress.part(start / n, start / n))
+    return total / n
 
 
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
@@ -358,16 +303,13 @@ class BackPropagation:
         return loss
 
 
-Codes = NDArray[np.intp]
-
-
 def fine_tune(
     sda: Sda,
     X: Values,
-    codes: ArrayLike,
+    codes: Codes,
     n_classes: int,
     X_valid: Values | None = None,
-    codes_valid: ArrayLike | None = None,
+    codes_valid: Codes | None = None,
     parameters: SdaParameters | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> SdaNetwork:
@@ -387,7 +329,7 @@ def fine_tune(
         Class codes, 0 … n_classes − 1.
     n_classes : int
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
-        Validation set for early stopping; give both or neither.
+        Validation set for early stopping.
     parameters : SdaParameters, optional
         Rate, epochs, batch size, patience and seed of fine-tuning, by default from `sda`. `n_units`, `noise` and
         `dtype` are not used.
@@ -397,26 +339,32 @@ def fine_tune(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if rows and codes do not match, if a value is not from 0 to 1, or if training
-        diverges.
+        If a parameter is out of range, if the rows do not have the features of the training set, if a value is not from
+        0 to 1, or if training diverges.
     """
     parameters = (parameters or sda.parameters).checked()
     steady = MonotonicProgress(progress)
-    rows, targets = _labelled(sda, X, codes, n_classes, steady.pulse)
-    if (X_valid is None) != (codes_valid is None):
-        raise ValueError("give both X_valid and codes_valid, or neither")
+    rows = sda.checked_rows(X, steady.pulse)
     validation_set = None
     if X_valid is not None and codes_valid is not None:
-        validation_set = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
+        validation_set = sda.checked_rows(X_valid, steady.pulse), codes_valid
 
-    network = _Network.on(sda, n_classes)
-    trainer = BackPropagation(network.weights, network.biases, min(parameters.batch_size, len(rows)))
-    random = generator(parameters.seed, 0)
-    best_network, history, best, best_epoch = network, sda.history, (math.inf, math.inf), 0
+    dtype = sda.parameters.dtype
+    weights = [*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)]
+    biases = [*(layer.hidden_bias.copy() for layer in sda.layers), np.zeros(n_classes, dtype)]
+    trainer = BackPropagation(weights, biases, min(parameters.batch_size, len(rows)))
+    random = np.random.default_rng((parameters.seed, 0))
+
+    def step(chosen: Codes, pulse: Progress) -> float:
+        np.take(rows, chosen, axis=0, out=trainer.rows(len(chosen)), mode="clip")
+        return trainer.step(len(chosen), codes[chosen], parameters.fine_tuning_rate, pulse)
+
+    history, best_scores, best_epoch = sda.history, (math.inf, math.inf), 0
+    best = weights, biases
     epochs = parameters.fine_tuning_epochs
     for epoch in range(1, epochs + 1):
         part = steady.part((epoch - 1) / epochs, epoch / epochs)
-        loss = back_propagation_epoch(trainer, rows, targets, parameters.fine_tuning_rate, random, part)
+        loss = _epoch(len(rows), trainer.batch_size, random, step, part)
         if not math.isfinite(loss):
             rate = parameters.fine_tuning_rate
             raise ValueError(
@@ -428,69 +376,15 @@ def fine_tune(
         else:
             scores = _validation_scores(trainer, *validation_set, steady.pulse)
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=scores[0], validation_loss=scores[1])
-            if scores < best:
-                best, best_epoch = scores, epoch
-                best_network = network.copied(best_network if best_network is not network else None)
+            if scores < best_scores:
+                best_scores, best_epoch = scores, epoch
+                best = [w.copy() for w in weights], [b.copy() for b in biases]
         history = history.then(record)
         part.report(1.0, history)
         if validation_set is not None and epoch - best_epoch >= parameters.patience:
             break
-    return best_network.classifier(sda, history, best_epoch)
-
-
-@dataclass(frozen=True, eq=False)
-class _Network:
-    """Weights and biases of the hidden layers and, last, of the softmax layer."""
-
-    weights: tuple[Values, ...]
-    biases: tuple[Values, ...]
-
-    @classmethod
-    def on(cls, sda: Sda, n_classes: int) -> _Network:
-        """Return copies of the layers, with a softmax layer of zeros on top."""
-        dtype = sda.parameters.dtype
-        return cls(
-            (*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)),
-            (*(layer.hidden_bias.copy() for layer in sda.layers), np.zeros(n_classes, dtype)),
-        )
-
-    def copied(self, into: _Network | None) -> _Network:
-        """Return a copy, which uses the arrays of `into` if given."""
-        if into is None:
-            return _Network(tuple(w.copy() for w in self.weights), tuple(b.copy() for b in self.biases))
-        for target, values in zip((*into.weights, *into.biases), (*self.weights, *self.biases), strict=True):
-            np.copyto(target, values)
-        return into
-
-    def classifier(self, sda: Sda, history: SdaHistory, best_epoch: int) -> SdaNetwork:
-        """Return the classifier with these weights and biases."""
-        layers = tuple(
-            DenoisingLayer(w, b, layer.visible_bias)
-            for layer, w, b in zip(sda.layers, self.weights, self.biases, strict=False)
-        )
-        return SdaNetwork(
-            replace(sda, layers=layers), self.weights[-1], self.biases[-1], history=history, best_epoch=best_epoch
-        )
-
-
-def back_propagation_epoch(
-    trainer: BackPropagation,
-    rows: Values,
-    codes: Codes,
-    rate: float,
-    random: np.random.Generator,
-    progress: Progress = NO_PROGRESS,
-) -> float:
-    """Take a step for each mini-batch of the rows and return the mean negative log-likelihood per row."""
-    total, done = 0.0, 0
-    with np.errstate(over="ignore", invalid="ignore"):  # a diverging loss is checked by the caller
-        for chosen in mini_batches(len(rows), trainer.batch_size, random):
-            m = len(chosen)
-            np.take(rows, chosen, axis=0, out=trainer.rows(m), mode="clip")
-            here = done / len(rows)
-            total += trainer.step(m, codes[chosen], rate, progress.part(here, here))
-            done += m
-    return total / len(rows)
+    layers = tuple(DenoisingLayer(w, b, layer.visible_bias) for layer, w, b in zip(sda.layers, *best, strict=False))
+    return SdaNetwork(replace(sda, layers=layers), best[0][-1], best[1][-1], history=history, best_epoch=best_epoch)
 
 
 def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
@@ -503,16 +397,3 @@ def _validation_scores(trainer: BackPropagation, rows: Values, codes: Codes, pro
         wrong += int(np.count_nonzero(log_probabilities.argmax(axis=1) != truth))
         loss -= float(log_probabilities[np.arange(len(truth)), truth].sum())
     return wrong / len(rows), loss / len(rows)
-
-
-def _labelled(sda: Sda, X: Values, codes: ArrayLike, n_classes: int, progress: Progress) -> tuple[Values, Codes]:
-    """Return checked rows and class codes."""
-    rows = unit_rows(X, sda.parameters.dtype, progress)
-    if rows.shape[1] != sda.n_features:
-        raise ValueError(f"X has {rows.shape[1]} features; these autoencoders were trained on {sda.n_features}")
-    targets = np.asarray(codes)
-    if targets.shape != (len(rows),) or targets.dtype.kind not in "iu":
-        raise ValueError(f"codes are {targets.dtype} {targets.shape}; they must be integers, one for each row")
-    if targets.min() < 0 or targets.max() >= n_classes:
-        raise ValueError(f"codes range from {targets.min()} to {targets.max()}; they must be from 0 to {n_classes - 1}")
-    return rows, targets.astype(np.intp, copy=False)

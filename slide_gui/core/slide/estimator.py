@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
+    AcceptsSparse,
     checked_rows,
     layer_names,
     remember_layers,
@@ -28,7 +29,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 
 @stating(squashing=SQUASHINGS, fit_on=FIT_ON)
-class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     A layer is a linear map that reconstructs its input from corrupted copies, in which random features are set to 0.
@@ -229,7 +230,6 @@ class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
         return tags
 

@@ -16,6 +16,7 @@ from sklearn.utils import compute_class_weight
 
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
+    AcceptsSparse,
     fitted_rows,
     labelled_rows,
     layer_sizes,
@@ -42,7 +43,7 @@ _DTYPES = (np.float64, np.float32)
 
 
 @stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
-class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width per layer (paper, section "SVM Training").
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …. Gradient descent on a bound or
@@ -197,7 +198,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ClusterError
             If the connection to the client's scheduler is lost.
         """
-        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2, sparse=True)
+        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES)
         rows, parameters = written_out(rows), self._parameters()
         sizes = remembered_layers(Z)
         if parameters.groups is None and self.groups is not None and sizes:
@@ -290,14 +291,9 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self.model_.predict(rows)])
 
     def _rows(self, Z: ArrayLike) -> NDArray[Any]:
-        rows = written_out(fitted_rows(self, Z, _DTYPES, sparse=True))
+        rows = written_out(fitted_rows(self, Z, _DTYPES))
         refuse_large(rows)
         return rows
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _chosen_by(chosen: ChosenBy | None, widths: object) -> str:
