@@ -9,7 +9,9 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import pretrain
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import median_width_search
+from slide_gui.core.svm.training import TrainingSet
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.figures.export import figure_bytes
@@ -37,7 +39,10 @@ LABELS = np.arange(2000) % 2
         (lambda: fit_stack(_rows(100, 700), StackParameters()), r"a fit of 3 layers to 700 features needs about 0\.0"),
         (lambda: SLIDE(depth=8).fit_transform(_rows()), "use fewer layers|use fewer features"),
         (lambda: MultiWidthSVC(2).fit(_rows(), LABELS), "training on 2000 rows of 200 columns needs about"),
-        (lambda: median_width_search(_rows(), LABELS, None), r"a grid search on 2000 rows needs about 0\.016 GB"),
+        (
+            lambda: median_width_search(TrainingSet(_rows(), LABELS, (200,)), SvmParameters()),
+            r"a grid search on 2000 rows needs about 0\.016 GB",
+        ),
         (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))), "pre-training on 2000 rows of 200 features"),
         (
             lambda: figure_bytes(lambda figure: figure.set_size_inches(7, 7), ".png", Style(dpi=600)),

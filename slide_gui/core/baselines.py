@@ -214,9 +214,7 @@ class Projection:
         else:
             fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
         if not fits:
-            if amount is None:
-                raise ValueError(f"kept is missing; {method} needs {needed}")
-            raise ValueError(f"kept is {amount!r}; {method} needs {needed}")
+            raise ValueError(f"kept is {'missing' if amount is None else repr(amount)}; {method} needs {needed}")
         return value
 
     def estimator(self, amount: float) -> Estimator:
@@ -286,11 +284,8 @@ def fit_transformer(
     ValueError
             If the estimator is not a transformer of `ESTIMATORS`, or rejects the rows or its parameters.
     """
-    transformer = estimator.make("transformer", seed)
-    progress.report(0.0)
-    _fit(transformer, np.asarray(rows, np.float64))
-    progress.report(1.0)
-    return Transformer(transformer, rows.shape[1])
+    fitted = _fitted(estimator.make("transformer", seed), np.asarray(rows, np.float64), progress=progress)
+    return Transformer(fitted, rows.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,29 +338,25 @@ def fit_classifier(
     ValueError
             If the estimator is not a classifier of `ESTIMATORS`, or rejects the rows or its parameters.
     """
-    classifier = estimator.make("classifier", seed)
+    return OtherClassifier(
+        _fitted(estimator.make("classifier", seed), Z, codes, progress=progress), int(codes.max()) + 1
+    )
+
+
+def _fitted(estimator: Any, rows: NDArray[Any], *codes: Indices, progress: Progress) -> Any:
+    """Fit the estimator and return it; convert any error to a ValueError that names its class."""
     progress.report(0.0)
-    _fit(classifier, Z, codes)
-    progress.report(1.0)
-    return OtherClassifier(classifier, int(codes.max()) + 1)
-
-
-def _fit(estimator: Any, *arguments: Any) -> None:
-    """Fit the estimator; convert any error to a ValueError that names its class."""
     try:
-        estimator.fit(*arguments)
+        estimator.fit(rows, *codes)
     except MemoryError:
         raise
     except Exception as error:  # scikit-learn classes raise many types of errors
-        raise ValueError(_refusal(estimator, arguments, error)) from None
-
-
-def _refusal(estimator: Any, arguments: tuple[Any, ...], error: Exception) -> str:
-    name, rows = type(estimator).__name__, arguments[0]
-    wanted, most = getattr(estimator, "n_components", None), min(rows.shape)
-    if isinstance(wanted, int) and wanted > most:
-        return (
-            f"{name} cannot compute {wanted} components from {rows.shape[0]} rows with {rows.shape[1]} features; "
-            f"set n_components to {most} or less"
-        )
-    return f"{name} cannot be fitted to these rows ({error})"
+        name, components, most = type(estimator).__name__, getattr(estimator, "n_components", None), min(rows.shape)
+        if isinstance(components, int) and components > most:
+            raise ValueError(
+                f"{name} cannot compute {components} components from {rows.shape[0]} rows with {rows.shape[1]} "
+                f"features; set n_components to {most} or less"
+            ) from None
+        raise ValueError(f"{name} cannot be fitted to these rows ({error})") from None
+    progress.report(1.0)
+    return estimator

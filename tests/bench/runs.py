@@ -112,7 +112,10 @@ def cancel() -> Iterator[Figure]:
         "svm-hinge": (svm("hinge", 10.0), 1.5),
         **{f"widths-{name}": (lambda p, name=name: learned(name, p), 4.0) for name in CRITERIA},
         "tuning": (svm("squared_hinge", None), 4.0),
-        "grid": (lambda p: median_width_search(Z, codes, 3, progress=p), 4.0),
+        "grid": (
+            lambda p: median_width_search(TrainingSet(Z, codes, sizes), SvmParameters(loss="hinge"), progress=p),
+            4.0,
+        ),
         "sweep": (sweep, 6.0),
         "predictions": (predictions, 2.0),
     }

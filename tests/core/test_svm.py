@@ -23,7 +23,7 @@ from slide_gui.core.svm.model import SvmModel, class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import fit_svm, median_width_search, stratified_folds
 from slide_gui.core.svm.smo import Box, kkt_gap
-from slide_gui.core.svm.training import TrainingStep
+from slide_gui.core.svm.training import TrainingSet, TrainingStep
 from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, not_equivalent_by_weight, three_classes
 
@@ -381,7 +381,9 @@ def test_that_the_same_seed_gives_the_same_bits():
 
 def test_that_the_grid_equals_cross_validation_with_SVC():
     Z, y = layers(120)
-    found = median_width_search(Z, y, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4, seed=1)
+    parameters = SvmParameters(loss="hinge", seed=1)
+    data = TrainingSet(Z, y, (12,))
+    found = median_width_search(data, parameters, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4)
     folds = stratified_folds(y, 4, 1)
     assert np.bincount(folds).tolist() == [30, 30, 30, 30]
     median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])
@@ -405,22 +407,23 @@ def test_that_two_folds_are_enough_and_one_is_refused():
 
 def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
     Z, y = layers(100)
-    search = partial(median_width_search, Z, y, factors=(1.0,), Cs=(1.0,))
-    enough = 2 * least_memory(80)  # for four fifths of the rows
-    assert len(search(memory=enough).points) == 3
+    data, enough = TrainingSet(Z, y, (12,)), 2 * least_memory(80)  # for four fifths of the rows
+    search = partial(median_width_search, data, factors=(1.0,))
+    assert len(search(SvmParameters(loss="hinge", C=1.0, memory=enough)).points) == 3
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
-        search(memory=enough - 2)
+        search(SvmParameters(loss="hinge", C=1.0, memory=enough - 2))
 
 
 def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelled():
     Z, y = three_classes(90)
-    found = median_width_search(Z, y, SIZES, squared=True, n_folds=3)
+    data = TrainingSet(Z, y, SIZES)
+    found = median_width_search(data, SvmParameters(), n_folds=3)
     assert len(found.widths) == 3
     assert min(point.error for point in found.points) < 0.4
     with pytest.raises(Cancelled):
-        median_width_search(Z, y, SIZES, n_folds=3, progress=StopAfter(20))
+        median_width_search(data, SvmParameters(), n_folds=3, progress=StopAfter(20))
     with pytest.raises(MemoryError, match="distances"):
-        median_width_search(Z, y, SIZES, memory=1000)
+        median_width_search(data, SvmParameters(memory=1000))
 
 
 def test_that_the_engine_loads_no_scikit_learn_model():

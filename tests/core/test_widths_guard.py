@@ -115,7 +115,9 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
         return np.concatenate([np.arange(80) < count for count in by_C[C]]), True
 
     monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
-    found = selection.median_width_search(*layers(240), SIZES, factors=(1.0,), Cs=tuple(by_C), n_folds=3)
+    found = selection.median_width_search(
+        TrainingSet(*layers(240), SIZES), SvmParameters(), factors=(1.0,), Cs=tuple(by_C), n_folds=3
+    )
     assert {point.error for point in found.points} == {5 / 240}
     assert found.C == 1.0
 

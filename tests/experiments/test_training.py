@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from slide_gui.core.svm.kernel import median_distances
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.fitting import model_of, train_svm
 from slide_gui.experiments.runs.run import run
@@ -28,7 +30,7 @@ def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained
     own = spec(DATA, method="median", seed=3)
     model, found = train_svm(Z, CODES, (4, 3, 5), own, None, NO_PROGRESS)
     rows = np.sort(stratified_sample(CODES, 50, 3))
-    grid = median_width_search(Z[rows], CODES[rows], (4, 3, 5), squared=True, seed=3)
+    grid = median_width_search(TrainingSet(Z[rows], CODES[rows], (4, 3, 5)), SvmParameters(seed=3))
     assert found.grid == grid.points
     assert (found.widths, found.C) == (pytest.approx(grid.widths), grid.C)
     assert found.medians == pytest.approx(median_distances(Z, (4, 3, 5), seed=3))
@@ -39,7 +41,7 @@ def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained
 def test_that_a_given_C_is_the_only_one_of_the_grid_and_the_loss_is_the_runs() -> None:
     _, found = train_svm(Z, CODES, (12,), spec(DATA, method="raw-svm", C=7.0, loss="hinge"), None, NO_PROGRESS)
     assert {point.C for point in found.grid} == {7.0}
-    grid = median_width_search(Z, CODES, (12,), Cs=(7.0,), squared=False)
+    grid = median_width_search(TrainingSet(Z, CODES, (12,)), SvmParameters(C=7.0, loss="hinge"))
     assert found.grid == grid.points
     assert np.abs(found.coefficients).max() <= 7.0 + 1e-9  # the hinge's box
 

@@ -172,7 +172,9 @@ def fit_stack(
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     if sample_weight is not None and isinstance(rows, BlockRows):
         raise ValueError("sample_weight cannot be used with Blocks or a Dask array; give the rows as one array")
-    _refuse_too_large(rows.shape[0], rows.shape[1], parameters)
+    (n, d), job = rows.shape, f"a fit of {parameters.depth} layers to {rows.shape[1]} features"
+    check_free(fit_bytes(n, d, parameters), job, "use fewer features")
+    empty((2 * parameters.depth + _MATRICES, d + 1, d + 1), np.dtype(float), job, "use fewer features")
     if out is not None:
         room_for_features(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
@@ -184,7 +186,7 @@ def fit_stack(
     activations = (
         None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out, sample_weight=sample_weight)
     )
-    stack, passed = Stack(parameters, (), rows.shape[1], rows.shape[0]), 0
+    stack, passed = Stack(parameters, (), d, n), 0
     for k in range(parameters.depth):
         below = k - 2 if values else k - 1  # index of the layer whose squashed output the next pass sums
         if below >= 0:
@@ -254,13 +256,6 @@ def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floa
     features, d = stack.transform(chunk), stack.n_features
     refuse_not_finite(features[:, :d], start)
     return features
-
-
-def _refuse_too_large(n: int, d: int, parameters: StackParameters) -> None:
-    """Raise MemoryError before a long fit that would run out of memory."""
-    depth, what = parameters.depth, f"a fit of {parameters.depth} layers to {d} features"
-    check_free(fit_bytes(n, d, parameters), what, "use fewer features")
-    empty((2 * depth + _MATRICES, d + 1, d + 1), np.dtype(float), what, "use fewer features")
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:

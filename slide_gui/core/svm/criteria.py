@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
-from slide_gui.core.svm.newton import bordered_inverse, optimum
+from slide_gui.core.svm.newton import bordered_inverse, newton
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ def hold_out(
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner = take_submatrix(kernel, train, progress)
     diagonal = at(ridges(ridge, weights), train)
-    svm = optimum(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
+    svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
     beta = svm.beta[svm.active]
     active = train[svm.active]
     across = kernel[np.ix_(test, active)]
@@ -196,7 +196,7 @@ def radius_margin(
             "choose span, hold-out or press, or leave the weights out"
         )
     n = len(y)
-    svm = optimum(kernel, y, ridge, start=start, progress=progress)
+    svm = newton(kernel, y, ridge, start=start, progress=progress)
     squared_norm = float(y @ svm.beta)
     squared_radius = 1.0 + float(svm.ridge) - (float(kernel.mean()) + float(svm.ridge) / n)
     progress.report(0.0)
@@ -226,7 +226,7 @@ def span(
     parameters see `radius_margin`. With weights, J is the weighted mean, and a point is left out with its full weight.
     """
     n = len(y)
-    svm = optimum(kernel, y, ridges(ridge, weights), start=start, progress=progress)
+    svm = newton(kernel, y, ridges(ridge, weights), start=start, progress=progress)
     active = svm.active
     share = at(relative(weights), active)
     beta, labels = svm.beta[active], y[active]

@@ -26,6 +26,13 @@ def pairs_of(n_classes: int) -> list[tuple[int, int]]:
     return list(combinations(range(n_classes), 2))
 
 
+def predicted_codes(margins: NDArray[np.floating], n_classes: int) -> Indices:
+    """Return the predicted class codes, given the margins of each pair of classes."""
+    if n_classes == 2:
+        return (margins[:, 0] > 0.0).astype(np.intp)
+    return np.asarray(np.argmax(class_scores(margins, n_classes), axis=1))
+
+
 def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.float64]:
     """Return one score per class: its votes, plus its summed margins scaled to (−1/3, 1/3), which only break ties.
 
@@ -127,5 +134,4 @@ class SvmModel:
 
     def predict(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Indices:
         """Return the class code of each row, 0 … n_classes − 1."""
-        scores = self.scores(Z, progress=progress)
-        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return predicted_codes(self.margins(Z, progress=progress), self.n_classes)

@@ -42,8 +42,6 @@ class NewtonSolution:
         Indices of the support vectors, y f < 1.
     ridge : float or ndarray of shape (n,)
         Value 1/C on the diagonal; it is larger than requested if the system was singular.
-    converged : bool
-        True if `beta` solves the system of its active set; otherwise it is the best point reached.
     system : Bordered
         The last solved system; after convergence it belongs to `active`.
     """
@@ -52,7 +50,6 @@ class NewtonSolution:
     bias: float
     active: Indices
     ridge: Array | float
-    converged: bool
     system: Bordered
 
 
@@ -154,6 +151,7 @@ def newton(
     ridge: Array | float,
     *,
     start: Array | None = None,
+    optimal: bool = True,
     progress: Progress = NO_PROGRESS,
 ) -> NewtonSolution:
     """Train an L2-SVM to float64 accuracy.
@@ -168,15 +166,23 @@ def newton(
         1/C, for all points or for each point.
     start : ndarray of shape (n,), optional
         Signed dual coefficients of a neighbouring problem, whose support vectors are the first active set.
+    optimal : bool
+        False to return the best point reached if the iteration does not converge.
     progress : Progress
         Can cancel the computation.
+
+    Raises
+    ------
+    NotConverged
+        If the iteration does not converge, unless `optimal` is False.
     """
     n = len(y)
     if start is not None and np.any(start):
         active = np.flatnonzero(start)
     elif n >= _PART_FROM:
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
-        first = newton(take_submatrix(kernel, part, progress), y[part], at(ridge, part), progress=progress)
+        inner = take_submatrix(kernel, part, progress)
+        first = newton(inner, y[part], at(ridge, part), optimal=False, progress=progress)
         support = part[first.active]
         active = np.flatnonzero(y * (kernel[:, support] @ first.beta[first.active] + first.bias) < 1.0)
     else:
@@ -191,32 +197,13 @@ def newton(
         target = _Point.of(kernel, active, *system.solution)
         short = y * target.output < 1.0
         if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
-            return NewtonSolution(target.beta, target.bias, active, ridge, True, system)
+            return NewtonSolution(target.beta, target.bias, active, ridge, system)
         now = target if now is None else now.towards(target, y, ridge)
         active = np.flatnonzero(y * now.output < 1.0)
+    if optimal:
+        raise NotConverged(f"an SVM of {n} points did not converge in {_MOST_STEPS} Newton steps")
     assert now is not None
-    return NewtonSolution(now.beta, now.bias, active, ridge, False, system)
-
-
-def optimum(
-    kernel: Array,
-    y: Array,
-    ridge: Array | float,
-    *,
-    start: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> NewtonSolution:
-    """Train an L2-SVM as `newton` does, and require convergence, for example for the gradient of a criterion.
-
-    Raises
-    ------
-    NotConverged
-        If the iteration does not converge.
-    """
-    solution = newton(kernel, y, ridge, start=start, progress=progress)
-    if not solution.converged:
-        raise NotConverged(f"an SVM of {len(y)} points did not converge in {_MOST_STEPS} Newton steps")
-    return solution
+    return NewtonSolution(now.beta, now.bias, active, ridge, system)
 
 
 @dataclass(frozen=True)

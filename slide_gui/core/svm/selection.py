@@ -24,7 +24,7 @@ from slide_gui.core.svm.kernel import (
     vector_distances,
     widths_from,
 )
-from slide_gui.core.svm.model import SvmModel, class_scores, pairs_of
+from slide_gui.core.svm.model import SvmModel, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.training import Solve, TrainingSet, one_after_the_other, taken, train
 from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
@@ -161,25 +161,16 @@ class CrossValidation:
             support = np.flatnonzero(solution.beta)
             values = source.between(outside, members[support], progress=progress)
             margins[:, column] = values @ solution.beta[support] + solution.bias
-        if n_classes == 2:
-            predicted = (margins[:, 0] > 0.0).astype(np.intp)
-        else:
-            predicted = np.argmax(class_scores(margins, n_classes), axis=1)
-        return np.asarray(predicted != codes[outside]), converged
+        return predicted_codes(margins, n_classes) != codes[outside], converged
 
 
 def median_width_search(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    groups: int | tuple[int, ...] | None = None,
+    data: TrainingSet,
+    parameters: SvmParameters,
     *,
     factors: Sequence[float] = SIGMA_FACTORS,
     Cs: Sequence[float] = CS,
     n_folds: int = 5,
-    squared: bool = False,
-    memory: int = 2 << 30,
-    seed: int = 0,
-    row_groups: Indices | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> GridResult:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
@@ -188,23 +179,14 @@ def median_width_search(
 
     Parameters
     ----------
-    Z : ndarray of shape (n, d)
-    codes : ndarray of int, shape (n,)
-        Class codes 0 … k − 1.
-    groups : int, tuple of int, or None
-        Blocks of columns. None is one block of all columns, which gives Raw-SVM if Z contains the inputs.
+    data : TrainingSet
+        Rows without weights. One block of all columns gives Raw-SVM if they are the inputs.
+    parameters : SvmParameters
+        Loss, C, memory and seed are used.
     factors, Cs : sequence of float
-        The grid, with σ² = factor · (number of blocks).
+        The grid, with σ² = factor · (number of blocks). A given C replaces `Cs`.
     n_folds : int
-        Number of stratified folds.
-    squared : bool
-        True for the squared hinge loss, False for the hinge.
-    memory : int
-        Number of bytes for distances and kernel values.
-    seed : int
-        Seed of the folds.
-    row_groups : ndarray of int, shape (n,), optional
-        Group of each row. Rows of one group are in the same fold.
+        Number of stratified folds, which keep the rows of a group together.
     progress : Progress
         Receives a `GridPoint` after each point.
 
@@ -215,7 +197,7 @@ def median_width_search(
     MemoryError
         If the matrix of distances needs more than half the memory. The message gives its size.
     """
-    n = len(codes)
+    Z, sizes, n, memory, seed = data.Z, data.sizes, len(data.codes), parameters.memory, parameters.seed
     if 4 * n * n > memory // 2:
         raise MemoryError(
             f"a grid search on {n} rows needs {4 * n * n / 1e6:.0f} MB for distances, more than half of its limit of "
@@ -224,9 +206,8 @@ def median_width_search(
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
-    folds = stratified_folds(codes, n_folds, seed, row_groups)
+    folds = stratified_folds(data.codes, n_folds, seed, data.row_groups)
     n_held_out = max(int(np.count_nonzero(folds >= 0)), 1)
-    sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
     vectors = embedding(Z, progress=pulse)
@@ -234,8 +215,9 @@ def median_width_search(
         vectors = embedding(Z, dtype=np.float64, progress=pulse)
     distances = vector_distances(vectors, np.float32, pulse)
     del vectors
-    options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
-    validation = CrossValidation(distances, codes, folds, options)
+    options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
+    validation = CrossValidation(distances, data.codes, folds, options)
+    Cs = Cs if parameters.C is None else (parameters.C,)
     points: list[GridPoint] = []
     total = len(factors) * len(Cs) + len(FINER)
 

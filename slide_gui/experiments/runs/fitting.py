@@ -21,7 +21,7 @@ from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel
-from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import GridPoint, fit_svm, median_width_search
 from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.data.dataset import Dataset
@@ -391,17 +391,8 @@ def _grid(
     Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, row_groups: Indices | None, progress: Progress
 ) -> Any:
     rows = np.sort(stratified_sample(codes, grid_rows(svm), svm.seed))
-    return median_width_search(
-        Z if len(rows) == len(Z) else Z[rows],
-        codes[rows],
-        svm.groups,
-        **({} if svm.C is None else {"Cs": (svm.C,)}),  # type: ignore[arg-type]
-        squared=LOSSES[svm.loss].squared,
-        memory=svm.memory,
-        seed=svm.seed,
-        row_groups=None if row_groups is None else row_groups[rows],
-        progress=progress,
-    )
+    data = TrainingSet(Z, codes, block_sizes(Z.shape[1], svm.groups), None, row_groups)
+    return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress)
 
 
 def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoint, ...]) -> Classifier:
