@@ -153,7 +153,8 @@ def test_that_sda_is_the_network_that_stopped_early_on_the_splits_validation_row
     oracle = fine_tune(
         pretrain(DATA.train, SMALL), DATA.train[inside], codes[inside], 2, DATA.train[outside], codes[outside]
     )
-    np.testing.assert_array_equal(found.misclassified, np.flatnonzero(oracle.predict(DATA.test) != DATA.test_labels))
+    wrong = np.flatnonzero(oracle.scores(DATA.test).argmax(axis=1) != DATA.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
     assert found.classifier is None
     assert found.network == NetworkRecord(oracle.history.epochs, oracle.best_epoch)
     with RunStore(tmp_path / "runs.sqlite") as store:
