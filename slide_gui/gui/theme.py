@@ -269,6 +269,10 @@ QMainWindow, QDialog { background: $background; }
 QWidget[role="panel"], QFrame[role="panel"] { background: $panel; }
 QFrame[role="bar"] { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QFrame[role="rule"] { background: $line; border: 0; max-height: 1px; min-height: 1px; }
+Notice { background: $accent_wash; border: 0; border-left: 4px solid $accent;
+    border-top-right-radius: 4px; border-bottom-right-radius: 4px; }
+Notice[kind="error"] { background: $danger_wash; border-left-color: $danger; }
+Notice QToolButton { font-size: 18px; padding: 0 6px 3px 6px; }
 QScrollArea { background: transparent; border: 0; }
 QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 20px; font-weight: 600; }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QPaintEvent
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
-from slide_gui.gui.widgets.controls import PlainLabel, label
+from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.motion import motion_allowed
 
@@ -22,7 +21,8 @@ class JobBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text = _Elided(self)
+        self._text = ElidedLabel("", self, "")
+        self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 1000)
@@ -77,30 +77,3 @@ class JobBar(QWidget):
     def _show(self, running: bool) -> None:
         for each in (self._bar, self._left, self._cancel):
             each.setVisible(running)
-
-
-class _Elided(PlainLabel):
-    """A label that can be narrower than its text."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__("", parent)
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(40, super().minimumSizeHint().height())
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        from PySide6.QtGui import QPainter
-
-        painter = QPainter(self)
-        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
-        self.style().drawItemText(
-            painter,
-            self.rect(),
-            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft),
-            self.palette(),
-            self.isEnabled(),
-            text,
-            self.foregroundRole(),
-        )
-        painter.end()

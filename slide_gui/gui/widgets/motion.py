@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QEasingCurve, QEvent, QObject, Qt, QTimer, QVariantAnimation, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
@@ -26,8 +26,8 @@ _EFFECTS = (
 
 STEP_MS = 100
 STEPS = 14
-FRAME_MS, FRAMES = 16, 9
-"""A value reaches its end within 144 ms."""
+SETTLE_MS = 144
+"""Time in which a value reaches its end."""
 
 
 def ask_for_less_motion(asked: bool) -> None:
@@ -113,52 +113,48 @@ class Pulse(QObject):
         self._moved()
 
 
-class Settle(QObject):
+class Settle(QVariantAnimation):
     """Numbers that move to new values within 144 ms and slow down at the end.
 
     Parameters
     ----------
     widget : QWidget
-        Updated after each frame.
+        Updated after each step.
     """
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
-        self._widget, self._frame = widget, FRAMES
+        self._widget = widget
         self._from: tuple[float, ...] = ()
         self._to: tuple[float, ...] = ()
-        self._timer = QTimer(self)
-        self._timer.setInterval(FRAME_MS)
-        self._timer.timeout.connect(self._tick)
+        self.setStartValue(0.0)
+        self.setEndValue(1.0)
+        self.setDuration(SETTLE_MS)
+        self.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self.valueChanged.connect(self._step)
 
     @property
     def values(self) -> tuple[float, ...]:
         """Return the current numbers."""
-        if self._frame >= FRAMES:
+        if not self.is_running():
             return self._to
-        eased = 1.0 - (1.0 - self._frame / FRAMES) ** 3
-        return tuple(a + eased * (b - a) for a, b in zip(self._from, self._to, strict=True))
+        return tuple(a + self.currentValue() * (b - a) for a, b in zip(self._from, self._to, strict=True))
 
     def is_running(self) -> bool:
         """Return True if the numbers are moving."""
-        return self._timer.isActive()
+        return self.state() == QVariantAnimation.State.Running
 
     def go(self, values: tuple[float, ...]) -> None:
         """Move to new numbers, at once if their count differs or animations are off."""
         now = self.values
-        still = len(now) != len(values) or not self._widget.isVisible() or not motion_allowed(self._widget)
-        self._from, self._to, self._frame = now, values, FRAMES if still else 0
-        if still or now == values:
-            self._frame = FRAMES
-            self._timer.stop()
-        else:
-            self._timer.start()
+        self.stop()
+        self._from, self._to = now, values
+        if len(now) == len(values) and now != values and self._widget.isVisible() and motion_allowed(self._widget):
+            self.start()
         self._widget.update()
 
-    @Slot()
-    def _tick(self) -> None:
-        self._frame += 1
-        if self._frame >= FRAMES or not self._widget.isVisible():
-            self._frame = FRAMES
-            self._timer.stop()
+    @Slot(object)
+    def _step(self, _share: float) -> None:
+        if not self._widget.isVisible():
+            self.stop()
         self._widget.update()

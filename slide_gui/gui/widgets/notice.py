@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
+    QFrame,
     QGridLayout,
     QHBoxLayout,
     QPlainTextEdit,
@@ -14,15 +15,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.theme import figure_font, icon, theme_of
+from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import nested
 
 KINDS = ("error", "information")
-_CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'
 
 
-class Notice(QWidget):
+class Notice(QFrame):
     """Title, one sentence, foldable details that can be copied, and a button with the remedy.
 
     It is hidden until `show_message`, and Escape dismisses it. It takes its space in a layout and covers nothing.
@@ -36,7 +36,6 @@ class Notice(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._kind = "information"
         self._title, self._text = PlainLabel("", self), PlainLabel("", self)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setWordWrap(True)
@@ -51,6 +50,7 @@ class Notice(QWidget):
         self._details.setFixedHeight(120)
         self._details.setAccessibleName("Details")
         self._close = QToolButton(self)
+        self._close.setText("×")
         self._close.setToolTip("Dismiss (Esc)")
         self._close.setAccessibleName("Dismiss")
         for each in (self._fold, self._copy):
@@ -101,7 +101,8 @@ class Notice(QWidget):
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-        self._kind = kind
+        self.setProperty("kind", kind)
+        self.style().polish(self)  # the colours of the kind
         self._title.setText(title)
         self._text.setText(text)
         self._details.setPlainText(details)
@@ -114,10 +115,8 @@ class Notice(QWidget):
         self._copied = path or "\n\n".join((title, text, details))
         self._fold.setChecked(False)
         self._details.hide()
-        self._close.setIcon(icon(_CROSS, theme_of(self)))
         self.setAccessibleName(f"{title}: {text}")
         self.show()
-        self.update()
 
     @Slot()
     def dismiss(self) -> None:
@@ -141,21 +140,3 @@ class Notice(QWidget):
             self.dismiss()
         else:
             super().keyPressEvent(event)
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() == QEvent.Type.PaletteChange and self.isVisible():
-            self._close.setIcon(icon(_CROSS, theme_of(self)))
-        super().changeEvent(event)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        theme = theme_of(self)
-        is_error = self._kind == "error"
-        ground, edge = (theme.danger_wash, theme.danger) if is_error else (theme.accent_wash, theme.accent)
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(edge))
-        painter.drawRoundedRect(self.rect(), 5, 5)
-        painter.setBrush(QColor(ground))
-        painter.drawRoundedRect(self.rect().adjusted(4, 0, 0, 0), 4, 4)
-        painter.end()
