@@ -64,20 +64,14 @@ def test_that_every_link_of_a_page_leads_to_a_page_a_file_of_the_installation_a_
         target = page.parent.joinpath(link).resolve()
         assert target.exists(), link
         assert target.is_relative_to(resource("help").parent.resolve()), link
+    assert page.name in GUIDE_PAGES
 
 
-def test_that_the_pages_are_all_that_the_folder_of_help_has():
-    assert {path.name for path in resource("help").glob("*.md")} == set(GUIDE_PAGES)
-
-
-def test_that_a_file_that_a_page_names_is_opened_as_seen_from_the_page(guide, monkeypatch):
+def test_that_each_page_is_shown_and_links_lead_to_pages_and_files(guide, monkeypatch):
     opened = []
     monkeypatch.setattr(guide_pages.QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     guide.text.anchorClicked.emit(QUrl("../protocol.toml"))
     assert opened == [str(resource("protocol.toml"))]
-
-
-def test_that_each_page_is_shown_and_a_link_turns_to_another(guide):
     first = guide.text.toPlainText()
     assert first.startswith("Guide")
     for number, name in enumerate(GUIDE_PAGES):
@@ -89,14 +83,17 @@ def test_that_each_page_is_shown_and_a_link_turns_to_another(guide):
         assert guide.tabs.currentIndex() == number
 
 
-@pytest.mark.parametrize("tour", sorted(resource("help").rglob("tour.md")), ids=lambda tour: tour.parent.name)
-def test_that_the_tour_has_five_steps_each_of_which_leads_to_a_place_of_the_window(tour):
-    _, *steps = tour.read_text(encoding="utf-8").split("\n## ")
+def test_that_the_tour_has_five_steps_with_commands_and_the_glossary_is_in_alphabetical_order():
+    _, *steps = (resource("help") / "tour.md").read_text(encoding="utf-8").split("\n## ")
     assert [step[:2] for step in steps] == ["1.", "2.", "3.", "4.", "5."]
     assert all("](command:" in step for step in steps)
+    glossary = (resource("help") / "glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\*\*([^*]+)\.\*\*", glossary, re.M)
+    assert len(words) > 25
+    assert words == sorted(words, key=str.lower)
 
 
-def test_that_a_link_to_a_place_turns_the_window_to_it_while_the_guide_stays(window, guide):
+def test_that_a_link_to_a_command_runs_it_or_reports_why_not_while_the_guide_stays(window, guide):
     for link, page, view in (
         ("command:view_flow", "weights", "2"),
         ("command:page_runs", "runs", "2"),
@@ -106,10 +103,6 @@ def test_that_a_link_to_a_place_turns_the_window_to_it_while_the_guide_stays(win
         assert window.pages.name == page
         assert {entry[:2]: entry[2] for entry in window.pages.choices()}.get(("weights", "view")) == view
         assert guide.isVisible()
-    wait(lambda: not window.queue.busy)
-
-
-def test_that_a_link_to_what_cannot_be_done_now_says_why(window, guide):
     window.actions_by_name["page_runs"].trigger()
     guide.text.anchorClicked.emit(QUrl("command:next_sample"))
     assert "Available only on the Weights page" in window.notice.accessibleName()
@@ -121,13 +114,6 @@ def test_that_a_link_to_data_opens_them(small_example, window, guide):
     guide.text.anchorClicked.emit(QUrl("data:rectangles"))
     wait(lambda: window.workspace.source is not None and window.workspace.source.key == "rectangles", 30)
     wait(lambda: window.workspace.dataset.n_features == 784 and not window.queue.busy, 60)
-
-
-@pytest.mark.parametrize("page", sorted(resource("help").rglob("glossary.md")), ids=lambda page: page.parent.name)
-def test_that_the_glossary_is_in_the_order_of_the_alphabet(page):
-    words = re.findall(r"^\*\*([^*]+)\.\*\*", page.read_text(encoding="utf-8"), re.M)
-    assert len(words) > 25
-    assert words == sorted(words, key=str.lower)
 
 
 def test_that_the_search_marks_one_place_after_another_and_says_what_is_not_there(guide):

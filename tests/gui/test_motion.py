@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QAbstractAnimation, QSettings
-from PySide6.QtWidgets import QApplication, QProgressBar
+from PySide6.QtWidgets import QApplication, QProgressBar, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui import app as program
@@ -39,6 +40,8 @@ def moving(window: MainWindow) -> list[str]:
 
 
 def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWindow) -> None:
+    window.job_bar.set_job("a job of unknown length", None)
+    assert moving(window)
     less = window.actions_by_name["less_motion"]
     less.trigger()
     assert less.isChecked()
@@ -60,11 +63,6 @@ def test_that_nothing_moves_while_everything_that_could_is_done(window: MainWind
     window.weights_page.wall.hide()
 
 
-def test_that_the_same_moves_where_nobody_asked_for_less(window: MainWindow) -> None:
-    window.job_bar.set_job("a job of unknown length", None)
-    assert moving(window)
-
-
 @pytest.mark.parametrize(("said", "kept", "still"), [("1", False, True), ("0", False, False), ("", True, True)])
 def test_that_the_environment_or_the_settings_ask_for_less_motion(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, app: QApplication, said: str, kept: bool, still: bool
@@ -75,3 +73,33 @@ def test_that_the_environment_or_the_settings_ask_for_less_motion(
     monkeypatch.setenv("SLIDE_GUI_LESS_MOTION", said)
     assert program.make_application() is app
     assert bool(app.property("reducedMotion")) == still
+
+
+@pytest.mark.parametrize("less", [False, True])
+def test_that_a_pulse_runs_while_wanted_and_visible_and_numbers_settle_unless_less_motion_is_requested(
+    shown: Callable[..., Any], less: bool
+) -> None:
+    widget: QWidget = shown(QWidget(), 100, 100)
+    ask_for_less_motion(less)
+    steps: list[float] = []
+    pulse, numbers = Pulse(widget, lambda: steps.append(pulse.level)), Settle(widget)
+    numbers.go((0.0, 1.0))
+    assert numbers.values == (0.0, 1.0)
+    numbers.go((0.5, 0.25))
+    assert numbers.values == ((0.5, 0.25) if less else (0.0, 1.0))
+    assert numbers.is_running() is not less
+    wait(lambda: not numbers.is_running())
+    assert numbers.values == (0.5, 0.25)
+    pulse.set_wanted(True)
+    assert pulse.is_running() is not less
+    if less:
+        assert pulse.level == 1.0
+        return
+    wait(lambda: len(steps) >= 2)
+    assert all(0.0 <= level <= 1.0 for level in steps)
+    widget.hide()
+    wait(lambda: not pulse.is_running())
+    widget.show()
+    wait(pulse.is_running)
+    pulse.set_wanted(False)
+    assert not pulse.is_running()

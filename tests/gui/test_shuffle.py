@@ -15,9 +15,9 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
     monkeypatch.setattr(
         shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
     )
-    window.actions_by_name["shuffle"].trigger()
     view = window.weights_page.shuffle_view()
-    assert view.isVisible()
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[True] * 5, [True] * 5, [False] * 5]
+    window.actions_by_name["shuffle"].trigger()
     assert [tile is None for tile in view.tiles.rows[0].tiles] == [False, True, True, True, True]
     wait(lambda: view.fit is not None)
     assert threads
@@ -34,16 +34,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
     assert len(table.cells) == 4
 
 
-def test_that_nothing_is_shown_as_shuffled_before_the_pixels_are(window):
-    window.actions_by_name["view_shuffle"].trigger()
-    view = window.weights_page.shuffle_view()
-    wait(lambda: len(view.tiles.rows) == 3)
-    shuffled, put_back, original = ([tile is not None for tile in row.tiles] for row in view.tiles.rows)
-    assert not any(shuffled + put_back)
-    assert all(original)
-
-
-def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(window):
+def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the_fit(window):
     view = window.weights_page.shuffle_view()
     orders = []
     for _ in range(2):
@@ -55,10 +46,6 @@ def test_that_each_press_shuffles_otherwise_and_other_layers_need_another_press(
     wait(lambda: window.workspace.model() is not None and not window.queue.busy)
     assert view.fit is None
     assert "differs" not in view.status.text()
-
-
-def test_that_the_fit_is_dropped_when_the_view_is_left(window):
-    view = window.weights_page.shuffle_view()
     view.button.click()
     assert window.queue.busy
     window.actions_by_name["view_pinned"].trigger()

@@ -48,17 +48,35 @@ def draw(part, row, column):
 # Flow --------------------------------------------------------------------------------------------------------
 
 
-def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
-    part = window.weights_page.flow_part()
-    state = window.workspace.state
-    image = window.workspace.dataset.train[state.selection.sample]
-    kept = survivors(64, state.parameters.noise, 0)
-    expected = Forward().flow(window.workspace.fitting.stack, image, kept)
-    assert len(part.flow().layers) == 4
-    np.testing.assert_array_equal(part.flow().corrupted, expected.corrupted)
-    for shown, layer in zip(part.flow().layers, expected.layers, strict=True):
-        np.testing.assert_array_equal(shown.output, layer.output)
+def expected_flow(window, image):
+    """Return the flow of an image by the fitted layers, corrupted as by the first seed."""
+    kept = survivors(64, window.workspace.state.parameters.noise, 0)
+    return Forward().flow(window.workspace.fitting.stack, image, kept)
+
+
+def outputs(flow):
+    return [layer.output for layer in flow.layers]
+
+
+def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_was_hidden(window):
+    part, data = window.weights_page.flow_part(), window.workspace.dataset
     assert not window.weights_page.findChild(SamplePanel).isVisible()
+    sample = window.workspace.state.selection.sample
+    np.testing.assert_array_equal(part.flow().corrupted, expected_flow(window, data.train[sample]).corrupted)
+    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, data.train[sample])))
+    window.actions_by_name["next_sample"].trigger()
+    np.testing.assert_array_equal(part.flow().clean, data.train[sample + 1])
+    window.weights_page.set_view(PINNED)
+    assert window.weights_page.findChild(SamplePanel).isVisible()
+    window.workspace.set_parameters(noise=0.6)
+    wait(lambda: window.workspace.model() is not None)
+    window.weights_page.set_view(FLOW)
+    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, data.train[sample + 1])))
+    window.pages.show_item("weights", 3)
+    np.testing.assert_array_equal(part.flow().clean, data.test[3])
+    for depth in (3, 0):
+        window.workspace.set_parameters(depth=depth)
+        assert len(part.view.columns) == depth + 1
 
 
 def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, window):
@@ -101,81 +119,39 @@ def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
     np.testing.assert_array_equal(part.flow().clean, before.clean)
 
 
-def test_that_each_stroke_goes_through_the_layers_once(window, monkeypatch):
+def test_that_each_stroke_goes_through_the_layers_once_and_in_the_queue_if_it_takes_long(window, monkeypatch):
     part = window.weights_page.flow_part()
     wait(lambda: not window.queue.busy)  # the runs, of which one may hold a classifier, are read
-    through, send = [], Forward.flow
-
-    def counted(*given):
-        through.append(given)
-        return send(*given)
-
-    monkeypatch.setattr(Forward, "flow", counted)
-    for number, cell in enumerate(np.flatnonzero(part.flow().clean == 0)[:3].tolist(), start=1):
+    calls, send = [], Forward.flow
+    monkeypatch.setattr(Forward, "flow", lambda *given: calls.append(given) or send(*given))
+    empty = np.flatnonzero(part.flow().clean == 0)[:3].tolist()
+    for number, cell in enumerate(empty[:2], start=1):
         draw(part, *divmod(cell, 8))
-        assert len(through) == number
+        assert len(calls) == number
         assert not window.queue.busy
         assert part.flow().clean[cell] == 1.0
+    before = part.flow()
+    monkeypatch.setattr(flow, "_AT_ONCE", 100)
+    draw(part, *divmod(empty[2], 8))
+    assert part.flow() is before
+    wait(lambda: part.flow() is not before)
+    assert part.flow().clean[empty[2]] == 1.0
 
 
-def test_that_a_new_corruption_blanks_other_pixels(window):
+def test_that_a_new_corruption_and_the_noise_set_other_pixels_to_0_and_layers_are_grey_until_fitted(window):
     part = window.weights_page.flow_part()
+    first = part.flow().survivors
+    window.panel.noise_slider.findChild(QSlider).setValue(80)
+    assert part.flow().survivors.sum() < first.sum()
+    assert all(column.stale for column in part.view.columns[1:])
+    wait(lambda: window.workspace.model() is not None)
+    assert not any(column.stale for column in part.view.columns)
+    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, part.flow().clean)))
     first = part.flow().survivors
     window.actions_by_name["corrupt_again"].trigger()
     assert (part.flow().survivors != first).any()
     button(part, "Corrupt").click()
     assert part.flow().survivors.all()
-
-
-def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_fitted(window):
-    part = window.weights_page.flow_part()
-    blanked = int((~part.flow().survivors).sum())
-    window.panel.noise_slider.findChild(QSlider).setValue(80)
-    assert int((~part.flow().survivors).sum()) > blanked
-    assert all(column.stale for column in part.view.columns[1:])
-    wait(lambda: window.workspace.model() is not None)
-    assert not any(column.stale for column in part.view.columns)
-    expected = Forward().flow(window.workspace.fitting.stack, part.flow().clean, part.flow().survivors)
-    np.testing.assert_array_equal(part.flow().layers[3].output, expected.layers[3].output)
-
-
-def test_that_depth_and_the_next_image_are_followed(window):
-    part = window.weights_page.flow_part()
-    window.actions_by_name["shallower"].trigger()
-    assert len(part.view.columns) == 4
-    first = part.flow().clean
-    window.actions_by_name["next_sample"].trigger()
-    assert not np.array_equal(part.flow().clean, first)
-    window.workspace.set_parameters(depth=0)
-    assert len(part.view.columns) == 1
-
-
-def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_queue(window, monkeypatch):
-    part = window.weights_page.flow_part()
-    before = part.flow()
-    monkeypatch.setattr(flow, "_AT_ONCE", 100)
-    draw(part, *divmod(int(np.argmin(before.clean)), 8))
-    assert part.flow() is before
-    wait(lambda: part.flow() is not before)
-    assert part.flow().clean.sum() == before.clean.sum() + 1 - before.clean.min()
-
-
-def test_that_a_test_image_goes_through_the_layers(window):
-    window.pages.show_item("weights", 3)
-    part = window.weights_page.shown_view()
-    assert part.isVisible()
-    np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.test[3])
-
-
-def test_that_a_flow_hidden_while_the_stack_changed_catches_up(window):
-    part = window.weights_page.flow_part()
-    window.weights_page.set_view(PINNED)
-    assert window.weights_page.findChild(SamplePanel).isVisible()
-    window.workspace.set_parameters(noise=0.6)
-    wait(lambda: window.workspace.model() is not None)
-    window.weights_page.set_view(FLOW)
-    expected = Forward().flow(window.workspace.fitting.stack, part.flow().clean, survivors(64, 0.6, 0))
-    np.testing.assert_array_equal(part.flow().layers[0].output, expected.layers[0].output)
 
 
 def test_that_plain_features_flow_as_bars(window):
@@ -261,19 +237,20 @@ def started(window):
     return part
 
 
-def test_that_copies_start_when_asked_and_fall_as_the_law(window):
+def test_that_copies_start_on_request_and_fall_as_the_law(window):
     window.actions_by_name["view_copies"].trigger()
     part = window.weights_page.copies_part()
     settle(0.1)
     assert not part.is_running
     assert "Press Start" in part.plot.accessibleDescription()
     part = started(window)
-    assert part.is_running
-    wait(lambda: part.plot.copies())
     wait(lambda: all_points(part), 60)
     assert part.plot.copies() == [2**k for k in range(11)]
     assert -0.6 < part.copies.slope() < -0.4
     assert not any(each.isVisible() for each in stop_or_go_on(part))
+    next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2").click()
+    wait(lambda: part.copies.layer == 2, 30)
+    np.testing.assert_allclose(part.copies.limit, window.workspace.fitting.stack.layers[1].weights, atol=2e-3)
 
 
 def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_levels(window):
@@ -290,34 +267,26 @@ def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_level
     assert part.plot.chosen() == 4
 
 
-def test_that_other_work_comes_first_and_the_copies_go_on(window):
-    part = started(window)
-    wait(lambda: part.copies is not None and len(part.copies.points) > 2, 60)
-    window.workspace.set_parameters(noise=0.5)
-    wait(lambda: window.workspace.model() is not None)
-    wait(lambda: part.copies.noise == 0.5, 30)
-    wait(lambda: all_points(part), 60)
-
-
-def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
+def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["cancel"].trigger()
     assert not part.is_running
-    (go_on,) = stop_or_go_on(part)
-    assert go_on.text() == "Resume"
+    (resume,) = stop_or_go_on(part)
+    assert resume.text() == "Resume"
     points = len(part.copies.points)
     settle(0.1)
     assert len(part.copies.points) == points
-    go_on.click()
-    assert go_on.text() == "Stop"
+    resume.click()
+    assert resume.text() == "Stop"
     window.actions_by_name["run_copies"].trigger()
     assert not part.is_running
-    go_on.click()
-    wait(lambda: all_points(part), 60)
+    resume.click()
+    window.workspace.set_parameters(noise=0.5)
+    wait(lambda: part.copies.noise == 0.5 and all_points(part), 60)
 
 
-def test_that_copies_stop_when_they_are_left_and_stay_stopped(window):
+def test_that_copies_stop_when_the_page_is_left_and_stay_stopped(window):
     part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["page_runs"].trigger()
@@ -328,14 +297,6 @@ def test_that_copies_stop_when_they_are_left_and_stay_stopped(window):
     settle(0.1)
     assert not part.is_running
     assert [each.text() for each in stop_or_go_on(part)] == ["Start"]
-
-
-def test_that_the_second_layer_has_its_own_limit(window):
-    part = started(window)
-    wait(lambda: part.copies is not None and part.copies.points)
-    next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2").click()
-    wait(lambda: part.copies.layer == 2, 30)
-    np.testing.assert_allclose(part.copies.limit, window.workspace.fitting.stack.layers[1].weights, atol=2e-3)
 
 
 def test_that_too_many_features_are_refused_on_screen(window):

@@ -19,8 +19,6 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import nested
 
-KINDS = ("error", "information")
-
 
 class Notice(QFrame):
     """Title, one sentence, foldable details that can be copied, and a button with the remedy.
@@ -99,8 +97,6 @@ class Notice(QFrame):
         path : str
             File whose path can be copied; no button if empty.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
         self.setProperty("kind", kind)
         self.style().polish(self)  # the colours of the kind
         self._title.setText(title)

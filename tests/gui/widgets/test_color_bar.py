@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
 
@@ -20,38 +21,27 @@ def bar(shown: Callable[..., Any]) -> ColorBar:
     return made
 
 
-def test_that_each_value_stands_beside_its_colour(bar: ColorBar) -> None:
+def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar: ColorBar) -> None:
     shot = bar.grab().toImage()
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
         y = min(max(bar.y_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
         found = shot.pixelColor(int(bar.bar().center().x()), int(y)).getRgb()[:3]
         wanted = SCALE.lut()[SCALE.indices(value)].tolist()
         assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 6
+    bar.set_scale(None, "no rows yet")
+    assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
 
 
-def test_that_the_bar_starts_level_with_the_first_tile(bar: ColorBar) -> None:
-    from slide_gui.gui.widgets.weight_tiles import WeightTiles
-
-    assert bar.bar().top() == WeightTiles().layout_of(500).tile(0, 0).top()
-
-
-def test_that_a_note_moves_nothing_and_is_read_out(bar: ColorBar) -> None:
+def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(bar: ColorBar) -> None:
     before = bar.bar()
+    assert before.top() == WeightTiles().layout_of(500).tile(0, 0).top()
+    assert bar.accessibleDescription() == "−0.60 to +0.60"
     bar.set_scale(SCALE, "per tile", ("−max", "0", "+max"))
     assert bar.bar() == before
     assert bar.accessibleDescription() == "per tile −max 0 +max"
-    bar.set_scale(SCALE)
-    assert bar.accessibleDescription() == "−0.60 to +0.60"
 
 
-def test_that_without_a_scale_there_is_an_empty_frame(bar: ColorBar) -> None:
-    bar.set_scale(None, "no rows yet")
-    shot = bar.grab().toImage()
-    assert shot.pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
-
-
-def test_that_the_bar_is_wide_enough_for_its_longest_label_and_as_wide_as_ever_for_short_ones(bar: ColorBar) -> None:
-    assert bar.sizeHint().width() == 68
+def test_that_the_bar_is_wider_only_for_long_labels(bar: ColorBar) -> None:
     bar.set_scale(SCALE, labels=("−limit", "0", "+limit"))
     assert bar.sizeHint().width() == 68
     bar.set_scale(SCALE, labels=("−a much longer limit", "0", "+a much longer limit"))

@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.widgets.image import DrawingCanvas
 
@@ -42,18 +40,25 @@ def lit(canvas: DrawingCanvas) -> set[tuple[int, int]]:
     return set(zip(*(part.tolist() for part in np.nonzero(canvas.image)), strict=True))
 
 
-def test_that_a_fast_stroke_has_no_gaps_and_is_heard_with_new_images(canvas: DrawingCanvas) -> None:
-    heard: list[np.ndarray] = []
-    canvas.drawn.connect(heard.append)
+@pytest.fixture
+def strokes(canvas: DrawingCanvas) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the reported strokes, each as the images before and after."""
+    reported: list[tuple[np.ndarray, np.ndarray]] = []
+    canvas.stroked.connect(lambda *images: reported.append(images))
+    return reported
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(
+    canvas: DrawingCanvas, transposed: bool
+) -> None:
+    canvas.set_transposed(transposed)
+    images: list[np.ndarray] = []
+    canvas.drawn.connect(images.append)
     stroke(canvas, (2, 1), (2, 9))
     assert lit(canvas) == {(2, column) for column in range(1, 10)}
-    assert heard[0].sum() == 1
-    assert heard[-1].sum() == 9
-    assert heard[-1] is canvas.image
-
-
-def test_that_the_right_button_and_shift_erase(canvas: DrawingCanvas) -> None:
-    stroke(canvas, (2, 1), (2, 9))
+    assert images[0].sum() == 1
+    assert images[-1] is canvas.image
     stroke(canvas, (2, 3), button=RIGHT)
     stroke(canvas, (2, 7), (2, 9), shift=True)
     assert lit(canvas) == {(2, 1), (2, 2), (2, 4), (2, 5), (2, 6)}
@@ -68,67 +73,32 @@ def test_that_a_wide_brush_is_cut_at_the_border(canvas: DrawingCanvas) -> None:
     assert len(lit(canvas)) == 8
 
 
-@pytest.fixture
-def strokes(canvas: DrawingCanvas) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the strokes that are heard, each as the images before and after."""
-    heard: list[tuple[np.ndarray, np.ndarray]] = []
-    canvas.stroked.connect(lambda *images: heard.append(images))
-    return heard
-
-
-def test_that_whole_strokes_are_heard_and_a_reset_too_and_can_be_shown_again(
-    canvas: DrawingCanvas, strokes: list[tuple[np.ndarray, np.ndarray]]
-) -> None:
-    stroke(canvas, (1, 1), (1, 3))
-    stroke(canvas, (4, 4))
-    assert [(before.sum(), after.sum()) for before, after in strokes] == [(0, 3), (3, 4)]
-    canvas.show_drawn(strokes[1][0])
-    assert lit(canvas) == {(1, 1), (1, 2), (1, 3)}
-    canvas.reset()
-    assert not lit(canvas)
-    assert not canvas.is_drawn_on
-    assert [(before.sum(), after.sum()) for before, after in strokes[2:]] == [(3, 0)]
-    canvas.show_drawn(strokes[1][1])
-    assert canvas.is_drawn_on
-    canvas.show_drawn(None)
-    assert not canvas.is_drawn_on
-    assert len(strokes) == 3
-
-
-def test_that_a_stroke_that_changes_nothing_is_none(
+def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(
     canvas: DrawingCanvas, strokes: list[tuple[np.ndarray, np.ndarray]]
 ) -> None:
     stroke(canvas, (1, 1), button=RIGHT)
     canvas.reset()
     assert not strokes
+    stroke(canvas, (1, 1), (1, 3))
+    stroke(canvas, (4, 4))
+    canvas.show_drawn(strokes[1][0])
+    assert lit(canvas) == {(1, 1), (1, 2), (1, 3)}
+    canvas.reset()
+    assert not lit(canvas)
+    assert [(before.sum(), after.sum()) for before, after in strokes] == [(0, 3), (3, 4), (3, 0)]
+    for image, is_drawn_on in ((strokes[1][1], True), (None, False), (strokes[1][1], True)):
+        canvas.show_drawn(image)
+        assert canvas.is_drawn_on == is_drawn_on
+    canvas.set_image(np.ones((8, 12), np.float32))
+    assert not canvas.is_drawn_on
+    assert len(strokes) == 3
 
 
 def test_that_keys_move_the_cell_and_space_toggles_it(canvas: DrawingCanvas) -> None:
     canvas.set_cursor(3 * 12 + 3)
-    QTest.keyClick(canvas, Qt.Key.Key_Right)
-    QTest.keyClick(canvas, Qt.Key.Key_Down)
-    QTest.keyClick(canvas, Qt.Key.Key_Space)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Space):
+        QTest.keyClick(canvas, key)
     assert lit(canvas) == {(4, 4)}
     assert "row 4, column 4: 1.00; 1 of 96" in canvas.accessibleDescription()
     QTest.keyClick(canvas, Qt.Key.Key_Space)
     assert not lit(canvas)
-
-
-def test_that_undo_is_left_to_the_window(canvas: DrawingCanvas) -> None:
-    stroke(canvas, (1, 1))
-    press = QKeyEvent(QEvent.Type.ShortcutOverride, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    press.ignore()
-    QApplication.sendEvent(canvas, press)
-    assert not press.isAccepted()
-
-
-def test_that_another_image_forgets_the_strokes(canvas: DrawingCanvas) -> None:
-    stroke(canvas, (1, 1))
-    canvas.set_image(np.ones((8, 12), np.float32))
-    assert not canvas.is_drawn_on
-
-
-def test_that_strokes_land_where_they_are_seen_with_rows_and_columns_exchanged(canvas: DrawingCanvas) -> None:
-    canvas.set_transposed(True)
-    stroke(canvas, (5, 9))
-    assert lit(canvas) == {(5, 9)}

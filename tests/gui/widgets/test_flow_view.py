@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
@@ -51,26 +50,12 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(
             assert layout.bottom <= size[1]
 
 
-def test_that_the_drawn_image_is_large_and_whole_device_pixels() -> None:
-    layout = FlowLayout(840, 2.0, (28, 28), height=480, depth=4)
-    canvas, tile = layout.scales
-    assert canvas >= 6
-    assert (2 * canvas).is_integer()
-    assert (2 * tile).is_integer()
-
-
-def test_that_the_canvas_stands_where_the_layout_says(view: FlowView) -> None:
-    grid = view.canvas.grid()
-    assert grid is not None
-    origin = view.canvas.mapTo(view, QPoint(round(grid.x), round(grid.y)))
-    assert (origin.x(), origin.y()) == (view.layout_of().canvas.x(), view.layout_of().canvas.y())
-    assert grid.scale == view.layout_of().scales[0]
-
-
 def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowView) -> None:
     heard: list[object] = []
     view.pixel_hovered.connect(heard.append)
-    layout = view.layout_of()
+    layout, grid = view.layout_of(), view.canvas.grid()
+    assert grid is not None
+    assert view.canvas.mapTo(view, grid.frame.topLeft()) == layout.canvas.topLeft()
     spot = layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint()
     before = view.grab().toImage()
     QTest.mouseMove(view, spot)
@@ -82,24 +67,10 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowVie
         assert before.copy(head) != after.copy(head)
     lower = view.columns[3].lower
     assert view.value_text(lower) == f"{float(lower.values[5, 7]):+.2f}".replace("-", "−")
-
-
-def test_that_a_stroke_is_passed_on(view: FlowView) -> None:
-    heard: list[np.ndarray] = []
-    view.drawn.connect(heard.append)
-    grid = view.canvas.grid()
-    assert grid is not None
-    QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(30).center().toPoint())
-    assert heard[-1].reshape(-1)[30] == 1.0
-
-
-def test_that_stale_layers_are_greyed(view: FlowView) -> None:
-    layout = view.layout_of()
-    box = layout.upper(2).toAlignedRect()
-    fresh = view.grab().toImage().copy(box)
-    stale = [FlowColumn(c.upper, c.lower, c.down, c.across, True) for c in view.columns]
-    view.set_columns(tuple(stale))
-    assert view.grab().toImage().copy(box) != fresh
+    blanked = FlowTile("x̃", np.full((28, 28), np.nan, np.float32))
+    view.set_columns((FlowColumn(view.columns[0].upper, blanked), *view.columns[1:]))
+    assert view.value_text(blanked) == "set to 0"
+    assert "h1: 0.01 from x" in view.accessibleDescription()
 
 
 def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
@@ -113,12 +84,3 @@ def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
     assert heard == [25]
     picture = view.grab().toImage()
     assert len({picture.pixel(x, middle.y() - 5) for x in range(middle.x() - 40, middle.x() + 40)}) > 1
-
-
-def test_that_blanked_pixels_say_so(view: FlowView) -> None:
-    values = np.full((28, 28), np.nan, np.float32)
-    first = view.columns[0]
-    view.set_columns((FlowColumn(first.upper, FlowTile("x̃", values)), *view.columns[1:]))
-    view.set_cursor(3)
-    assert view.value_text(view.columns[0].lower) == "set to 0"
-    assert "h1: 0.01 from x" in view.accessibleDescription()

@@ -82,24 +82,22 @@ def notice(shown: Shown) -> Notice:
     return made
 
 
-def test_that_a_notice_is_hidden_until_there_is_something_to_say(notice: Notice) -> None:
+def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice: Notice) -> None:
     assert not notice.isVisible()
-    notice.show_message("error", "Not opened", "Line 17 has 3 columns.", "trace", "Open another…")
-    assert notice.isVisible()
-    assert notice.accessibleName() == "Not opened: Line 17 has 3 columns."
-    assert button(notice, "Open another…").isVisible()
-    assert not notice.findChild(QPlainTextEdit).isVisible()
-
-
-def test_that_details_fold_and_are_copied_whole(notice: Notice) -> None:
-    notice.show_message("error", "Title", "Sentence.", "line one\nline two")
-    assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Details", "Copy"]
-    QTest.mouseClick(button(notice, "Details"), Qt.MouseButton.LeftButton)
-    assert notice.findChild(QPlainTextEdit).isVisible()
-    QTest.mouseClick(button(notice, "Copy"), Qt.MouseButton.LeftButton)
-    assert QGuiApplication.clipboard().text() == "Title\n\nSentence.\n\nline one\nline two"
+    notice.show_message("error", "Title", "<img src=x>", "line one\nline two", "Open another…")
+    assert notice.accessibleName() == "Title: <img src=x>"
+    details = notice.findChild(QPlainTextEdit)
+    assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Open another…", "Details", "Copy"]
+    assert not details.isVisible()
+    for name in ("Details", "Copy"):
+        QTest.mouseClick(button(notice, name), Qt.MouseButton.LeftButton)
+    assert details.isVisible()
+    assert QGuiApplication.clipboard().text() == "Title\n\n<img src=x>\n\nline one\nline two"
+    ground = notice.grab().toImage().pixelColor(200, 6)
+    assert ground == QColor(LIGHT.danger_wash)
     notice.show_message("information", "Other", "No details.")
-    assert not notice.findChild(QPlainTextEdit).isVisible()
+    assert notice.grab().toImage().pixelColor(200, 6) == QColor(LIGHT.accent_wash)
+    assert not details.isVisible()
     assert not button(notice, "Details").isVisible()
 
 
@@ -134,22 +132,18 @@ def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     assert bar.height() == 26
 
 
-def test_that_cancel_is_heard_by_mouse_and_key(shown: Shown) -> None:
-    bar: JobBar = shown(JobBar(), 700, 32)
-    bar.set_job("Sweep", None)
-    heard: list[bool] = []
-    bar.cancel_requested.connect(lambda: heard.append(True))
-    QTest.mouseClick(button(bar, "Cancel"), Qt.MouseButton.LeftButton)
-    button(bar, "Cancel").setFocus()
-    QTest.keyClick(button(bar, "Cancel"), Qt.Key.Key_Space)
-    assert heard == [True, True]
-    assert (bar.findChild(QProgressBar).minimum(), bar.findChild(QProgressBar).maximum()) == (0, 0)
-    bar.clear()
-
-
-def test_that_a_long_text_leaves_room_for_cancel(shown: Shown) -> None:
+def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown: Shown) -> None:
     bar: JobBar = shown(JobBar(), 480, 32)
-    bar.set_job("Reading " + "a very long name of a file " * 10, 0.1, "1 s left")
+    bar.set_job("Reading " + "a very long name of a file " * 10, None)
     settle()
+    cancel, progress = button(bar, "Cancel"), bar.findChild(QProgressBar)
     assert bar.width() == 480
-    assert button(bar, "Cancel").geometry().right() <= 480
+    assert cancel.geometry().right() <= 480
+    requests: list[bool] = []
+    bar.cancel_requested.connect(lambda: requests.append(True))
+    QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
+    cancel.setFocus()
+    QTest.keyClick(cancel, Qt.Key.Key_Space)
+    assert requests == [True, True]
+    assert (progress.minimum(), progress.maximum()) == (0, 0)
+    bar.clear()

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, apply_theme
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 
@@ -44,11 +45,13 @@ def heard(view: ImageView | FeatureBars) -> tuple[list[object], list[object]]:
     return hovered, clicked
 
 
-def test_that_pixels_are_square_and_whole_device_pixels_wide(view: ImageView) -> None:
-    grid = view.grid()
-    assert grid is not None
-    assert grid.scale == 11.0
-    assert (grid.frame.width(), grid.frame.height()) == (99.0, 66.0)
+def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view: ImageView) -> None:
+    for values, scale in ((np.zeros((6, 9), np.float32), 11.0), (np.eye(500, dtype=np.float32), 0.2)):
+        view.set_image(values)
+        grid = view.grid()
+        assert grid is not None
+        assert grid.scale == scale
+        assert grid.at(grid.rect(23).center()) == 23
 
 
 def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(
@@ -68,25 +71,33 @@ def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(
     assert found["dark"][1] < 40
 
 
-def test_that_the_mouse_tells_the_pixel_once_and_none_when_it_leaves(view: ImageView) -> None:
+def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leaves(view: ImageView) -> None:
     hovered, clicked = heard(view)
     QTest.mouseMove(view, centre(view, 16))
     QTest.mouseMove(view, centre(view, 16) + QPoint(2, 2))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=centre(view, 16))
-    QTest.mouseMove(view, centre(view, 53))
     QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
-    assert hovered == [16, 53, None]
-    assert clicked == [16]
-
-
-def test_that_keys_move_the_cursor_hold_at_the_edges_and_click(view: ImageView) -> None:
-    hovered, clicked = heard(view)
     for key in (Qt.Key.Key_Home, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Return):
         QTest.keyClick(view, key)
     QTest.keyClick(view, Qt.Key.Key_End)
     QTest.keyClick(view, Qt.Key.Key_Space)
-    assert hovered == [0, 1, 10, 53]
-    assert clicked == [10, 53]
+    assert hovered == [16, None, 0, 1, 10, 53]
+    assert clicked == [16, 10, 53]
+    view.set_cursor(12)
+    assert view.cursor_index == 12
+    view.set_cursor(54)
+    assert view.cursor_index is None
+    assert len(hovered) == 6  # only the user's moves are reported
+
+
+def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view: ImageView) -> None:
+    scale = ColorScale.symmetric("blue-white-red", 1.0)
+    seen = []
+    for stale in (False, True):
+        view.set_field(np.full((6, 9), -1.0, np.float32), scale, stale)
+        seen.append(view.grab().toImage().pixelColor(centre(view, 16)))
+    assert list(seen[0].getRgb()[:3]) == scale.lut()[1].tolist()
+    assert seen[1].lightness() > seen[0].lightness() + 30
 
 
 def test_that_transposing_changes_the_screen_and_not_the_indices(view: ImageView) -> None:
@@ -103,15 +114,6 @@ def test_that_transposing_changes_the_screen_and_not_the_indices(view: ImageView
     assert hovered == [16, 17]
 
 
-def test_that_set_cursor_emits_nothing_and_refuses_what_is_outside(view: ImageView) -> None:
-    hovered, _ = heard(view)
-    view.set_cursor(12)
-    assert view.cursor_index == 12
-    view.set_cursor(54)
-    assert view.cursor_index is None
-    assert hovered == []
-
-
 def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view: ImageView) -> None:
     before = view.grab().toImage()
     view.set_pins([(16, QColor("#D55E00")), (99, QColor("#D55E00"))])
@@ -120,15 +122,6 @@ def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view: ImageView) 
     assert after.pixelColor(at) == before.pixelColor(at)
     around = [after.pixelColor(at + QPoint(dx, 0)) for dx in range(4, 13)]
     assert any(c.red() > 180 and c.blue() < 60 for c in around)
-
-
-def test_that_an_image_larger_than_its_place_is_still_shown_whole(shown: Shown) -> None:
-    view: ImageView = shown(ImageView(), 108, 108)
-    view.set_image(np.eye(500, dtype=np.float32))
-    grid = view.grid()
-    assert grid is not None
-    assert grid.frame.width() <= 100.0
-    assert grid.at(grid.rect(777).center()) == 777
 
 
 @pytest.fixture
