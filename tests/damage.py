@@ -1,7 +1,7 @@
 """Damaged copies of what files hold, the same for the same seed: bytes, numbers, JSON, the inside of what is packed.
 
 What a checksum or a compression would stop at the door is changed inside and packed again, so that it comes through.
-``SLIDE_GUI_MUTANTS=20000 python -m pytest --timeout 0 tests/experiments/test_store_mutants.py`` tries so many stores.
+``SLIDE_GUI_MUTANTS=20000 python -m pytest --timeout 0 tests/test_fuzz.py`` tries that many inputs.
 """
 
 from __future__ import annotations

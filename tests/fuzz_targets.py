@@ -506,7 +506,13 @@ def store_used(path: Path) -> None:
                 pass
     except DataError as error:
         refused = error
-    before = whole_runs(path)
+    before, saved = whole_runs(path), path.parent / "saved.sqlite"
+    try:
+        with RunStore(path, read_only=True) as store:
+            store.save_whole(saved)
+        assert before <= whole_runs(saved), "an undamaged run is not saved"
+    except DataError as error:
+        refused = error
     for change in (
         lambda store: store.save(RESULTS[5]),
         lambda store: store.tag(FIRST.spec.hash, ["x"]),

@@ -689,3 +689,29 @@ def test_that_a_change_that_the_database_refuses_is_taken_back_and_the_next_is_m
     with database.writing():
         assert database.write("UPDATE runs SET tags = 'kept'") == 2
     database.close()
+
+
+def test_that_nothing_is_written_by_a_damaged_index(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        roots = dict(database.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'index'"))
+        first, second = [root for name, root in roots.items() if name.startswith("sqlite_autoindex")][:2]
+    content = bytearray(path.read_bytes())
+    content[4096 * (first - 1) : 4096 * first] = content[4096 * (second - 1) : 4096 * second]
+    path.write_bytes(content)
+    before = path.read_bytes()
+    for change in (lambda store: store.save(on_split(5)), lambda store: store.delete([RESULT.spec.hash])):
+        damaged = pytest.raises(DataError, match=r"is damaged \(.*; list the undamaged runs with: slide-gui runs check")
+        with damaged, RunStore(path) as store:
+            change(store)
+    assert path.read_bytes() == before
+
+
+def test_that_a_header_that_forbids_writing_is_damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[18] = 13
+    path.write_bytes(content)
+    with RunStore(path, read_only=True) as store:
+        assert len(store.check().whole) == 2
+    with pytest.raises(DataError, match="requires a newer format than SQLite can write"), RunStore(path) as store:
+        store.save(on_split(5))

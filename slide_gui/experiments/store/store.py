@@ -46,9 +46,11 @@ _UNRECORDED = ("3", "2", "1")
 _REMEDY = "compute the run again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
-# Earlier versions stored words in this column. The data are in the document.
-_HELD_OUT = """CASE WHEN held_out LIKE '{%' THEN held_out
-    WHEN held_out <> '' AND json_valid(document) THEN json_extract(document, '$.spec.held_out') END AS held_out"""
+# Earlier versions stored words in this column: "fold 2 of 5, seed 0" or "25 % held out, seed 0". The rule itself is in
+# the document.
+_HELD_OUT = """CASE WHEN held_out LIKE 'fold % of %, seed %' OR held_out LIKE '% held out, seed %' THEN
+    CASE WHEN json_valid(document) THEN json_extract(document, '$.spec.held_out') END
+    WHEN held_out <> '' THEN held_out END AS held_out"""
 _ADDED = tuple(column for column in COLUMNS if column.added)
 _FILES = ("document", "file", "sha256")
 _TABLE = f"""
