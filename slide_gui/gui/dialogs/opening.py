@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +19,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QMessageBox,
-    QPushButton,
     QVBoxLayout,
     QWidget,
 )
@@ -26,13 +27,13 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import NO_COLUMN, ParseOptions
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import count, label_names, told_apart
 
 _FILTER = (
-    f"{'Data and sessions'} (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
-    f"{'Exported pictures'} (*.png *.svg *.pdf *.gif *.apng *.mp4);;{'All files'} (*)"
+    "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
+    "Exported pictures (*.png *.svg *.pdf *.gif *.apng *.mp4);;All files (*)"
 )
 
 
@@ -50,7 +51,6 @@ class Opening(QObject):
     def __init__(self, workspace: Workspace, settings: QSettings, window: QWidget) -> None:
         super().__init__(window)
         self._workspace, self._settings, self._window = workspace, settings, window
-        self._box: QMessageBox | None = None
         self._wanted = ""
 
     def ask_for_files(self) -> None:
@@ -69,7 +69,7 @@ class Opening(QObject):
 
     def ask_where_to_save(self) -> Path | None:
         """Ask for the path of a new session file; None if the user cancels."""
-        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"{'Sessions'} (*{SUFFIX})"
+        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"Sessions (*{SUFFIX})"
         name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
 
@@ -91,25 +91,24 @@ class Opening(QObject):
         from slide_gui.data.entries import entry
 
         wanted = entry(key)
-        box = self._download_box()
-        box.setText(f"Download the files of {wanted.title}?")
-        box.setInformativeText(
+        self._box.setText(f"Download the files of {wanted.title}?")
+        self._box.setInformativeText(
             f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its "
             f"hash.\nLicence: {wanted.licence}"
         )
         self._wanted = key
-        box.open()
+        self._box.open()
 
-    def _download_box(self) -> QMessageBox:
-        if self._box is None:
-            self._box = QMessageBox(self._window)
-            self._box.setTextFormat(Qt.TextFormat.PlainText)
-            self._box.setWindowTitle("Download")
-            yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
-            self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
-            self._box.setDefaultButton(yes)
-            self._box.accepted.connect(self._download)
-        return self._box
+    @cached_property
+    def _box(self) -> QMessageBox:
+        box = QMessageBox(self._window)
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setWindowTitle("Download")
+        yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
+        box.setDefaultButton(yes)
+        box.accepted.connect(self._download)
+        return box
 
     @Slot()
     def _download(self) -> None:
@@ -143,30 +142,40 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName("How the files were read")
-        self._title, self._why = ElidedLabel("", self, "heading"), PlainLabel("", self)
-        self._why.setProperty("role", "secondary")
-        self._why.setWordWrap(True)
+        self._title, self._why = ElidedLabel("", self, "heading"), label("", self, wraps=True)
         self._table = QWidget(self)
         self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
-        self.label_column = self._box("Classes in", "Column of the class labels")
-        self.shape = self._box("Shape", "Rows × columns of the images, or features that are not pixels")
-        self.header = QCheckBox("Header line", self)
-        self.header.setToolTip("The first line contains the names of the columns")
-        self.transposed = QCheckBox("By columns", self)
-        self.transposed.setToolTip("The file stores the pixels of each image column by column")
-        self.scaled = QCheckBox("Scaled to 0–1", self)
-        self.scaled.setToolTip("Scale each feature to 0–1 by its smallest and largest values in the training set")
-        self.open_button = QPushButton("Open like this", self)
-        self.open_button.setProperty("kind", "primary")
-        self.open_button.setToolTip("Use these settings now and whenever the file is opened again")
-        self.try_button = QPushButton("Try on my data", self)
-        self.try_button.setToolTip("Use these settings and summarise in about a minute how well SLIDE works")
-        self.choose_button = QPushButton("Choose label column", self)
+        column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
+        top = nested(column, QHBoxLayout(), spacing=8)
+        top.addWidget(self._title, 1)
+        tip = "Use these settings and summarise in about a minute how well SLIDE works"
+        self.try_button = add_button(self, top, "Try on my data", tip)
+        tip = "Use these settings now and whenever the file is opened again"
+        self.open_button = add_button(self, top, "Open like this", tip, "primary")
+        grid = flush(QGridLayout(self._table))
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(_SHOWN_IMAGES + 1, 1)
+        for y, labels in enumerate(self._cells):
+            for x, cell in enumerate(labels):
+                grid.addWidget(cell, y, x)
+        column.addWidget(self._table)
+        column.addWidget(self._why)
+        row = nested(column, QHBoxLayout(), spacing=8)
+        self.choose_button = add_button(self, row, "Choose label column")
+        tip = "Turn the values into three classes, each with about a third of the training rows"
+        self.cut_button = add_button(self, row, "Cut into three ranges", tip)
+        self._captions: dict[QComboBox, PlainLabel] = {}
+        self.label_column = self._box(row, "Classes in", "Column of the class labels")
+        self.shape = self._box(row, "Shape", "Rows × columns of the images, or features that are not pixels")
+        self.header = self._check(row, "Header line", "The first line contains the names of the columns")
+        tip = "The file stores the pixels of each image column by column"
+        self.transposed = self._check(row, "By columns", tip)
+        tip = "Scale each feature to 0–1 by its smallest and largest values in the training set"
+        self.scaled = self._check(row, "Scaled to 0–1", tip)
+        row.addStretch(1)
         self.choose_button.clicked.connect(self._choose)
-        self.cut_button = QPushButton("Cut into three ranges", self)
-        self.cut_button.setToolTip("Turn the values into three classes, each with about a third of the training rows")
         self.cut_button.clicked.connect(self._cut)
-        self._arrange()
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
         self.open_button.clicked.connect(self._open)
@@ -177,39 +186,21 @@ class ReadingPreview(QFrame):
         workspace.confirmed_changed.connect(self._close)
         self.hide()
 
-    def _box(self, label: str, tip: str) -> QComboBox:
+    def _box(self, row: QHBoxLayout, name: str, tip: str) -> QComboBox:
         box = QComboBox(self)
-        box.setAccessibleName(label)
+        box.setAccessibleName(name)
         box.setToolTip(tip)
+        caption = self._captions[box] = PlainLabel(name, self)
+        caption.setBuddy(box)
+        row.addWidget(caption)
+        row.addWidget(box)
         return box
 
-    def _arrange(self) -> None:
-        column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
-        top = nested(column, QHBoxLayout(), spacing=8)
-        top.addWidget(self._title, 1)
-        top.addWidget(self.try_button)
-        top.addWidget(self.open_button)
-        grid = flush(QGridLayout(self._table))
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(2)
-        grid.setColumnStretch(_SHOWN_IMAGES + 1, 1)
-        for y, labels in enumerate(self._cells):
-            for x, label in enumerate(labels):
-                grid.addWidget(label, y, x)
-        column.addWidget(self._table)
-        column.addWidget(self._why)
-        row = nested(column, QHBoxLayout(), spacing=8)
-        for button in (self.choose_button, self.cut_button):
-            row.addWidget(button)
-        self._captions = {}
-        for box in (self.label_column, self.shape):
-            caption = self._captions[box] = PlainLabel(box.accessibleName(), self)
-            caption.setBuddy(box)
-            row.addWidget(caption)
-            row.addWidget(box)
-        for check in (self.header, self.transposed, self.scaled):
-            row.addWidget(check)
-        row.addStretch(1)
+    def _check(self, row: QHBoxLayout, text: str, tip: str) -> QCheckBox:
+        check = QCheckBox(text, self)
+        check.setToolTip(tip)
+        row.addWidget(check)
+        return check
 
     # Display ----------------------------------------------------------------------------------------------------
 
@@ -284,9 +275,9 @@ class ReadingPreview(QFrame):
         """Show the first rows with the current settings, as images or as a table."""
         dataset = self._workspace.dataset
         self._make_room()
-        for label in (label for labels in self._cells for label in labels):
-            label.clear()
-            label.hide()
+        for cell in chain(*self._cells):
+            cell.clear()
+            cell.hide()
         if dataset is None:
             return
         shape = tuple(self.shape.currentData() or ())
