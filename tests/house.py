@@ -44,18 +44,15 @@ class Trace:
 
     def __init__(self) -> None:
         self.files: set[str] = set()
-        self.others = True  # False to leave other threads out
         threading.setprofile(self._note)
 
     def _note(self, frame: FrameType, event: str, _: Any) -> None:
-        ours = self.others or threading.current_thread() is threading.main_thread()
-        if ours and event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
             self.files.add(frame.f_code.co_filename.removeprefix(PACKAGE))
 
     def of(self, gesture: Callable[[], None]) -> list[str]:
         """Return the files of one gesture and of what follows until it returns."""
         self.files.clear()
-        self.others = True
         sys.setprofile(self._note)
         gesture()
         sys.setprofile(None)
@@ -67,6 +64,7 @@ def paths() -> dict[str, list[str]]:
     from PySide6.QtWidgets import QSlider
 
     from slide_gui.gui.app import tear_down
+    from slide_gui.gui.state import fitting
     from tests.bench.window import open_window, paint_times, wait, wait_for_fit
     from tests.gui.helpers import StubSource, labelled
 
@@ -87,17 +85,19 @@ def paths() -> dict[str, list[str]]:
 
     def drag() -> None:
         window.panel.noise_slider.findChild(QSlider).setValue(55)
-        wait(app, first_layer_is_fitted)
-        trace.others = False  # the worker goes on with the other layers
-        paints.clear()
-        wait(app, lambda: len(paints) > 0)
+        wait(app, lambda: first_layer_is_fitted() and len(paints) > 0)
 
     def train() -> None:
         window.actions_by_name["train"].trigger()
         wait(app, lambda: window.session.runs.result is not None)
         app.processEvents()
 
+    fitting._SETTLE_SECONDS = 60.0  # leaves out the other layers, which are fitted after a rest
+    workspace.fitting.changed.connect(paints.clear)  # what was painted before shows the earlier noise level
     files = {"noise slider to painted tile": trace.of(drag)}
+    fitting._SETTLE_SECONDS = 0.0
+    window.queue.cancel()
+    workspace.fitting.fit()
     window.actions_by_name["page_classifier"].trigger()
     wait_for_fit(app, window)
     files["Train to stored run and page"] = trace.of(train)

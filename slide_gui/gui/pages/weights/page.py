@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.data.dataset import Dataset
@@ -194,6 +194,10 @@ class WeightsPage(Page):
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
         self.set_view(VIEWS[number].name)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -411,8 +415,9 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_fit(self) -> None:
-        """Show the layers unless the full-screen view covers the page."""
-        if self._workspace.dataset is None or (self._wall is not None and self._wall.isVisible()):
+        """Show the layers unless another page is shown or the full-screen view covers this one."""
+        is_covered = not self.isVisible() or (self._wall is not None and self._wall.isVisible())
+        if self._workspace.dataset is None or is_covered:
             return
         selection = self._workspace.state.selection
         self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors
