@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
@@ -15,19 +15,17 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.pages.curves.points import (
     ErrorMark,
     ErrorPoint,
+    PointPlot,
     State,
-    best_words,
     chosen_of,
     depth_pen,
-    error_title,
+    draw_ring,
     lines_of,
-    spoken,
 )
-from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
+from slide_gui.gui.plots.axes import Margins, apart, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
-from slide_gui.text import counted, fixed, per_cent
+from slide_gui.text import fixed, per_cent
 
 REACH = 12
 """Largest distance in pixels at which the mouse selects a point."""
@@ -43,23 +41,18 @@ CHOSEN = "best on validation"  # text for the ring
 SIDE = 0.02
 """Margin beyond noise levels 0 and 1, for the points there."""
 
-Thing = TypeVar("Thing")
 
-
-class ErrorPlot(Plot):
+class ErrorPlot(PointPlot):
     """Error in per cent against noise level, with published values, a cursor, and the intervals of one line.
 
     Left and Right move along a line, Up and Down between lines, Enter clicks the point. Shift+Left and
     Shift+Right move the cursor. The mouse drags it by its line or along the axis, and a click moves it there.
     """
 
-    point_clicked = Signal(object)
-    """The clicked ErrorPoint."""
     cursor_moved = Signal(float)
     """Noise level in steps of 0.01 while the cursor is dragged."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._points: tuple[ErrorPoint, ...] = ()
         self._lines: dict[int, list[ErrorPoint]] = {}
         self._marks: tuple[ErrorMark, ...] = ()
         self._noise: float | None = None
@@ -68,39 +61,17 @@ class ErrorPlot(Plot):
         self._mark: ErrorMark | None = None
         self._depth: int | None = None
         self._dots: Any = None
-        self._open: Any = None
-        super().__init__(
-            Margins(head=36, foot=48, left=44, right=84), ("Noise level 1 − p", error_title("test")), parent=parent
-        )
-        self._placeholder = "There are no points yet."
+        super().__init__(Margins(head=36, foot=48, left=44, right=84), parent=parent)
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
-        self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line per depth: plot")
-        self._set_filled(False)
         self.dress()
 
     def sizeHint(self) -> QSize:
         return QSize(760, 420)
 
     # Contents
-
-    def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points, whose keys must be unique."""
-        points = tuple(points)
-        if points == self._points:
-            return
-        self._points = points
-        self._lines = {
-            depth: list(line)
-            for depth, line in groupby(sorted(points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
-        }
-        if self._current is not None:
-            self._current = next((p for p in points if p.key == self._current.key), None)
-        self._pulse.set_wanted(any(p.state == "running" for p in points))
-        self._renew()
-        self._describe()
 
     def set_marks(self, marks: Sequence[ErrorMark]) -> None:
         """Show published values as hollow marks with one entry in the legend."""
@@ -113,13 +84,6 @@ class ErrorPlot(Plot):
         if depth != self._depth:
             self._depth = depth
             self._draw(theme_of(self))
-            self._changed()
-
-    def set_part(self, part: str) -> None:
-        """Set the rows on which the errors are counted: test or validation."""
-        titles = (self._titles[0], error_title(part))
-        if titles != self._titles:
-            self._titles = titles
             self._changed()
 
     def banded(self) -> int | None:
@@ -136,10 +100,6 @@ class ErrorPlot(Plot):
         """Return the point under mouse or cursor."""
         return self._current
 
-    def is_pulsing(self) -> bool:
-        """Return True if the pulse is running."""
-        return self._pulse.is_running()
-
     def position(self, point: ErrorPoint) -> QPointF:
         """Return the position of a point in pixels; one without an estimate is just above the axis."""
         if point.is_known:
@@ -152,14 +112,14 @@ class ErrorPlot(Plot):
         read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
-    def _describe(self) -> None:
-        text = counted(len(self._points), "point") if self._points else self._placeholder
-        text = "; ".join(filter(None, [text, best_words(self._points)]))
-        self.setAccessibleDescription(spoken(self._current) if self._current is not None else text)
-
     # Items
 
     def _renew(self) -> None:
+        by_depth = groupby(sorted(self._points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
+        self._lines = {depth: list(line) for depth, line in by_depth}
+        if self._current is not None:
+            key = self._current.key
+            self._current = next((p for p in self._points if p.key == key), None)
         low, high = _limits(self._points, self._marks)
         ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
         self._set_whole((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
@@ -220,7 +180,8 @@ class ErrorPlot(Plot):
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw a line, dashed and grey next to points that are not finished."""
-        for kind, runs in _runs(known).items():
+        by_kind = _runs(known)
+        for kind, runs in by_kind.items():
             pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
             pen.setCosmetic(True)
             if kind != "done":
@@ -230,7 +191,7 @@ class ErrorPlot(Plot):
             xs = [[*(p.noise for p in run), math.nan] for run in runs]
             ys = [[*(p.error for p in run), math.nan] for run in runs]
             self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
-        return {("line", depth, kind) for kind in _runs(known)}
+        return {("line", depth, kind) for kind in by_kind}
 
     # Texts next to the axes, and moving marks
 
@@ -377,13 +338,17 @@ class ErrorPlot(Plot):
     # Mouse
 
     def _at(self, place: QPointF) -> ErrorPoint | ErrorMark | None:
-        seen = self.box().adjusted(-REACH, -REACH, REACH, REACH)
-        if not seen.contains(place):
+        if not self.box().adjusted(-REACH, -REACH, REACH, REACH).contains(place):
             return None
-        point = _nearest(self._points, [self.position(p) for p in self._points], place)
-        if point is not None:
-            return point
-        return _nearest(self._marks, [self.at(m.noise, m.error) for m in self._marks], place)
+
+        def distance(target: ErrorPoint | ErrorMark) -> float:
+            at = self.position(target) if isinstance(target, ErrorPoint) else self.at(target.noise, target.error)
+            return math.hypot(at.x() - place.x(), at.y() - place.y())
+
+        # The last of several at the same place is drawn on top.
+        points = [point for point in reversed(self._points) if distance(point) <= REACH]
+        marks = [mark for mark in reversed(self._marks) if distance(mark) <= REACH]
+        return min(points or marks, key=distance, default=None)
 
     def _hover(self, target: ErrorPoint | ErrorMark | None) -> None:
         mark = target if isinstance(target, ErrorMark) else None
@@ -471,10 +436,7 @@ class ErrorPlot(Plot):
 
 
 def _ring(painter: QPainter, theme: Theme, place: QPointF, radius: float) -> None:
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
-        painter.setPen(pen)
-        painter.drawEllipse(place, radius, radius)
+    draw_ring(painter, theme, theme.text, lambda: painter.drawEllipse(place, radius, radius))
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
@@ -502,16 +464,6 @@ def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
 
 def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
     return "done" if all(p.state == "done" for p in pair) else "refining"
-
-
-def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) -> Thing | None:
-    best: float = REACH
-    nearest = None
-    for thing, place in zip(things, places, strict=True):
-        away = math.hypot(place.x() - to.x(), place.y() - to.y())
-        if away <= best:
-            best, nearest = away, thing
-    return nearest
 
 
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:

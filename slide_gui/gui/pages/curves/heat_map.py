@@ -11,34 +11,29 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import ErrorPoint, best_words, chosen_of, error_title, lines_of, spoken
-from slide_gui.gui.plots.axes import Margins, Plot
+from slide_gui.gui.pages.curves.points import ErrorPoint, PointPlot, best_words, chosen_of, draw_ring, lines_of
+from slide_gui.gui.plots.axes import Margins
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
-from slide_gui.text import counted, fixed
+from slide_gui.text import fixed
 
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
 EMPTY, FIRST = 0, 1
 """Entries of the colour table: no error yet, and the smallest error."""
 
 
-class HeatMap(Plot):
+class HeatMap(PointPlot):
     """Error in per cent, one row per depth, one column per noise level, with rings at the selected points.
 
     Arrow keys move between cells, Enter clicks.
     """
 
-    point_clicked = Signal(object)
-    """The clicked ErrorPoint."""
-
     def __init__(self, parent: QWidget | None = None) -> None:
-        self._points: tuple[ErrorPoint, ...] = ()
         self._cells: dict[tuple[int, int], ErrorPoint] = {}
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
@@ -46,58 +41,21 @@ class HeatMap(Plot):
         self._chosen: tuple[ErrorPoint, ...] = ()
         self._current: tuple[int, int] | None = None
         self._image: Any = None
-        super().__init__(
-            Margins(head=HEAD, foot=FOOT, left=64, right=8),
-            ("Noise level 1 − p", error_title("test")),
-            (self._noise_ticks, self._depth_ticks),
-            ruled=False,
-            parent=parent,
-        )
-        self._placeholder = "There are no points yet."
+        margins = Margins(head=HEAD, foot=FOOT, left=64, right=8)
+        super().__init__(margins, (self._noise_ticks, self._depth_ticks), ruled=False, parent=parent)
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
-        self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 160)
         self.setAccessibleName("Error by noise and depth: heat map")
-        self._set_filled(False)
 
     def sizeHint(self) -> QSize:
         return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
 
     # Contents
 
-    def set_points(self, points: Sequence[ErrorPoint]) -> None:
-        """Replace the points, at most one per noise level and depth."""
-        points = tuple(points)
-        if points == self._points:
-            return
-        self._points = points
-        hint, before = self.sizeHint(), self.current()
-        self._noises = tuple(sorted({_same(p.noise) for p in points}))
-        self._depths = tuple(sorted({p.depth for p in points}))
-        rows = {d: i for i, d in enumerate(self._depths)}
-        columns = {n: i for i, n in enumerate(self._noises)}
-        self._cells = {(rows[p.depth], columns[_same(p.noise)]): p for p in points}
-        errors = [p.error for p in points if p.is_known and p.state == "done"]
-        self._limits = (min(errors, default=0.0), max(errors, default=1.0))
-        self._chosen = chosen_of(points)
-        key = None if before is None else before.key
-        self._current = next((at for at, p in self._cells.items() if p.key == key), None)
-        self._pulse.set_wanted(any(p.state == "running" for p in points))
-        self._set_whole((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
-        self._draw(theme_of(self))
-        self._set_filled(bool(self._cells))
-        self._describe()
-        if hint != self.sizeHint():
-            self.updateGeometry()
-
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or cursor."""
         return None if self._current is None else self._cells.get(self._current)
-
-    def is_pulsing(self) -> bool:
-        """Return True if the pulse is running."""
-        return self._pulse.is_running()
 
     def cell(self, row: int, column: int) -> QRectF:
         """Return the rectangle of a cell without the gaps around it, in pixels."""
@@ -124,20 +82,23 @@ class HeatMap(Plot):
         share = (point.error - low) / (high - low) if high > low else 0.0
         return round(share * (255 - FIRST)) / (255 - FIRST)
 
-    def _describe(self) -> None:
-        point = self.current()
-        text = counted(len(self._cells), "point") if self._cells else self._placeholder
-        text = "; ".join(filter(None, [text, best_words(self._points)]))
-        self.setAccessibleDescription(spoken(point) if point is not None else text)
-
-    def set_part(self, part: str) -> None:
-        """Set the rows on which the errors are counted: test or validation."""
-        titles = (self._titles[0], error_title(part))
-        if titles != self._titles:
-            self._titles = titles
-            self._changed()
-
     # Items
+
+    def _renew(self) -> None:
+        points, hint, before = self._points, self.sizeHint(), self.current()
+        self._noises = tuple(sorted({_same(p.noise) for p in points}))
+        self._depths = tuple(sorted({p.depth for p in points}))
+        self._cells = {self.place_of(p): p for p in points}
+        errors = [p.error for p in points if p.is_known and p.state == "done"]
+        self._limits = (min(errors, default=0.0), max(errors, default=1.0))
+        self._chosen = chosen_of(points)
+        key = None if before is None else before.key
+        self._current = next((at for at, p in self._cells.items() if p.key == key), None)
+        self._set_whole((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
+        self._draw(theme_of(self))
+        self._set_filled(bool(self._cells))
+        if hint != self.sizeHint():
+            self.updateGeometry()
 
     def _draw(self, theme: Theme) -> None:
         if self._image is None or not self._cells:
@@ -221,18 +182,14 @@ class HeatMap(Plot):
         painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
         for at, point in self._cells.items():
             if point.state == "running":
-                painter.fillRect(_underline(self.cell(*at)), washed(theme.accent, 0.2 + 0.6 * self._pulse.level))
+                box = self.cell(*at)
+                strip = QRectF(box.left(), box.bottom() - 3, box.width(), 3)
+                painter.fillRect(strip, washed(theme.accent, 0.2 + 0.6 * self._pulse.level))
             if point in self._chosen:
-                self._ring(painter, theme, self.cell(*at), theme.text)
+                _ring(painter, theme, self.cell(*at), theme.text)
         if self._current is not None:
-            self._ring(painter, theme, self.cell(*self._current), theme.muted)
+            _ring(painter, theme, self.cell(*self._current), theme.muted)
         painter.restore()
-
-    def _ring(self, painter: QPainter, theme: Theme, box: QRectF, colour: str) -> None:
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
-            painter.setPen(pen)
-            painter.drawRoundedRect(box, 3.0, 3.0)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         point = self.current()
@@ -278,9 +235,8 @@ def _table(theme: Theme) -> NDArray[np.uint8]:
     return np.array([c.getRgb() for c in table], np.uint8)
 
 
-def _underline(box: QRectF) -> QRectF:
-    """Return the strip that marks a value which is not final."""
-    return QRectF(box.left(), box.bottom() - 3, box.width(), 3)
+def _ring(painter: QPainter, theme: Theme, box: QRectF, colour: str) -> None:
+    draw_ring(painter, theme, colour, lambda: painter.drawRoundedRect(box, 3.0, 3.0))
 
 
 def _same(noise: float) -> float:

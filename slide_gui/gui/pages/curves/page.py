@@ -67,7 +67,6 @@ class CurvesPage(Page):
         self._workspace, self._controller = workspace, controller
         self._chosen: str | None = None
         self._setting: Setting | None = None
-        self._counts: Counter[str] = Counter()
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
         self._finals: tuple[str, ...] = ()
         self._dialog: SweepDialog | None = None
@@ -131,22 +130,23 @@ class CurvesPage(Page):
         controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
         if spec is None:
             return None
-        asked = Setting.from_text(self._chosen)
-        if asked is None and controller.requested_sweep is not None:
-            asked = Setting.of(controller.requested_sweep.points()[-1].spec)
-        if asked is None:
-            usual = Setting.of(spec)
-            asked = max(self._settings(), key=lambda each: (self._counts[each.text], each == usual), default=usual)
-        return asked
+        chosen = Setting.from_text(self._chosen)
+        if chosen is not None:
+            return chosen
+        if controller.requested_sweep is not None:
+            return Setting.of(controller.requested_sweep.points()[-1].spec)
+        usual, counts = Setting.of(spec).text, self._n_runs()
+        return Setting.from_text(max(counts, key=lambda text: (counts[text], text == usual), default=usual))
 
-    def _settings(self) -> list[Setting]:
-        """Return the settings of all runs on the open data set without those that others include."""
+    def _n_runs(self) -> dict[str, int]:
+        """Return the number of runs with each setting on the open data set, without settings that others include."""
         counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
         settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
-        cold = [each for each in settings if each.spec.stack.depth]
-        cold += [each for each in settings if not each.spec.stack.depth and not any(map(each.covers, cold))]
-        self._counts = Counter({each.text: counts[each.text] for each in cold})
-        return sorted(cold, key=lambda each: each.text)
+        deep = [each for each in settings if each.spec.stack.depth]
+        flat = [
+            each for each in settings if not each.spec.stack.depth and not any(other.covers(each) for other in deep)
+        ]
+        return {each.text: counts[each.text] for each in sorted([*deep, *flat], key=lambda each: each.text)}
 
     @Slot(int)
     def _choose_shown(self, place: int) -> None:
@@ -273,28 +273,31 @@ class CurvesPage(Page):
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
         if not points:
             return ()
-        cells: list[tuple[object, ...]] = []
-        for p, rate in points:
-            validation = "" if p.validation is None else f"{p.validation:.3f}"
-            errors = (f"{p.error:.3f}", f"{p.low:.3f}", f"{p.high:.3f}", rate.n, validation)
-            cells.append((*errors, "yes" if p.chosen else ""))
+        cells = [
+            (
+                *(f"{number:.3f}" for number in (p.error, p.low, p.high)),
+                rate.n,
+                "" if p.validation is None else f"{p.validation:.3f}",
+                "yes" if p.chosen else "",
+            )
+            for p, rate in points
+        ]
         names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
         heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
-        at = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
-        noises, depths = sorted({noise for noise, _ in at}), sorted({depth for _, depth in at})
-        across = tuple("noise {noise}".format(noise=f"{noise:g}") for noise in noises)
-        grid = [[at.get((noise, depth), "") for noise in noises] for depth in depths]
-        down = [(str(depth),) for depth in depths]
-        tables = (
+        errors = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
+        noises, depths = (sorted(set(each)) for each in zip(*errors, strict=True))
+        grid = [[errors.get((noise, depth), "") for noise in noises] for depth in depths]
+        columns, rows = tuple(f"noise {noise:g}" for noise in noises), [(str(depth),) for depth in depths]
+        tables = [
             NumberTable("Error with 95 % confidence interval", ("noise", "depth"), names, heads, cells),
-            NumberTable("Error in % by noise and depth", ("depth",), down, across, grid),
-        )
+            NumberTable("Error in % by noise and depth", ("depth",), rows, columns, grid),
+        ]
+        tables = tables if self.stack.currentIndex() == 0 else tables[::-1]
         marks = self._marks() if self._part() == "test" else []
-        places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
-        keys = ("quantity", "noise")
-        read = NumberTable("Published errors", keys, places, ("error %",), values)
-        shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
-        return (*shown, read) if marks else shown
+        if marks:
+            names, values = [(m.label, f"{m.noise:g}") for m in marks], [(f"{m.error:.3f}",) for m in marks]
+            tables.append(NumberTable("Published errors", ("quantity", "noise"), names, ("error %",), values))
+        return tuple(tables)
 
     # Display ----------------------------------------------------------------------------------------------------
 
@@ -332,9 +335,10 @@ class CurvesPage(Page):
         self.numbers_changed.emit()
 
     def _show_settings(self, shown: Setting | None) -> None:
-        settings = self._settings()
-        if shown is not None and shown.text not in {each.text for each in settings}:
-            settings.append(shown)
+        texts = list(self._n_runs())
+        if shown is not None and shown.text not in texts:
+            texts.append(shown.text)
+        settings = filter(None, map(Setting.from_text, texts))
         items = [(each.text, each.words(self._controller.n_classes)) for each in settings]
         if items != [(self.shown.itemData(i), self.shown.itemText(i)) for i in range(self.shown.count())]:
             self.shown.clear()

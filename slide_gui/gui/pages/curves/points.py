@@ -1,18 +1,21 @@
-"""Points of the error curves and of the heat map, and their descriptions in words."""
+"""Points of the error curves and of the heat map, their descriptions in words, and the base class of both plots."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QPen
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.error_rate import ErrorRate
+from slide_gui.gui.plots.axes import Margins, Plot, Ticks, linear_ticks
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.text import count, fixed, per_cent, place_name
+from slide_gui.gui.widgets.motion import Pulse
+from slide_gui.text import count, counted, fixed, per_cent, place_name
 
 State = Literal["done", "running", "refining"]
 
@@ -104,11 +107,6 @@ def lines_of(point: ErrorPoint) -> list[str]:
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 
-def spoken(point: ErrorPoint) -> str:
-    """Return the tooltip in one line for screen readers."""
-    return "; ".join(lines_of(point))
-
-
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
     """Return the finished points selected on the validation rows: one, or one or more of the folds."""
     return tuple(point for point in points if point.chosen and point.state == "done" and point.is_known)
@@ -121,11 +119,6 @@ def best_words(points: Sequence[ErrorPoint]) -> str:
     return f"best on validation: {errors}" if chosen else ""
 
 
-def error_title(part: str) -> str:
-    """Return the title of an axis of errors on test or validation rows."""
-    return "Test error (%)" if part == "test" else "Validation error (%)"
-
-
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
     """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
     pen = QPen(theme.pin(depth), width)
@@ -135,3 +128,67 @@ def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         pen.setDashPattern([1.8, 1.2])
     return pen
+
+
+def draw_ring(painter: QPainter, theme: Theme, colour: str, draw: Callable[[], None]) -> None:
+    """Draw the outline of a ring with a halo that separates it from its surroundings."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
+        painter.setPen(pen)
+        draw()
+
+
+class PointPlot(Plot):
+    """Base of the plots of error points, in which points that are being computed pulse."""
+
+    point_clicked = Signal(object)
+    """The clicked ErrorPoint."""
+
+    def __init__(
+        self,
+        margins: Margins,
+        ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
+        *,
+        ruled: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        self._points: tuple[ErrorPoint, ...] = ()
+        super().__init__(margins, ("Noise level 1 − p", "Test error (%)"), ticks, ruled=ruled, parent=parent)
+        self._placeholder = "There are no points yet."
+        self._pulse = Pulse(self, self.update)
+        self._set_filled(False)
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Replace the points, whose keys must be unique, at most one per noise level and depth."""
+        if tuple(points) != self._points:
+            self._points = tuple(points)
+            self._pulse.set_wanted(any(point.state == "running" for point in points))
+            self._renew()
+            self._describe()
+
+    def set_part(self, part: str) -> None:
+        """Set the rows on which the errors are counted: test or validation."""
+        titles = (self._titles[0], f"{part.capitalize()} error (%)")
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
+
+    def is_pulsing(self) -> bool:
+        """Return True if the pulse is running."""
+        return self._pulse.is_running()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or cursor."""
+        raise NotImplementedError
+
+    def _renew(self) -> None:
+        """Update items and range to the points."""
+        raise NotImplementedError
+
+    def _describe(self) -> None:
+        point = self.current()
+        if point is not None:
+            self.setAccessibleDescription("; ".join(lines_of(point)))
+            return
+        text = counted(len(self._points), "point") if self._points else self._placeholder
+        self.setAccessibleDescription("; ".join(filter(None, [text, best_words(self._points)])))
