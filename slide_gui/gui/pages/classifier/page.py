@@ -77,8 +77,8 @@ class ClassifierPage(Page):
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
-        workspace.dataset_changed.connect(self._data_came)
-        workspace.problem.connect(self._data_failed)
+        workspace.dataset_changed.connect(self._start_waiting)
+        workspace.problem.connect(self._stop_waiting)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
 
@@ -132,14 +132,14 @@ class ClassifierPage(Page):
         self.refresh()
 
     @Slot()
-    def _data_came(self) -> None:
+    def _start_waiting(self) -> None:
         """Start the training that was requested while the data were still loading."""
         if self._waiting:
             self._waiting = False
             self._toggle()
 
     @Slot()
-    def _data_failed(self) -> None:
+    def _stop_waiting(self) -> None:
         self._waiting = False
         self.refresh()
 
@@ -253,7 +253,7 @@ class ClassifierPage(Page):
             return
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
-        parts = [_doing(seen, self._controller.spec)]
+        parts = [_describe_step(seen, self._controller.spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
             vectors = counted(solver.solver.n_support, "support vector")
             parts.append(f"gap {solver.solver.gap:.3g}, {vectors}")
@@ -284,12 +284,11 @@ class ClassifierPage(Page):
         at = place_name(result.spec.stack.noise, result.spec.stack.depth)
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
-        parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
+        parts = [self._describe_error(result), f"of {at}, not of the panel’s parameters" if stale else at]
         if self._is_of_other_data(result):
             parts[1] = f"of {result.dataset} at {at}, not of the open data set"
         if not result.is_current:
-            version = result.numerics
-            parts.append(f"of results version {version}, not of this program’s version")
+            parts.append(f"of results version {result.numerics}, not of this program’s version")
         parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
@@ -298,39 +297,26 @@ class ClassifierPage(Page):
             parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
         self.details.setText(" · ".join(filter(None, parts)))
-        names = self._names(result)
         if result is not self._shown:
             self._shown = result
             self.confusion.set_chosen(None)
-        self.confusion.set_counts(result.confusion, names, stale)
+        self.confusion.set_counts(result.confusion, self._names(result), stale)
         self._show_gallery(result, self.confusion.chosen, stale)
 
-    def _judged(self, result: RunResult) -> str:
+    def _describe_error(self, result: RunResult) -> str:
         """Return the kind of error, the number of rows and, for cross-validation, the folds."""
-        images, held_out = self._are_images(), result.spec.held_out
-        over_folds = self._controller.folds_rate
-        if over_folds is None:
-            n = count(result.n_test)
-            if result.spec.evaluate == "validation":
-                judged = f"validation error on {n} rows with its 95 % confidence interval"
-            elif images:
-                judged = f"test error on {n} images with its 95 % confidence interval"
-            else:
-                judged = f"test error on {n} rows with its 95 % confidence interval"
-            return judged if held_out is None else f"{judged} · {held_out}"
-        n = count(over_folds.n)
-        judged = (
-            f"test error over all folds, {n} images tested once each"
-            if images
-            else f"test error over all folds, {n} rows tested once each"
-        )
-        if held_out is None:
-            return judged
-        return f"{judged} · {f'below: {held_out}, {result.rate}'}"
+        held_out, over_folds = result.spec.held_out, self._controller.folds_rate
+        if over_folds is not None:
+            text = f"test error over all folds, {count(over_folds.n)} {self._unit()}s tested once each"
+            return text if held_out is None else f"{text} · below: {held_out}, {result.rate}"
+        unit = self._unit() if result.spec.evaluate == "test" else "row"
+        interval = f"on {count(result.n_test)} {unit}s with its 95 % confidence interval"
+        return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
 
-    def _are_images(self) -> bool:
+    def _unit(self) -> str:
+        """Return what a row of the data is."""
         dataset = self._workspace.dataset
-        return dataset is None or dataset.image_shape is not None
+        return "image" if dataset is None or dataset.image_shape is not None else "row"
 
     def _elsewhere(self, result: RunResult) -> str:
         """Return why another stored run with the same noise level and depth has another error, or ""."""
@@ -357,8 +343,8 @@ class ClassifierPage(Page):
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
-        known = dataset is not None and not self._is_of_other_data(result)
-        return label_names(result.labels, dataset.label_names if dataset is not None and known else ())
+        is_open = dataset is not None and not self._is_of_other_data(result)
+        return label_names(result.labels, dataset.label_names if dataset is not None and is_open else ())
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
@@ -374,49 +360,37 @@ class ClassifierPage(Page):
             self._narrow(self.confusion.chosen)
 
     def _show_filter(self, shown: int, total: int, words: str) -> None:
-        images = self._are_images()
-        mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
-        if words:
-            text = f"{count(shown)} of {mistakes}: {words}"
-        else:
-            text = mistakes if total else ""
-        self.filter.setText(text)
+        text = counted(total, f"misclassified {self._unit()}") if total else ""
+        self.filter.setText(f"{count(shown)} of {text}: {words}" if words else text)
         self.show_all.setVisible(bool(words))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
-        dataset = self._workspace.dataset
-        if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
-            self.gallery.set_placeholder(
-                "The page does not list errors on validation rows."
-                if result.spec.evaluate == "validation"
-                else "Misclassified samples appear after the test."
-            )
+        dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
+        if dataset is None or dataset.test_labels is None or self._is_of_other_data(result) or not on_test:
+            after = "Misclassified samples appear after the test."
+            self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
             return
-        if dataset.test_labels is None:
-            return
-        names, place = self._names(result), {label: i for i, label in enumerate(result.labels)}
+        names, classes = self._names(result), {label: i for i, label in enumerate(result.labels)}
         low, high = dataset.train.min(axis=0), dataset.train.max(axis=0)
         short = names if max(map(len, names)) <= _CAPTION else told_apart(names)
-        items = []
-        for row, predicted in zip(result.misclassified, result.predicted, strict=True):
-            true = place.get(int(dataset.test_labels[row]), -1)
-            if cell is not None and (true, int(predicted)) != cell:
+        images = []
+        for row, predicted in zip(result.misclassified.tolist(), result.predicted.tolist(), strict=True):
+            true = classes.get(int(dataset.test_labels[row]), -1)
+            if cell is not None and (true, predicted) != cell:
                 continue
             pixels = dataset.test[row]
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
-            was = names[true] if true >= 0 else "?"
-            predicted_name = names[int(predicted)]
-            caption = f"{was} → {predicted_name}" if len(was + predicted_name) <= 4 else f"→ {short[int(predicted)]}"
-            note = f"test image {count(int(row) + 1)}: {was}, predicted as {predicted_name}"
-            items.append(Thumbnail(int(row), shaped, caption, note))
+            name = names[true] if true >= 0 else "?"
+            caption = f"{name} → {names[predicted]}" if len(name + names[predicted]) <= 4 else f"→ {short[predicted]}"
+            note = f"test image {count(row + 1)}: {name}, predicted as {names[predicted]}"
+            images.append(Thumbnail(row, shaped, caption, note))
         if not len(result.misclassified):
-            rows = counted(len(dataset.test), "test row")
-            self.gallery.set_placeholder(f"All {rows} are classified correctly.")
-        self.gallery.set_images(items, stale)
+            self.gallery.set_placeholder(f"All {counted(len(dataset.test), 'test row')} are classified correctly.")
+        self.gallery.set_images(images, stale)
         words = "" if cell is None else f"{names[cell[0]]}, predicted as {names[cell[1]]}"
-        self._show_filter(len(items), len(result.misclassified), words)
+        self._show_filter(len(images), len(result.misclassified), words)
 
 
 _BAR_HEIGHT = 32
@@ -444,7 +418,7 @@ def _criterion_title(criterion: str) -> str:
     return f"Criterion: {name}, with its prior"
 
 
-def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
+def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
     """Return the current step of a run with its progress if that is known."""
     solver, depth = seen.training, 0 if spec is None else spec.stack.depth
     if seen.phase == "fit":
