@@ -45,6 +45,12 @@ class NumberTable:
         names = [line[:keys] for line in lines]
         return cls(title, heads[:keys], names, heads[keys:], [line[keys:] for line in lines])
 
+    @classmethod
+    def of_confusion(cls, title: str, names: Sequence[str], counts: NDArray[Any]) -> NumberTable:
+        """Return a confusion matrix with true classes in rows."""
+        heads = tuple(f"predicted as {name}" for name in names)
+        return cls(title, ("class",), [(name,) for name in names], heads, counts.tolist())
+
     def shown(self, row: int, column: int) -> str:
         """Return the text of a cell for display: numbers with four digits, a dash for an empty cell."""
         value = self.cells[row][column]

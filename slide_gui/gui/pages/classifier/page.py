@@ -184,10 +184,7 @@ class ClassifierPage(Page):
     def tables(self) -> tuple[NumberTable, ...]:
         result, tables = self._controller.result, []
         if result is not None:
-            names, counts = self._names(result), result.confusion.tolist()
-            heads = tuple(f"predicted as {name}" for name in names)
-            rows = [(name,) for name in names]
-            tables.append(NumberTable("Confusion matrix", ("class",), rows, heads, counts))
+            tables.append(NumberTable.of_confusion("Confusion matrix", self._names(result), result.confusion))
         shares, steps, images = self._shares.shares, self.criterion.history, self.gallery.images
         if shares:
             cells = [(100 * share, width) for share, width in zip(shares, self._shares.widths, strict=True)]
@@ -197,9 +194,8 @@ class ClassifierPage(Page):
         if steps:
             places = [(str(step.start + 1), str(step.iteration)) for step in steps]
             values = [(step.objective, step.C, step.n_support) for step in steps]
-            heads = ("criterion", "C", "support vectors")
-            keys = ("start", "iteration")
-            tables.append(NumberTable(self.criterion.name(), keys, places, heads, values))
+            columns = ("criterion", "C", "support vectors")
+            tables.append(NumberTable(self.criterion.name(), ("start", "iteration"), places, columns, values))
         if images:
             rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
             tables.append(NumberTable("Misclassified rows, as shown", ("test row",), rows, ("prediction",), notes))

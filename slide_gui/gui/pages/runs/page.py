@@ -183,7 +183,6 @@ class ComparisonView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown: RunComparison | None = None
-        self._pixel = 0
         self.answer = PlainLabel(_EMPTY, self)
         self.answer.setWordWrap(True)
         self.tiles = WeightTiles(self)
@@ -191,7 +190,7 @@ class ComparisonView(QWidget):
         self.why_not = label("", self, wraps=True)
         self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
-        self._pixels.idClicked.connect(self._choose_pixel)
+        self._pixels.idClicked.connect(self._show_weights)
         self._weights_title = ElidedLabel("", self)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (ElidedLabel("", self), ElidedLabel("", self))
@@ -212,7 +211,8 @@ class ComparisonView(QWidget):
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
         pixels = nested(left, QHBoxLayout(), spacing=4)
         pixels.addWidget(self._weights_title)
-        self._pixel_row = nested(pixels, QHBoxLayout(), spacing=4)
+        for number in range(_MOST_PIXELS):
+            pixels.addWidget(self._pixels.add(number, "", body))
         pixels.addStretch(1)
         left.addWidget(self._weights, 1)
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
@@ -226,7 +226,7 @@ class ComparisonView(QWidget):
 
     def show_comparison(self, shown: RunComparison) -> None:
         """Show the comparison of two runs."""
-        self._shown, self._pixel = shown, 0
+        self._shown = shown
         self.answer.setText(_sentence(shown))
         worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
         for name, result, caption, matrix in zip(
@@ -245,21 +245,25 @@ class ComparisonView(QWidget):
             return ()
         tables = []
         for name, result in (("A", shown.first), ("B", shown.second)):
-            names = label_names(result.labels, shown.label_names)
             title = f"Confusion matrix of {name}: {_describe(result)}"
-            heads, keys = tuple(f"predicted as {each}" for each in names), ("class",)
-            tables.append(NumberTable(title, keys, [(each,) for each in names], heads, result.confusion.tolist()))
+            names = label_names(result.labels, shown.label_names)
+            tables.append(NumberTable.of_confusion(title, names, result.confusion))
         rows = shown.rows
-        for number, pixel in enumerate(() if rows is None else rows.pixels):
-            assert rows is not None
+        if rows is None:
+            return tuple(tables)
+        sources = [(self._pixel_name(pixel),) for pixel in range(rows.first.shape[2] - 1)]
+        for number, pixel in enumerate(rows.pixels):
             sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
-            columns = {f"{side}, {f'layer {k}'}": row for side, weights in sides for k, row in enumerate(weights, 1)}
-            named = [pixel_name(i, shown.image_shape, shown.feature_names) for i in range(rows.first.shape[2] - 1)]
-            name = pixel_name(pixel, shown.image_shape, shown.feature_names)
-            title = f"Contributions to {name} in A and B" if rows.contributions else f"Weights of {name} in A and B"
-            cells, sources = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, "bias")]
-            tables.append(NumberTable(title, ("from",), sources, tuple(columns), cells))
+            columns = {f"{side}, layer {k}": row for side, weights in sides for k, row in enumerate(weights, 1)}
+            quantity = "Contributions to" if rows.contributions else "Weights of"
+            title = f"{quantity} {self._pixel_name(pixel)} in A and B"
+            cells = list(zip(*columns.values(), strict=True))
+            tables.append(NumberTable(title, ("from",), [*sources, ("bias",)], tuple(columns), cells))
         return tuple(tables)
+
+    def _pixel_name(self, pixel: int) -> str:
+        assert self._shown is not None
+        return pixel_name(pixel, self._shown.image_shape, self._shown.feature_names)
 
     def changeEvent(self, event: Any) -> None:
         """Redraw after a change of the theme."""
@@ -267,39 +271,28 @@ class ComparisonView(QWidget):
         if event.type() == event.Type.PaletteChange and hasattr(self, "_body"):
             self._show_weights()
 
-    @Slot(int)
-    def _choose_pixel(self, number: int) -> None:
-        self._pixel = number
-        self._show_weights()
-
     def _show_pixel_buttons(self) -> None:
-        shown = self._shown
-        rows = None if shown is None else shown.rows
-        contributions = rows is not None and rows.contributions
-        what = "contributions, weights × RMS, for" if contributions else "rows of W for"
-        self._weights_title.setText("" if rows is None else what)
-        self._weights_title.setToolTip(_CONTRIBUTIONS if contributions else "")
-        names = (
-            []
-            if shown is None or rows is None
-            else [pixel_name(pixel, shown.image_shape, shown.feature_names) for pixel in rows.pixels]
-        )
-        for number in range(len(self._pixels.buttons()), len(names)):
-            self._pixel_row.addWidget(self._pixels.add(number, "", self._body))
-        for number, each in enumerate(self._pixels.buttons()):
-            each.setVisible(number < len(names))
+        rows = None if self._shown is None else self._shown.rows
+        has_contributions = rows is not None and rows.contributions
+        title = "contributions, weights × RMS, for" if has_contributions else "rows of W for"
+        self._weights_title.setText("" if rows is None else title)
+        self._weights_title.setToolTip(_CONTRIBUTIONS if has_contributions else "")
+        names = [] if rows is None else list(map(self._pixel_name, rows.pixels))
+        for number, button in enumerate(self._pixels.buttons()):
+            button.setVisible(number < len(names))
             if number < len(names):
-                each.setText(names[number])
-                each.setAccessibleName(f"pixel {names[number]}")
-                each.setChecked(number == self._pixel)
+                button.setText(names[number])
+                button.setAccessibleName(f"pixel {names[number]}")
+        self._pixels.choose(0)
 
+    @Slot()
     def _show_weights(self) -> None:
         shown = self._shown
         if shown is None or shown.rows is None:
             self.why_not.setText("" if shown is None else shown.why_not)
             self._weights.setCurrentIndex(0)
             return
-        rows, number, shape = shown.rows, self._pixel, shown.image_shape
+        rows, number, shape = shown.rows, self._pixels.checkedId(), shown.image_shape
         pixel = rows.pixels[number]
         both = [*rows.first[number], *rows.second[number]]
         limit = max((nearby_peak(row[:-1], pixel, shape) for row in both), default=1.0)
@@ -307,13 +300,13 @@ class ComparisonView(QWidget):
         depth = max(rows.first.shape[1], rows.second.shape[1])
         theme = theme_of(self)
         lines = []
-        for title, said, color, weights in (
+        for title, note, color, weights in (
             ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
             ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
-            lines.append(TileRow(title, said, color, False, tiles))
+            lines.append(TileRow(title, note, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._beside.set_scale(scale)
         self._weights.setCurrentIndex(1)
