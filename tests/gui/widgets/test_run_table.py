@@ -11,6 +11,7 @@ from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
+from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import figure_font
@@ -241,7 +242,7 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
     table: RunTable = shown(RunTable(SHOWN), 1200, 400)
     own = run(
         "k", 21, "iris", noise=0.5, depth=2, split=4, training="split", evaluate="validation", tags=("for fig. 3",),
-        error=0.2214, held_out="fold 2 of 10, seed 0",
+        error=0.2214, held_out=HeldOut(0.0, folds=10, fold=1),
     )  # fmt: skip
     assert SHOWN[TITLES.index("Split")].text(own) == "4, fold 2/10, val."
     table.set_rows([own, *ROWS])
