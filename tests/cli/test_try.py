@@ -48,7 +48,7 @@ def test_that_the_command_says_the_sentence_of_python_and_its_bundle_makes_itsel
         assert len(store.runs()) == n_runs > 0
     assert document["sentence"] == trial.sentence
     assert document["error"] == trial.result.error
-    assert len(document["compared_with"]) == len(trial.rivals)
+    assert len(document["compared_with"]) == len(trial.baselines)
 
     assert main([*arguments, "--out", "tried", "--store", "runs.sqlite"]) == 0
     said = capsys.readouterr().out.splitlines()

@@ -349,7 +349,7 @@ class LostTask:
 @pytest.fixture
 def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
     client = Idle(1)
-    monkeypatch.setattr(cluster_module, "_connected", lambda *_: (client, client))
+    monkeypatch.setattr(cluster_module, "_connect", lambda *_: (client, client))
     monkeypatch.setattr(cluster_runs, "POLL_SECONDS", 0.001)
     return client
 

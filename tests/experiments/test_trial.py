@@ -59,8 +59,8 @@ def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
 
     def p_values(*finals: RunResult) -> list[float]:
         made = trial_module._trial(DATA, trial.sweep, trial.answers, list(finals))
-        assert [rival.result for rival in made.rivals] == list(finals[1:])
-        return [rival.p_value for rival in made.rivals]
+        assert [baseline.result for baseline in made.baselines] == list(finals[1:])
+        return [baseline.p_value for baseline in made.baselines]
 
     chosen, nine_more, five_more = judged(0, 1), judged(*range(11)), judged(*range(2), *range(5, 10))
     assert p_values(chosen, nine_more) == pytest.approx([2 / 2**9])
@@ -82,11 +82,11 @@ def test_that_a_trial_with_a_store_says_the_same_and_keeps_its_runs(trial: Trial
         assert len(store.runs()) == n_runs
 
 
-def _with(trial: Trial, wrong: int, p: float, guess: float = 0.9) -> str:
+def _with(trial: Trial, wrong: int, p: float, majority_error: float = 0.9) -> str:
     result, rows = trial.result, trial.result.judged[:wrong]
     changed = replace(result, misclassified=rows, predicted=np.zeros(wrong, np.int64), decisions=np.zeros((wrong, 1)))
-    rivals = tuple(replace(rival, p_value=p) for rival in trial.rivals[:1])
-    return replace(trial, result=changed, rivals=rivals, guess=guess).sentence
+    baselines = tuple(replace(baseline, p_value=p) for baseline in trial.baselines[:1])
+    return replace(trial, result=changed, baselines=baselines, majority_error=majority_error).sentence
 
 
 def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> None:
@@ -97,23 +97,23 @@ def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> No
     rate = ErrorRate.of_run(2 / n, n)
     low, high = (f"{100 * end:.1f}" for end in (rate.low, rate.high))
     assert f"{100 * rate.error:.1f} % ({low} to {high}) on {n} held-out rows" in _with(trial, 2, 0.4)
-    if trial.rivals:
-        name = trial.rivals[0].name
+    if trial.baselines:
+        name = trial.baselines[0].name
         assert f"; not significantly different from {name} (p = 0.4)" in _with(trial, 2, 0.4)
         assert f"than {name} (p < 0.001)" in _with(trial, 2, 0.0001)
 
 
 def test_that_a_symmetric_interval_is_said_with_a_sign() -> None:
-    assert trial_module._error(ErrorRate.of_run(0.5, 400)) == "50.0 % ± 4.9"
-    assert trial_module._error(ErrorRate.of_run(0.0, 100)) == "0.0 % (0.0 to 3.7)"
+    assert trial_module._error_text(ErrorRate.of_run(0.5, 400)) == "50.0 % ± 4.9"
+    assert trial_module._error_text(ErrorRate.of_run(0.0, 100)) == "0.0 % (0.0 to 3.7)"
 
 
 def test_that_an_error_no_better_than_always_saying_one_class_is_said_to_be_none(trial: Trial) -> None:
     n = trial.result.n_test
-    assert "no better than always predicting" in _with(trial, n // 2, 0.4, guess=0.5)
-    assert "always predicting" not in _with(trial, 1, 0.4, guess=0.66)
-    assert trial.guessed == "tall"
-    assert trial.guess == pytest.approx(1 / 3, abs=0.05)
+    assert "no better than always predicting" in _with(trial, n // 2, 0.4, majority_error=0.5)
+    assert "always predicting" not in _with(trial, 1, 0.4, majority_error=0.66)
+    assert trial.majority_class == "tall"
+    assert trial.majority_error == pytest.approx(1 / 3, abs=0.05)
 
 
 @pytest.mark.parametrize("n", [90, 3_000, 40_000])

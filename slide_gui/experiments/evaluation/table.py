@@ -69,8 +69,8 @@ def _fit(
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
-        asked = points if len(points) > 1 else (cell.final(points[0]),)
-        count += sum(point.spec.hash in hashes for point in asked)
+        wanted = points if len(points) > 1 else (cell.final(points[0]),)
+        count += sum(point.spec.hash in hashes for point in wanted)
     return count > 0, run.fingerprint not in others, not run.generated, count, run.created
 
 
@@ -126,7 +126,7 @@ def stored_evaluation(
     for number, task in enumerate(all_tasks):
         progress.report(number / len(all_tasks))
         if task.plan.data in reader.infos:
-            state = with_answer(state, task, reader.look(task))
+            state = with_answer(state, task, reader.stored_answer(task))
     return replace(state, data=tuple(_sized(info, state) for info in state.data))
 
 
@@ -194,7 +194,7 @@ class Reader:
         answers = [_answer(point, row) for point, row in zip(points, rows, strict=True) if row is not None]
         return task.plan.best(answers) if len(answers) == len(points) else None
 
-    def look(self, task: Task) -> SplitAnswer | None:
+    def stored_answer(self, task: Task) -> SplitAnswer | None:
         """Return the result of a task, or None if it is not completely stored."""
         chosen = self.choose(task)
         if chosen is None:

@@ -95,8 +95,8 @@ class MissingData(DataError):
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
         self.names = tuple(names)
-        said = ", ".join(Path(name).name for name in names)
-        super().__init__(f"needs the data {said}; locate the file, or put it into the folder of this session", place)
+        files = ", ".join(Path(name).name for name in names)
+        super().__init__(f"needs the data {files}; locate the file, or put it into the folder of this session", place)
 
 
 def write_session(record: SessionRecord, path: Path) -> None:
@@ -167,8 +167,8 @@ def read_session(path: Path) -> SessionRecord | None:
         if len(marked[1]) > 2 * _MOST_BYTES:
             raise DataError("contains a session of more than 1 MiB; export the picture again", str(path))
         return _read(_decoded(marked[1], path), path)
-    beside = sorted(path.parent.glob(f"*{SUFFIX}"))
-    return read_session(beside[0]) if len(beside) == 1 else None
+    sessions = sorted(path.parent.glob(f"*{SUFFIX}"))
+    return read_session(sessions[0]) if len(sessions) == 1 else None
 
 
 def _comment(content: bytes) -> bytes:
@@ -231,12 +231,12 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     MissingData
         If a file is missing.
     """
-    beside = [] if path is None else [path.absolute().parent]
-    beside = [path.absolute(), *beside] if path is not None and path.is_dir() else beside
-    known = [*beside, *folders]
+    own_folders = [] if path is None else [path.absolute().parent]
+    own_folders = [path.absolute(), *own_folders] if path is not None and path.is_dir() else own_folders
+    all_folders = [*own_folders, *folders]
     paths, missing = [], []
     for name in record.source.paths:
-        place = _place(Path(name), beside, known)
+        place = _place(Path(name), own_folders, all_folders)
         if place is None:
             missing.append(name)
         else:
@@ -246,10 +246,10 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     return _with_paths(record, tuple(paths))
 
 
-def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:
+def _place(name: Path, own_folders: list[Path], all_folders: list[Path]) -> Path | None:
     """Return the path of a file found by its name, or None."""
-    places = [said] if said.is_absolute() else [folder / said for folder in beside]
-    places += [folder / said.name for folder in known]
+    places = [name] if name.is_absolute() else [folder / name for folder in own_folders]
+    places += [folder / name.name for folder in all_folders]
     return next((place for place in places if _exists(place)), None)
 
 

@@ -107,13 +107,13 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     from slide_gui.experiments.runs.spec import METHODS
 
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    said = (
+    text = (
         f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
         f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
-        said += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
-    return said
+        text += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
+    return text
 
 
 _LARGEST_IMAGE = 16 << 20  # bytes
@@ -178,9 +178,9 @@ class DataSource:
 
     def __repr__(self) -> str:
         """Return a Python expression of the source without default values."""
-        said = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
-        said += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
-        return f"DataSource({said}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
+        arguments = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
+        arguments += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
+        return f"DataSource({arguments}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
 
     def document(self) -> dict[str, Any]:
         """Return the source as values for JSON. Default values are left out."""

@@ -222,16 +222,16 @@ def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k
         light = np.ones_like(light)
     rows, columns = image_shape or (1, light.size)
     y, x = np.divmod(np.arange(light.size), columns)
-    room = np.minimum(x, columns - 1 - x) + 1.0
+    distance = np.minimum(x, columns - 1 - x) + 1.0
     if rows > 1:
-        room = np.minimum(room, np.minimum(y, rows - 1 - y) + 1.0)
+        distance = np.minimum(distance, np.minimum(y, rows - 1 - y) + 1.0)
     chosen: list[int] = []
     for _ in range(min(k, light.size)):
-        score: NDArray[Any] = light * room
+        score: NDArray[Any] = light * distance
         score[chosen] = -1.0
         best = int(np.argmax(score))
         chosen.append(best)
-        room = np.minimum(room, np.hypot(y - y[best], x - x[best]))
+        distance = np.minimum(distance, np.hypot(y - y[best], x - x[best]))
     return tuple(sorted(chosen))
 
 

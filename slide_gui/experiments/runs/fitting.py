@@ -142,17 +142,17 @@ def shared_networks(spec: RunSpec) -> str:
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
     """Pre-train autoencoders on rows, and record the time at the end of each layer."""
     limits = range_of(rows)
-    started, told = time.perf_counter(), dict[int, float]()
+    started, ends_of_layers = time.perf_counter(), dict[int, float]()
 
     def note(fraction: float, payload: object) -> None:
         if isinstance(payload, SdaHistory) and payload.epochs:
-            told[payload.epochs[-1].layer] = time.perf_counter() - started
+            ends_of_layers[payload.epochs[-1].layer] = time.perf_counter() - started
         progress.report(fraction, payload)
 
     sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
     ends: list[float] = []
     for layer in range(1, len(parameters.n_units) + 1):
-        ends.append(told.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
+        ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
     return SdaFeatures(sda, limits, tuple(ends))
 
 

@@ -544,18 +544,18 @@ class SweepSpec:
         ).checked()
 
 
-Asked = TypeVar("Asked", RunSpec, SweepSpec)
+Spec = TypeVar("Spec", RunSpec, SweepSpec)
 
 
-def on_every_fold(asked: Asked, dataset: Dataset) -> tuple[Asked, ...]:
+def on_every_fold(spec: Spec, dataset: Dataset) -> tuple[Spec, ...]:
     """Return the spec for each fold if the data are divided into folds, otherwise the spec itself.
 
     Parameters
     ----------
-    asked : RunSpec or SweepSpec
+    spec : RunSpec or SweepSpec
         A spec of the data set. A run must not start from another.
     """
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:
-        return (asked,)
-    return tuple(replace(asked, fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)
+        return (spec,)
+    return tuple(replace(spec, fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)

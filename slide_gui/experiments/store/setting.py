@@ -89,40 +89,40 @@ class Setting:
     def parts(self, n_classes: int = 0) -> dict[str, str]:
         """Return the properties that may differ between settings, in words by name. Defaults are left out."""
         spec, usual = self.spec, RunSpec("")
-        said = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
+        parts = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
         if spec.labels is not None:
-            said["labels"] = counted(spec.labels, "label")
+            parts["labels"] = counted(spec.labels, "label")
         if METHODS[spec.method].learns:
-            said["widths"] = _widths(spec.svm, n_classes)
+            parts["widths"] = _widths(spec.svm, n_classes)
         else:
-            said["widths"] = METHODS[spec.method].text
+            parts["widths"] = METHODS[spec.method].text
         if spec.svm.loss != usual.svm.loss:
-            said["loss"] = LOSSES[spec.svm.loss].text
+            parts["loss"] = LOSSES[spec.svm.loss].text
         if spec.svm.C is not None:
-            said["C"] = f"C = {spec.svm.C:g}"
+            parts["C"] = f"C = {spec.svm.C:g}"
         if spec.test_rows is not None:
-            said["judged"] = f"evaluated on {counted(spec.test_rows, 'row')}"
+            parts["judged"] = f"evaluated on {counted(spec.test_rows, 'row')}"
         if spec.fit_rows != usual.fit_rows:
-            said["fit"] = FIT_ROWS[spec.fit_rows].text
+            parts["fit"] = FIT_ROWS[spec.fit_rows].text
         other = _different(
             vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0))
         )
-        said |= {name: f"{name} {value}" for name, value in other.items()}
+        parts |= {name: f"{name} {value}" for name, value in other.items()}
         rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _SAID}})
-        return said | {name: f"{name} {value}" for name, value in rest.items()}
+        return parts | {name: f"{name} {value}" for name, value in rest.items()}
 
     def difference(self, other: Setting, n_classes: int = 0) -> str:
         """Return the differences of another run at the same noise and depth in words, empty if there are none."""
         mine, theirs = self.parts(n_classes), other.parts(n_classes)
-        said = []
+        parts = []
         if self.spec.evaluate != other.spec.evaluate:
             validated = other.spec.evaluate == "validation"
-            said.append("evaluated on the validation rows" if validated else "evaluated on the test rows")
-        said += [words for name, words in theirs.items() if mine.get(name) != words]
-        said += [f"not {words}" for name, words in mine.items() if name not in theirs]
+            parts.append("evaluated on the validation rows" if validated else "evaluated on the test rows")
+        parts += [words for name, words in theirs.items() if mine.get(name) != words]
+        parts += [f"not {words}" for name, words in mine.items() if name not in theirs]
         if other.warm != self.warm:
-            said.append("started from the noise before it" if other.warm else "started afresh")
-        return ", ".join(said)
+            parts.append("started from the noise before it" if other.warm else "started afresh")
+        return ", ".join(parts)
 
 
 _SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words

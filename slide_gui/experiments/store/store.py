@@ -281,8 +281,8 @@ class RunStore:
         try:
             self._keep(result, line)
         except StoreReplaced as error:
-            said = f"{error.strerror}; {self._rescue(result, line)}"
-            raise StoreReplaced(None, said, str(self.path)) from None
+            message = f"{error.strerror}; {self._rescue(result, line)}"
+            raise StoreReplaced(None, message, str(self.path)) from None
         self._saved.append(line.hash)
 
     def _rescue(self, result: RunResult, line: StoredRun) -> str:
@@ -372,10 +372,10 @@ class RunStore:
         if not schema and not read_only and not arrays:
             return
         if not schema:
-            said = "is empty, so it is not a run store; restore a copy"
+            message = "is empty, so it is not a run store; restore a copy"
             if arrays:
-                said += f", or move its folder of arrays away ({self.folder})"
-            raise DataError(said, str(self.path))
+                message += f", or move its folder of arrays away ({self.folder})"
+            raise DataError(message, str(self.path))
         if application != _APPLICATION:
             raise DataError("is a database of another program; give another name", str(self.path))
         if version > FORMAT:
@@ -479,8 +479,8 @@ class RunStore:
                 result = replace(result, versions=(*result.versions, ("numerics", _unrecorded(row))))
             return result
         except (ValueError, RecursionError) as error:
-            said = str(error).removeprefix(f"{place}: ")
-            raise DamagedRun(f"is damaged ({said}); {_REMEDY}", place) from None
+            reason = str(error).removeprefix(f"{place}: ")
+            raise DamagedRun(f"is damaged ({reason}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
         """Return the number of every row in the table or an index, with its hash or an empty text."""

@@ -35,7 +35,7 @@ MOST_WORKERS = 64
 """Largest number of processes on this computer."""
 
 CONNECTING = 10.0  # seconds after which an unreachable scheduler, or one without workers, is reported
-_KNOCKING = 0.5  # seconds, the longest duration of one attempt
+_ATTEMPT_SECONDS = 0.5  # seconds, the longest duration of one attempt
 _COUNTING = 1.0  # seconds for which a count of the workers remains valid
 _POLL_SECONDS = 0.05  # between two checks for workers and cancellation
 ATTEMPTS = 10  # largest number of times a run is repeated after its data, worker or result were lost
@@ -162,7 +162,7 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def __init__(self, choice: ClusterChoice, *, progress: Progress = NO_PROGRESS) -> None:
         self.choice = choice.checked()
-        self._local, self.client = _connected(self.choice, progress)
+        self._local, self.client = _connect(self.choice, progress)
         self._counted = 0, -_COUNTING
         self.places: dict[str, str] = {}  # shared autoencoders → address of the worker that has them
         try:
@@ -246,7 +246,7 @@ class Cluster(AbstractContextManager["Cluster"]):
             refuse_other(worker.address, worker.versions, versions_here())
 
 
-def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
+def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
     """Return the cluster started on this computer, or None, and the connection."""
     try:
         import dask
@@ -268,15 +268,15 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
             return local, Client(local, set_as_default=False)
-        address = _written(choice.scheduler) if choice.is_file else choice.scheduler
-        _knock(parse_host_port(address.partition("://")[2]), progress)
+        address = _address_in(choice.scheduler) if choice.is_file else choice.scheduler
+        _wait_for_port(parse_host_port(address.partition("://")[2]), progress)
         return None, Client(address, timeout=CONNECTING, set_as_default=False)
     except ClusterError:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
+        reason = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
         remedy = "check that it runs there and can be reached" if choice.scheduler else "use fewer workers"
-        raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+        raise ClusterError(f"no scheduler answers at {choice} ({reason}); {remedy}") from None
 
 
 @contextmanager
@@ -298,7 +298,7 @@ def _blocked_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _knock(place: tuple[str, int], progress: Progress) -> None:
+def _wait_for_port(place: tuple[str, int], progress: Progress) -> None:
     """Wait until a host answers at a port. Dask's client could not be cancelled while it waits.
 
     Raises
@@ -310,14 +310,14 @@ def _knock(place: tuple[str, int], progress: Progress) -> None:
     while True:
         progress.report(0.0)
         try:
-            socket.create_connection(place, _KNOCKING).close()
+            socket.create_connection(place, _ATTEMPT_SECONDS).close()
             return
         except TimeoutError:
             if time.monotonic() > deadline:
                 raise
 
 
-def _written(file: str) -> str:
+def _address_in(file: str) -> str:
     """Return the address in the file of a scheduler.
 
     Raises

@@ -134,8 +134,8 @@ def known_answers(
         spec = answer.point.spec
         if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):
             take(spec.hash, Setting.of(spec), answer)
-    asked = {answer.point.noise for answer in done}
-    noises = sorted(asked | {answer.point.noise for _, _, answer in known.values() if answer.point.depth})
+    swept = {answer.point.noise for answer in done}
+    noises = sorted(swept | {answer.point.noise for _, _, answer in known.values() if answer.point.depth})
     places: dict[Place, dict[str, PointResult]] = {}
     for _, key, answer in known.values():
         point = answer.point

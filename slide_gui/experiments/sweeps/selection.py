@@ -128,10 +128,10 @@ def best_words(answers: Sequence[PointResult]) -> str:
     """Return a sentence on the best noise and depth on validation rows, or on why none is selected; may be empty."""
     places = chosen_places(answers)
     if places:
-        said = "; ".join(place_name(noise, depth) for noise, depth in places)
+        names = "; ".join(place_name(noise, depth) for noise, depth in places)
         if len(places) > 1:
-            return f"best on validation, by fold: {said}"
-        return f"best on validation: {said}"
+            return f"best on validation, by fold: {names}"
+        return f"best on validation: {names}"
     if not answers:
         return ""
     if any(answer.validation_error is None for answer in answers):

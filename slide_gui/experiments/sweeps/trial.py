@@ -33,17 +33,17 @@ _GRIDS = (
     ((0.3,), (0, 1), 1),
 )
 """Noise levels, depths and numbers of splits. Smaller grids are used for data with many rows or columns."""
-_FEWEST_LABELS, _MOST_JUDGED = 500, 10_000
+_FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
+class BaselineResult:
     """A simpler model on the same rows, with its own noise level selected on validation rows.
 
     Attributes
     ----------
     p_value : float
-        McNemar's exact test against the selected model, corrected by Holm's method for all rivals.
+        McNemar's exact test against the selected model, corrected by Holm's method for all baselines.
     """
 
     result: RunResult
@@ -68,20 +68,20 @@ class Trial:
         Their results on validation rows.
     result : RunResult
         The selected noise and depth, trained on the training set and evaluated once, on the held-out rows.
-    rivals : tuple of Rival
+    baselines : tuple of BaselineResult
         Models with fewer layers. They include the raw input unless it was selected.
-    guess : float
+    majority_error : float
         Error of always predicting the largest class.
-    guessed : str
+    majority_class : str
         Name of that class.
     """
 
     sweep: SweepSpec
     answers: tuple[PointResult, ...]
     result: RunResult
-    rivals: tuple[Rival, ...]
-    guess: float
-    guessed: str
+    baselines: tuple[BaselineResult, ...]
+    majority_error: float
+    majority_class: str
     n_rows: int
 
     @property
@@ -89,10 +89,12 @@ class Trial:
         """The selected setting, its error with the 95 % interval, and its comparison with simpler models."""
         stack, rate = self.result.spec.stack, self.result.rate
         chosen = f"noise {stack.noise:g}, depth {stack.depth}" if stack.depth else "the raw input, no layer"
-        parts = [f"{chosen}: {_error(rate)} on {counted(rate.n, 'held-out row')}"]
-        parts += [_told_apart(rival, self.result) for rival in self.rivals]
-        if rate.low <= self.guess <= rate.high or rate.error > self.guess:
-            parts.append(f"no better than always predicting {self.guessed} ({fixed(100 * self.guess, 1)} %)")
+        parts = [f"{chosen}: {_error_text(rate)} on {counted(rate.n, 'held-out row')}"]
+        parts += [_difference_text(baseline, self.result) for baseline in self.baselines]
+        if rate.low <= self.majority_error <= rate.high or rate.error > self.majority_error:
+            parts.append(
+                f"no better than always predicting {self.majority_class} ({fixed(100 * self.majority_error, 1)} %)"
+            )
         if self.result.n_train < self.n_rows:
             parts.append(f"trained on {count(self.result.n_train)} of {count(self.n_rows)} rows")
         return "; ".join(parts)
@@ -103,10 +105,10 @@ class Trial:
         rows = counted(self.answers[0].rate.n, "validation row")
         splits = f"{len(self.sweep.splits)} times {rows}" if len(self.sweep.splits) > 1 else rows
         noises, depths = counted(len(self.sweep.noises), "noise"), counted(len(self.sweep.depths), "depth")
-        said = f"{noises} and {depths} compared on {splits} of the training set, median widths, C tuned"
-        if self.rivals:
-            return said + "; the selected model and those it is compared with were trained again and tested once"
-        return said + "; the selected model was trained again and tested once"
+        procedure = f"{noises} and {depths} compared on {splits} of the training set, median widths, C tuned"
+        if self.baselines:
+            return procedure + "; the selected model and those it is compared with were trained again and tested once"
+        return procedure + "; the selected model was trained again and tested once"
 
     def document(self) -> dict[str, object]:
         """Return the trial as values for JSON."""
@@ -121,15 +123,15 @@ class Trial:
             "high": rate.high,
             "n_test": rate.n,
             "n_train": self.result.n_train,
-            "largest_class": {"name": self.guessed, "error": self.guess},
+            "largest_class": {"name": self.majority_class, "error": self.majority_error},
             "compared_with": [
                 {
-                    "noise": rival.result.spec.stack.noise,
-                    "depth": rival.result.spec.stack.depth,
-                    "error": rival.result.error,
-                    "p_value": rival.p_value,
+                    "noise": baseline.result.spec.stack.noise,
+                    "depth": baseline.result.spec.stack.depth,
+                    "error": baseline.result.error,
+                    "p_value": baseline.p_value,
                 }
-                for rival in self.rivals
+                for baseline in self.baselines
             ],
             "points": [
                 {
@@ -143,7 +145,7 @@ class Trial:
         }
 
 
-def _error(rate: ErrorRate) -> str:
+def _error_text(rate: ErrorRate) -> str:
     """Return an error with its interval, as ± if both ends are equally distant."""
     error, below, above = (fixed(100 * x, 1) for x in (rate.error, rate.error - rate.low, rate.high - rate.error))
     if below == above:
@@ -151,13 +153,13 @@ def _error(rate: ErrorRate) -> str:
     return f"{error} % ({fixed(100 * rate.low, 1)} to {fixed(100 * rate.high, 1)})"
 
 
-def _told_apart(rival: Rival, chosen: RunResult) -> str:
-    p = f"p = {significant(rival.p_value, 1)}" if rival.p_value >= 0.001 else "p < 0.001"
-    if rival.p_value > LEVEL:
-        return f"not significantly different from {rival.name} ({p})"
-    if chosen.error < rival.result.error:
-        return f"significantly better than {rival.name} ({p})"
-    return f"significantly worse than {rival.name} ({p})"
+def _difference_text(baseline: BaselineResult, chosen: RunResult) -> str:
+    p = f"p = {significant(baseline.p_value, 1)}" if baseline.p_value >= 0.001 else "p < 0.001"
+    if baseline.p_value > LEVEL:
+        return f"not significantly different from {baseline.name} ({p})"
+    if chosen.error < baseline.result.error:
+        return f"significantly better than {baseline.name} ({p})"
+    return f"significantly worse than {baseline.name} ({p})"
 
 
 def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
@@ -263,8 +265,8 @@ def _selected(answers: tuple[PointResult, ...]) -> list[PointResult]:
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate: on all training rows, unless the sweep had to reduce them."""
-    many = len(dataset.test) > _MOST_JUDGED
-    return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_JUDGED if many else None).checked()
+    many = len(dataset.test) > _MOST_TEST_ROWS
+    return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
 
 
 def _trial(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...], finals: list[RunResult]) -> Trial:
@@ -274,9 +276,9 @@ def _trial(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...],
         test = compare_errors(result, other)
         assert test is not None  # both are evaluated on the same rows
         p_values.append(test.exact)
-    rivals = tuple(Rival(other, p) for other, p in zip(others, holm(p_values), strict=True))
+    baselines = tuple(BaselineResult(other, p) for other, p in zip(others, holm(p_values), strict=True))
     classes = Classes.of(dataset)
     largest = int(np.bincount(classes.train).argmax())
-    guess = float(np.mean(classes.test[result.judged] != largest))
+    majority_error = float(np.mean(classes.test[result.judged] != largest))
     (name,) = label_names([classes.labels[largest]], dataset.label_names)
-    return Trial(sweep, answers, result, rivals, guess, name, len(dataset.train))
+    return Trial(sweep, answers, result, baselines, majority_error, name, len(dataset.train))
