@@ -242,7 +242,7 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
 def _draw_block(
     plot: Plot, layout: _Layout, rows: WeightRows, limits: NDArray[np.float64], place: tuple[float, float], style: Style
 ) -> None:
-    """Draw the tiles of a data set, the first at `place`, with the layers above them and the pixels beside them."""
+    """Draw the tiles of a data set, the first at `place`, with the layers above them and the pixels to their left."""
     (x, y), s, tile = place, plot.scale, layout.tile
     lefts = [x + j * (tile + s * _GAP) for j in range(rows.depth)]
     for j, left in enumerate(lefts):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.data import catalogue
+from slide_gui.data import catalogue, generators
 from slide_gui.data.entries import entries
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -89,7 +90,10 @@ def test_that_a_source_reads_its_own_argument() -> None:
     assert DataSource.of(["a", "b"]) == DataSource(paths=("a", "b"))
 
 
-def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(app: object, capsys: Capture) -> None:
+def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(
+    app: object, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generators, "rectangles", partial(generators.rectangles, 60, 40))
     assert main(["demo", "--out", "out", "--json"]) == 0
     names = ["weights.pdf", "weights.svg", "weights.png", "weights.csv", "window.png"]
     outputs = json.loads(capsys.readouterr().out)["outputs"]
@@ -149,7 +153,7 @@ def test_that_rows_of_both_sets_are_reported_and_groups_keep_them_together(
     monkeypatch.chdir(tmp_path)
     lines = [f"P{k // 4},{k // 4 / 64},{k // 4 % 7},{'ab'[k // 8 % 2]}\n" for k in range(160)]
     Path("d.csv").write_text("patient,x,y1,kind\n" + "".join(lines))
-    for command in (["datasets", "info"], ["train", "--depth", "0"], ["try"]):
+    for command in (["datasets", "info"], ["train", "--depth", "0", "--widths", "median", "-C", "1"]):
         assert main([*command, "d.csv", "--leave-out", "patient"]) == 0
         said = capsys.readouterr().err
         assert "of 40 test rows also in the training set" in said

@@ -222,7 +222,8 @@ def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ() -> None:
 def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows() -> None:
     data = divide(grouped(), HeldOut())
     for split in range(3):
-        asked = spec(data, training="split", evaluate="validation", split=split, held_out=data.held_out)
+        rows = {"training": "split", "evaluate": "validation", "split": split, "held_out": data.held_out}
+        asked = spec(data, widths="median", C=1.0, **rows)
         validation = run(data, asked).judged
         rest = np.setdiff1d(np.arange(len(data.train)), validation)
         assert not set(data.groups[validation]) & set(data.groups[rest])

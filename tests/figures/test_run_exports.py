@@ -39,8 +39,8 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSource:
 def recipe_of(figure: str, source: DataSource) -> FigureProvenance:
     dataset = source.load()
     if figure != "curves":
-        return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3))
-    sweep = SweepSpec(dataset.fingerprint, "tiny.npz", (0.1, 0.4), (0, 1), svm=SvmParameters(starts=1))
+        return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
+    sweep = SweepSpec(dataset.fingerprint, "tiny.npz", (0.1, 0.4), (0, 1), svm=SvmParameters(starts=1, C=10.0))
     return FigureProvenance(figure, source, sweep.points())
 
 
