@@ -19,7 +19,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
-from tests.gui.helpers import StubSource, dataset, wait
+from tests.gui.helpers import StubSource, at_rest, dataset
 
 
 @pytest.fixture
@@ -90,5 +90,5 @@ def window(closed_window: MainWindow, data: Dataset) -> MainWindow:
     closed_window.resize(1280, 720)
     closed_window.show()
     closed_window.workspace.open(StubSource(data))
-    wait(lambda: closed_window.workspace.model() is not None and not closed_window.queue.busy)
+    at_rest(closed_window)
     return closed_window

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
@@ -101,6 +101,48 @@ def settle(seconds: float = 0.02) -> None:
         rounds -= 1
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
+
+
+def at_rest(window: MainWindow, seconds: float = 60.0) -> None:
+    """Wait until all layers are fitted and no job is left."""
+    wait(lambda: window.workspace.model() is not None and not window.queue.busy, seconds)
+
+
+def open_data(window: MainWindow, data: Dataset) -> None:
+    """Open a data set and wait until its layers are fitted."""
+    window.workspace.open(StubSource(data))
+    wait(lambda: window.workspace.dataset is data)
+    at_rest(window)
+
+
+def train(window: MainWindow) -> None:
+    """Train on the open data and wait for the result."""
+    window.actions_by_name["train"].trigger()
+    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+
+
+def dialogs(window: MainWindow) -> list[QWidget]:
+    """Return the visible dialogs and other windows."""
+    return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]
+
+
+def every_view(window: MainWindow) -> Iterator[str]:
+    """Show every view of every page in turn, and yield its name."""
+    from slide_gui.gui.pages.weights.page import VIEWS
+    from slide_gui.gui.shell.page_stack import PAGES
+
+    for view in VIEWS:
+        window.actions_by_name[f"view_{view.name}"].trigger()
+        settle()
+        yield f"weights, {view.name}"
+    for page in PAGES[1:]:
+        show_page(window, page.name)
+        for number, view in enumerate(page.views):
+            window.pages.show_view(page.name, number)
+            settle()
+            yield f"{page.name}, {view.text}"
+        if not page.views:
+            yield page.name
 
 
 def show_page(window: MainWindow, name: str) -> Any:

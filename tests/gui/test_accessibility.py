@@ -10,16 +10,14 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleInterface
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import Painted
-from tests.gui.helpers import StubSource, labelled, settle, wait
+from tests.gui.helpers import dialogs, every_view, labelled, open_data, settle, train
 
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
 KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
@@ -102,32 +100,14 @@ class Walk:
 
 def over_pages(walked: Walk, window: MainWindow, shown: str) -> None:
     """Look at every page and view."""
-    for page in PAGES:
-        window.pages.turn_to(page.name)
-        for number, view in enumerate(page.views):
-            window.pages.show_view(page.name, number)
-            walked.over(window, f"{shown}, {page.name}, {view.text}")
-        if not page.views and page.name != "weights":
-            walked.over(window, f"{shown}, {page.name}")
-    for each in VIEWS:
-        window.actions_by_name[f"view_{each.name}"].trigger()
-        walked.over(window, f"{shown}, weights, {each.text}")
-
-
-def open_data(window: MainWindow, given: Dataset) -> None:
-    window.workspace.open(StubSource(given))
-    wait(lambda: window.workspace.dataset is given and window.workspace.model() is not None and not window.queue.busy)
-
-
-def dialogs(window: MainWindow) -> list[QWidget]:
-    return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]
+    for view in every_view(window):
+        walked.over(window, f"{shown}, {view}")
 
 
 def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window: MainWindow) -> None:
     walked = Walk()
     window.workspace.select(pins=(3, 20))
-    window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    train(window)
     over_pages(walked, window, "images")
     window.weights_page.show_wall()
     walked.over(dialogs(window)[0], "wall")

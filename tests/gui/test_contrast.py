@@ -14,14 +14,12 @@ from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.plots.axes import Plot
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
 from slide_gui.gui.widgets.sequential import contrast
-from tests.gui.helpers import labelled, settle, wait
+from tests.gui.helpers import at_rest, every_view, labelled, train
 
 LEAST = 4.5
 
@@ -126,25 +124,16 @@ def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes
     window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     window.workspace.select(pins=(3, 20))
-    window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    train(window)
     window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     faults: list[str] = []
-    shown = [(page.name, number) for page in PAGES for number in range(max(len(page.views), 1))]
-    shown += [("weights", number) for number in range(1, len(VIEWS))]
     written = Written(monkeypatch)
     for theme in ("light", "dark"):
         window.set_theme(theme)
         many = 0
-        for page, number in shown:
-            window.pages.turn_to(page)
-            if number or page != "weights":
-                tabs = window.pages.page(page).tabs
-                if tabs.buttons():
-                    tabs.button(number).click()
-            settle()
-            where = f"{theme} {page} {number}"
+        for view in every_view(window):
+            where = f"{theme}, {view}"
             whole = pixels_of(window.grab())
             many += least_of_words(whole, window, faults, where)
             for each in painted(window):

@@ -14,7 +14,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs.export import ExportDialog, unused
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.shell import main_window
-from tests.gui.helpers import labelled, show_page, wait
+from tests.gui.helpers import at_rest, labelled, show_page, wait
 from tests.gui.test_own_data import drop
 
 
@@ -202,7 +202,7 @@ def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and
 ):
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(3, 9))
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "weights.pdf").write_text("another")
     first = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
@@ -263,7 +263,7 @@ def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_w
 def test_that_an_animation_made_in_the_queue_restores_what_it_shows_when_it_is_dropped(window, tmp_path, monkeypatch):
     window.workspace.set_parameters(noise=0.45, depth=2)
     window.workspace.select(pins=(3, 9))
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "2")
     assert dialog.windowTitle() == "Export the animation by layer"
@@ -318,7 +318,7 @@ def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(wi
         assert window.notice.isVisible()
         leave()
         assert not window.notice.isVisible()
-        wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+        at_rest(window)
         assert window.findChildren(ExportDialog) == []
 
 

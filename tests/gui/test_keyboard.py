@@ -9,11 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.shell.page_stack import PAGES
-from tests.gui.helpers import labelled, settle, show_page, wait
-from tests.gui.test_accessibility import dialogs, open_data, plain
+from tests.gui.helpers import dialogs, every_view, labelled, open_data, settle, show_page, train, wait
+from tests.gui.test_accessibility import plain
 
 CONTROL, SHIFT, ALT = (
     Qt.KeyboardModifier.ControlModifier,
@@ -30,8 +28,7 @@ def data() -> Dataset:
 
 @pytest.fixture
 def trained(window: MainWindow) -> MainWindow:
-    window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    train(window)
     return window
 
 
@@ -98,33 +95,16 @@ def unmarked(been: list[QWidget], where: str) -> list[str]:
     return faults
 
 
-def views(window: MainWindow) -> list[tuple[str, str]]:
-    """Return page and view of everything that can be shown, by the command or the button that shows it."""
-    pages = [(page.name, str(number)) for page in PAGES[1:] for number in range(max(len(page.views), 1))]
-    return [("weights", view.name) for view in VIEWS] + pages
-
-
-def show(window: MainWindow, page: str, view: str) -> None:
-    if page == "weights":
-        window.actions_by_name[f"view_{view}"].trigger()
-    else:
-        window.pages.turn_to(page)
-        if window.pages.page(page).tabs.buttons():
-            window.pages.show_view(page, int(view))
-    settle()
-
-
 def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(trained: MainWindow) -> None:
     faults: list[str] = []
     for kind in ("images", "plain"):
         if kind == "plain":
             open_data(trained, plain())
-        for page, view in views(trained):
-            show(trained, page, view)
-            been, wrong = rounds(trained, f"{page} {view}")
-            again, wrong_back = rounds(trained, f"{page} {view}, back", back=True)
+        for view in every_view(trained):
+            been, wrong = rounds(trained, view)
+            again, wrong_back = rounds(trained, f"{view}, back", back=True)
             assert set(been) == set(again)
-            faults += wrong + wrong_back + (unmarked(been, f"{page} {view}") if kind == "images" else [])
+            faults += wrong + wrong_back + (unmarked(been, view) if kind == "images" else [])
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 

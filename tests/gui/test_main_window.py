@@ -9,7 +9,7 @@ from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
-from tests.gui.helpers import StubSource, labelled, settle, wait
+from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -73,7 +73,7 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     for step in (3, 12, 21):
         slider.setValue(before + step)
     window.workspace.history.end_gesture()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     assert window.workspace.model().stack.parameters.ridge == 100.0
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
@@ -87,7 +87,7 @@ def test_that_depth_changes_the_columns(window):
     assert tiles.layout_of().columns == 3
     for _ in range(5):
         window.actions_by_name["deeper"].trigger()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     assert tiles.layout_of().columns == 8
     window.actions_by_name["deeper"].trigger()
     assert window.workspace.state.parameters.depth == 8

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.state import runs as runs_module
-from tests.gui.helpers import StubSource, labelled, settle, show_page, wait
+from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, wait
 
 WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
 PLACES = (*(view.name for view in VIEWS), WALL, CURVES, CLASSIFIER)
@@ -75,7 +75,7 @@ def words(widget):
 
 def use_everything(window):
     """Train, shuffle, corrupt copies and look at every place, so that every place holds something of these data."""
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     show_page(window, CLASSIFIER).train_button.click()
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     for place in PLACES:
@@ -150,6 +150,6 @@ def test_that_what_another_stack_made_is_pale_and_has_no_numbers_until_the_new_f
     if place != WALL:
         assert not widget.tables()
     fit_may_go_on.set()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     settle()
     assert colourfulness(pixels(target)) > 0.9 * before

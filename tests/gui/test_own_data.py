@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import ParseOptions
-from tests.gui.helpers import StubSource, settle, wait
+from tests.gui.helpers import StubSource, at_rest, settle, wait
 
 RANDOM = np.random.default_rng(0)
 
@@ -52,7 +52,7 @@ def touch_everything(window):
         window.actions_by_name[name].trigger()
         settle(0.01)
         assert not window.grab().isNull()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
 
 
 def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(window, tmp_path):

@@ -15,7 +15,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.choices import FileChoices
-from tests.gui.helpers import settle, show_page, wait
+from tests.gui.helpers import at_rest, settle, show_page, wait
 
 KINDS = ("rose", "tulip")
 
@@ -54,7 +54,7 @@ def opened(window, path):
 
 def quiet(window):
     settle()
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
 
 
 def counts(window):
@@ -225,7 +225,7 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence
     (tmp_path / "broken.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n")
     closed_window.show()
     closed_window.start([tmp_path / "broken.csv"])
-    wait(lambda: closed_window.workspace.model() is not None and not closed_window.queue.busy, 60)
+    at_rest(closed_window)
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()
     assert "line 3 has 3 numbers, expected 5" in closed_window.notice.accessibleName()

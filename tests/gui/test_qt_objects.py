@@ -23,11 +23,9 @@ import slide_gui
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.help.guide import Guide
-from slide_gui.gui.pages.weights.page import VIEWS
-from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
 from slide_gui.gui.widgets.layouts import nested
-from tests.gui.helpers import labelled, settle, wait
+from tests.gui.helpers import at_rest, every_view, labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems
 
 TESTS = Path(__file__).parents[1]
@@ -113,18 +111,14 @@ def made_whole(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
     window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
     wait(lambda: window.session.runs.library.runs and not window.queue.busy, 60)
-    for page in PAGES:
-        window.actions_by_name[f"page_{page.name}"].trigger()
-        settle(0.02)
+    assert len(list(every_view(window))) > 10
     window.actions_by_name["page_weights"].trigger()
-    for view in VIEWS:
-        window.weights_page.set_view(view.name)
     for width in (960, 1500):
         window.resize(width, 720)
         settle(0.02)
     for depth in (6, 2):
         window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None and not window.queue.busy, 60)
+        at_rest(window)
     for name in ("export", "palette", "guide", "shortcuts", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")

@@ -17,7 +17,7 @@ from slide_gui.gui.shell.main_window import MainWindow, within
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
-from tests.gui.helpers import settle, wait
+from tests.gui.helpers import at_rest, settle, wait
 from tests.gui.test_own_data import drop
 
 
@@ -59,7 +59,7 @@ def windows(app, small_example, tmp_path):
 
 def quiet(window, name):
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == name)
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     settle()
 
 

@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from slide_gui.gui.pages.weights import shuffle
-from tests.gui.helpers import StubSource, labelled, settle, wait
+from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait
 
 
 def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
@@ -43,7 +43,7 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
         orders.append(view.fit.order)
     assert not np.array_equal(*orders)
     window.workspace.set_parameters(noise=0.55)
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     assert view.fit is None
     assert "differs" not in view.status.text()
     view.button.click()
@@ -66,5 +66,5 @@ def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_ar
     window.workspace.dataset_changed.disconnect(view._forget)
     window.workspace.dataset_changed.connect(look)
     window.workspace.open(StubSource(labelled()))
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     assert seen == [None]

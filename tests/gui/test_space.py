@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.flow_view import FlowLayout
-from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.main_window import MainWindow, _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
@@ -30,7 +29,7 @@ from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import StubSource, settle, wait
+from tests.gui.helpers import StubSource, at_rest, every_view, settle, wait
 
 
 def drawn(height: int, width: int, name: str = "given") -> Dataset:
@@ -270,10 +269,10 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
         seen.append((fitted, titles, [each.text() for each in note if each.text().startswith("Fitted")]))
 
     window.workspace.set_parameters(depth=1)
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     window.workspace.fitting.changed.connect(look)
     window.workspace.set_parameters(depth=4, ridge=1e-3)
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
     for fitted, titles, notes in seen:
         assert titles[fitted:] == tuple(f"layer {k}" for k in range(fitted + 1, 5))
@@ -374,18 +373,8 @@ def test_that_no_word_is_cut_on_a_small_screen(window, size):
     settle()
     assert (window.width(), window.height()) == size
     seen = []
-    for page in PAGES:
-        window.pages.turn_to(page.name)
-        for number in range(len(page.views)):
-            window.pages.show_view(page.name, number)
-            settle()
-            seen += [f"{page.name} {number}: {words}" for words in cut(window)]
-        settle()
-        seen += [f"{page.name}: {words}" for words in cut(window)]
-    for view in VIEWS:
-        window.actions_by_name[f"view_{view.name}"].trigger()
-        settle()
-        seen += [f"{view.name}: {words}" for words in cut(window)]
+    for view in every_view(window):
+        seen += [f"{view}: {words}" for words in cut(window)]
     assert not seen, "\n".join(seen)
 
 

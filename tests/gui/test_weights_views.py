@@ -18,7 +18,7 @@ from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, labelled, settle, wait, wheel
+from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait, wheel
 
 
 def opened(window, data):
@@ -213,7 +213,7 @@ def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as
         part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
         shown = part.view if view == "flow" else part.tiles
         window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+        at_rest(window)
         settle(0.2)
         layout, bar = shown.layout_of(), part.findChild(ColorBar)
         assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
@@ -292,7 +292,7 @@ def test_that_copies_stop_when_the_page_is_left_and_stay_stopped(window):
     window.actions_by_name["page_runs"].trigger()
     assert not part.is_running
     window.workspace.set_parameters(noise=0.5)
-    wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+    at_rest(window)
     window.actions_by_name["page_weights"].trigger()
     settle(0.1)
     assert not part.is_running
@@ -396,7 +396,7 @@ def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_show
         rooms = []
         for depth in (0, 8, 0, 1, 0):
             window.workspace.set_parameters(depth=depth)
-            wait(lambda: window.workspace.model() is not None and not window.queue.busy)
+            at_rest(window)
             settle()
             if not depth:
                 shown = [each.text() for each in page.shown_view().findChildren(QLabel) if each.isVisible()]
