@@ -172,21 +172,18 @@ class FlowPart(View):
         if model is None or source is None or image is None:
             return ()
         caption = self._caption()
-        name = self._caption()
         seed = self._seed if self._corrupt.isChecked() else None
 
         def export(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.flow import flow_result
             from slide_gui.figures.flow import flow_export
 
-            return flow_export(flow_result(model, image, name, seed, caption), source)
+            return flow_export(flow_result(model, image, caption, seed, caption), source)
 
         return (ExportOption("flow", "the flow of this image", export, style),)
 
     def _caption(self) -> str:
-        if self.view.canvas.is_drawn_on:
-            return f"image {self._shown.caption}, drawn on"
-        return f"image {self._shown.caption}"
+        return f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
 
     def tables(self) -> tuple[NumberTable, ...]:
         flow, names = self._flow, self._source.names()
@@ -265,7 +262,7 @@ class FlowPart(View):
         surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
         self._workspace.queue.cancel(channel="flow")
         if stack is None:
-            self._wait(image, surviving)
+            self._show(None, corrupted_input(image, surviving))
             return
         if len(stack.layers) * image.size**2 <= _AT_ONCE:
             self._show(stack, self._forward.flow(stack, image, surviving))
@@ -290,32 +287,25 @@ class FlowPart(View):
         if stack is not None and len(stack.layers) >= depth:
             self._stack = replace(stack, layers=stack.layers[:depth])
 
-    def _wait(self, image: NDArray[Any], surviving: NDArray[np.bool_] | None) -> None:
-        """Show the image and its corruption, with empty tiles for layers that are not fitted yet."""
-        dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
-        assert dataset is not None
-        flow = corrupted_input(image, surviving)
-        columns = [_input(flow, _entered(flow), dataset.image_shape)]
-        columns += [_empty_layer(k, _entered(flow)) for k in range(1, depth + 1)]
-        self.view.set_columns(tuple(columns))
-        self._decided.controller.rest()
-        self.numbers_changed.emit()
-
-    def _show(self, stack: Stack, flow: Flow) -> None:
+    def _show(self, stack: Stack | None, flow: Flow) -> None:
+        """Show a flow; layers that are not fitted yet have empty tiles."""
         dataset, state = self._workspace.dataset, self._workspace.state
         if dataset is None or stack is not self._stack:
             return
-        self._flow = flow
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        self._stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
-        shown = flow_columns(
-            flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, self._stale
-        )
-        self.view.set_columns(shown)
         self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
-        self._decided.follow(flow.corrupted, _entered(flow))
+        depth = state.parameters.depth if stack is None else len(flow.layers)
+        self._stale = stack is not None and replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
+        limits = None if per_tile else limit
+        columns = flow_columns(flow, depth, dataset.image_shape, self._source.color_map, limits, self._stale)
+        self.view.set_columns(columns)
+        if stack is None:
+            self._decided.controller.rest()
+        else:
+            self._flow = flow
+            self._decided.follow(flow.corrupted, _entered(flow))
         self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
@@ -337,7 +327,7 @@ def _legend(are_pixels: bool) -> str:
         "eq. 5) and from x, in squared units of the input. Only x is corrupted here, whereas the fit averages over all "
         "corruptions of each layer’s input analytically."
     )
-    return text if are_pixels else f"{text} {'Only images can be drawn on.'}"
+    return text if are_pixels else f"{text} Only images can be drawn on."
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:
@@ -345,12 +335,14 @@ def _line(stage: str, from_target: float | None, from_x: float | None, values: N
 
 
 def flow_columns(
-    flow: Flow, shape: Shape, colors: str, limit: float | None, stale: bool = False
+    flow: Flow, depth: int, shape: Shape, colors: str, limit: float | None, stale: bool = False
 ) -> tuple[FlowColumn, ...]:
     """Return the columns of tiles: x above the input of the stack, then T(hᵏ⁻¹) above hᵏ for each layer.
 
     Parameters
     ----------
+    depth : int
+        Number of layers; those that the flow lacks are left empty.
     shape : tuple of (rows, columns), or None
     colors : str
         Colour map of hᵏ.
@@ -359,11 +351,16 @@ def flow_columns(
     stale : bool
         True to grey the layers and omit their numbers.
     """
-    entered = _entered(flow)
-    columns = [_input(flow, entered, shape)]
-    for k, layer in enumerate(flow.layers, start=1):
+    name = _entered(flow)
+    columns = [_input(flow, name, shape)]
+    for k in range(1, depth + 1):
+        below = layer_name(k - 1) if k > 1 else name
+        if k > len(flow.layers):
+            upper, lower = FlowTile(f"T({below})"), FlowTile(layer_name(k), tip="This layer is being fitted")
+            columns.append(FlowColumn(upper, lower, power("W", k), "T"))
+            continue
+        layer = flow.layers[k - 1]
         strongest = float(np.abs(layer.output).max(initial=0.0)) if limit is None else limit
-        below = layer_name(k - 1) if k > 1 else entered
         columns.append(_layer(k, layer, below, shape, ColorScale.symmetric(colors, strongest), stale))
     return tuple(columns)
 
@@ -376,11 +373,8 @@ def _entered(flow: Flow) -> str:
 def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
     lines: tuple[str, ...] = ("as drawn",)
     if entered != "x":
-        blanked, size = int(np.count_nonzero(~flow.survivors)), flow.clean.size
-        lines = (
-            f"{count(blanked)} of {count(size)} set to 0",
-            f"{flow.corruption_error:.4f} from x",
-        )
+        corrupted = f"{count(int(np.count_nonzero(~flow.survivors)))} of {count(flow.clean.size)} set to 0"
+        lines = (corrupted, f"{flow.corruption_error:.4f} from x")
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
         _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
@@ -395,24 +389,10 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
     lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
         lines = (f"{layer.target_error:.4f} from {below}", *lines)
-    lit: tuple[str, ...] = (_lit(layer.squashed),)
-    tip = "{formula}, values {reach}".format(formula=f"{name} = {weights} T({below})", reach=_reach(layer.output))
-    if stale:
-        lines, lit, tip = (), (), ""
-    applied = f"T applied to {below}"
-    return FlowColumn(
-        _tile(f"T({below})", layer.squashed, shape, lines=lit, tip=applied),
-        _tile(name, layer.output, shape, scale, lines, tip),
-        down=weights,
-        across="T",
-        stale=stale,
-    )
-
-
-def _empty_layer(k: int, entered: str) -> FlowColumn:
-    below = layer_name(k - 1) if k > 1 else entered
-    upper, lower = FlowTile(f"T({below})", None), FlowTile(layer_name(k), None, tip="This layer is being fitted")
-    return FlowColumn(upper, lower, down=power("W", k), across="T")
+    lit, tip = (_lit(layer.squashed),), f"{name} = {weights} T({below}), values {_reach(layer.output)}"
+    upper = _tile(f"T({below})", layer.squashed, shape, lines=() if stale else lit, tip=f"T applied to {below}")
+    lower = _tile(name, layer.output, shape, scale, () if stale else lines, "" if stale else tip)
+    return FlowColumn(upper, lower, weights, "T", stale)
 
 
 def _tile(

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import ARROWS, INK, colour_table, coloured_image, ink_table
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import INK, colour_table, coloured_image, ink_table
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
@@ -156,6 +156,9 @@ class FlowLayout(ImageLayout):
         return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
 
 
+_layout = lru_cache(4)(FlowLayout)
+
+
 @dataclass(frozen=True, eq=False)
 class FlowTile:
     """An image of the flow.
@@ -171,7 +174,7 @@ class FlowTile:
     """
 
     title: str
-    values: NDArray[np.float32] | None
+    values: NDArray[np.float32] | None = None
     scale: ColorScale = INK
     lines: tuple[str, ...] = ()
     tip: str = ""
@@ -200,7 +203,7 @@ class FlowColumn:
     stale: bool = False
 
 
-class FlowView(QWidget):
+class FlowView(Picker):
     """Tiles joined by arrows, the first of which is a `DrawingCanvas`.
 
     Features that are not pixels are shown as bars, which cannot be drawn on.
@@ -208,22 +211,16 @@ class FlowView(QWidget):
 
     drawn = Signal(object)
     """The drawn image, shape (rows, columns)."""
-    pixel_hovered = Signal(object)
-    """Index under the mouse or the cursor in any tile, or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: tuple[FlowColumn, ...] = ()
         self._shape: tuple[int, ...] = (28, 28)
         self._transposed = False
-        self._hovered: int | None = None
-        self._layout: FlowLayout | None = None
         self._images: dict[FlowTile, QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.drawn.connect(self.drawn)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setMouseTracking(True)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Flow of one image through the layers: images")
 
     def sizeHint(self) -> QSize:
@@ -244,8 +241,7 @@ class FlowView(QWidget):
         if not same or shape != self._shape:
             self._shape = shape
             self._place()
-        self._describe()
-        self.update()
+        self._set_count(int(np.prod(shape)))
 
     @property
     def columns(self) -> tuple[FlowColumn, ...]:
@@ -262,24 +258,15 @@ class FlowView(QWidget):
             self.update()
 
     def set_cursor(self, index: int | None) -> None:
-        """Draw the cross-hair at one pixel of every tile."""
-        if index != self._hovered:
-            self._hovered = index
-            self.canvas.set_cursor(index)
-            self._describe()
-            self.update()
+        super().set_cursor(index)
+        self.canvas.set_cursor(self._current)
 
     def layout_of(self, width: int | None = None) -> FlowLayout:
         """Return the geometry for a width, by default the widget's."""
-        depth, width = max(len(self._columns) - 1, 0), self.width() if width is None else width
-        layout = FlowLayout(
-            *(width, self.devicePixelRatioF(), self._shape, self._transposed), height=self.height(), depth=depth
+        width, depth = self.width() if width is None else width, max(len(self._columns) - 1, 0)
+        return _layout(
+            width, self.devicePixelRatioF(), self._shape, self._transposed, height=self.height(), depth=depth
         )
-        if width != self.width():
-            return layout
-        if self._layout is None or layout != self._layout:
-            self._layout = layout
-        return self._layout
 
     def _place(self) -> None:
         layout = self.layout_of()
@@ -292,7 +279,7 @@ class FlowView(QWidget):
     def _describe(self) -> None:
         tiles = [tile for column in self._columns for tile in (column.upper, column.lower)]
         parts = [f"{tile.title}: {'; '.join(tile.lines)}" for tile in tiles if tile.lines]
-        if self._hovered is not None:
+        if self._current is not None:
             parts = [f"{tile.title} {self.value_text(tile)}" for tile in tiles] + parts
         self.setAccessibleDescription(". ".join(parts))
 
@@ -327,10 +314,10 @@ class FlowView(QWidget):
         painter.setFont(figure_font(self, SECONDARY))
         self._paint_texts(painter, layout)
         self._paint_arrows(painter, layout)
-        if self._hovered is not None and 0 <= self._hovered < int(np.prod(self._shape)):
+        if self._current is not None:
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
             for _, box, _ in self._tiles():
-                painter.drawLines(layout.crosshair(box, self._hovered))
+                painter.drawLines(layout.crosshair(box, self._current))
         focus_ring(painter, self)
         painter.end()
 
@@ -344,7 +331,7 @@ class FlowView(QWidget):
                 head = layout.head(box)
                 painter.drawText(head, MIDDLE, tile.title)
                 painter.setFont(small)
-                if self._hovered is not None:
+                if self._current is not None:
                     painter.setPen(QColor(theme.accent_text))
                     painter.drawText(head, RIGHT, self.value_text(tile))
                 painter.setPen(QColor(theme.muted))
@@ -355,9 +342,9 @@ class FlowView(QWidget):
     def value_text(self, tile: FlowTile) -> str:
         """Return the value of a tile under the cursor, or ""."""
         values = tile.values
-        if self._hovered is None or values is None or self._hovered >= values.size:
+        if self._current is None or values is None:
             return ""
-        value = float(values.flat[self._hovered])
+        value = float(values.flat[self._current])
         if np.isnan(value):
             return "set to 0"
         text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
@@ -397,36 +384,23 @@ class FlowView(QWidget):
 
     # Mouse and keys
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        right = ARROWS.get(Qt.Key(event.key()), (0, 0))[1]
-        if right and self._columns:
-            last = int(np.prod(self._shape)) - 1
-            self._hover(min(max(last // 2 if self._hovered is None else self._hovered + right, 0), last))
-        else:
-            super().keyPressEvent(event)
+    def _at(self, point: QPointF) -> int | None:
+        indices = (self.layout_of().index(box, point) for _, box, _ in self._tiles())
+        return next((index for index in indices if index is not None), None)
 
-    @Slot(object)
-    def _hover(self, index: int | None) -> None:
-        if index != self._hovered:
-            self.set_cursor(index)
-            self.pixel_hovered.emit(index)
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        if not step[1] or not self._columns:
+            return None
+        return self._count // 2 if self._current is None else min(max(self._current + step[1], 0), self._count - 1)
 
-    def _spot(self, point: QPointF) -> tuple[FlowTile, int] | None:
-        for tile, box, _ in self._tiles():
-            index = self.layout_of().index(box, point)
-            if index is not None:
-                return tile, index
-        return None
+    def _tell(self, target: int | None) -> None:
+        self.canvas.set_cursor(target)
+        super()._tell(target)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        spot = self._spot(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if spot is None else Qt.CursorShape.CrossCursor)
-        self.setToolTip("" if spot is None else spot[0].tip)
-        self._hover(None if spot is None else spot[1])
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover(None)
-        super().leaveEvent(event)
+        super().mouseMoveEvent(event)
+        tips = (tile.tip for tile, box, _ in self._tiles() if box.contains(event.position()))
+        self.setToolTip(next(tips, ""))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
