@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from string import Template
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Slot
@@ -60,10 +60,6 @@ class Theme:
         """Return the colour of the pin or depth `number` = 0, 1, …; the colours repeat after the last."""
         pins = PINS[self.name]
         return QColor(pins[number % len(pins)])
-
-    def tokens(self) -> dict[str, str]:
-        """Return name → colour for the style sheet."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
 
 LIGHT = Theme(
@@ -261,7 +257,7 @@ def style_sheet(theme: Theme) -> str:
     """Return the style sheet of the application."""
     names = {"chevron_down": "chevron_down", "chevron_up": "chevron_up", "check": f"check_{theme.name}"}
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
-    return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(theme.tokens(), **paths)
+    return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(asdict(theme), **paths)
 
 
 _BASE = """
@@ -298,7 +294,6 @@ QMenu::item:selected { background: $accent_wash; color: $accent_text; border-lef
 QMenu::item:disabled { color: $muted; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
-QSplitter::handle { background: $line; }
 """
 
 _CONTROLS = """
@@ -425,5 +420,4 @@ QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border
 QTabBar::tab:hover { background: $hover; color: $text; }
 QTabBar::tab:selected { background: $accent_wash; color: $accent_text; border: 1px solid $accent; }
 QTabBar::tab:focus { border: 2px solid $accent; }
-QTabWidget::pane { border: 0; }
 """

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
@@ -24,17 +22,6 @@ GUIDE_PAGES = {
 """Titles of the pages by file."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
-
-
-def page_file(name: str) -> Path:
-    """Return the file of one of `GUIDE_PAGES`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the installation lacks it.
-    """
-    return resource("help") / name
 
 
 class Guide(QDialog):
@@ -99,7 +86,7 @@ class Guide(QDialog):
     @Slot(int)
     def _show(self, number: int) -> None:
         name = list(GUIDE_PAGES)[number]
-        text = page_file(name).read_text(encoding="utf-8")
+        text = (resource("help") / name).read_text(encoding="utf-8")
         if name == "licences.md":
             from slide_gui.licences import as_markdown
 
@@ -135,8 +122,7 @@ class Guide(QDialog):
         elif name in GUIDE_PAGES:
             self.turn_to(name)
         elif link.isRelative():
-            folder = page_file(list(GUIDE_PAGES)[self.tabs.currentIndex()]).parent
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str((folder / name).resolve())))
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str((resource("help") / name).resolve())))
         else:
             QDesktopServices.openUrl(link)
 
