@@ -37,23 +37,16 @@ def endless(monkeypatch):
     return begun, ended
 
 
-def test_that_opening_curves_starts_no_estimate_that_takes_long(window, monkeypatch):
+def test_that_a_long_estimate_is_not_started_but_offered_by_a_button(window, monkeypatch):
     monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
-    curves = show_page(window, "curves")
-    wait(lambda: window.session.runs.offered is not None)
-    assert not window.session.runs.estimate.running
-    assert window.session.runs.estimated is None
-    assert curves.estimate_button.isVisible()
-
-
-def test_that_an_estimate_that_is_offered_is_made_once_its_button_is_pressed(window, monkeypatch):
-    monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
-    curves = show_page(window, "curves")
-    wait(lambda: window.session.runs.offered is not None)
+    curves, runs = show_page(window, "curves"), window.session.runs
+    wait(lambda: runs.offered is not None)
+    assert not runs.estimate.running
+    assert runs.estimated is None
     curves.estimate_button.click()
     assert not curves.estimate_button.isVisible()
-    wait(lambda: not window.session.runs.estimate.running, 30)
-    assert window.session.runs.estimated is not None
+    wait(lambda: not runs.estimate.running, 30)
+    assert runs.estimated is not None
     assert any(point.state == "refining" for point in curves.points())
 
 
@@ -130,15 +123,6 @@ def test_that_cancel_stops_the_job_it_names_and_no_other(app):
     assert stopped == ["a"]
     session.close()
     Shiboken.delete(session)
-
-
-def test_that_one_page_shows_no_time_left_beside_that_of_the_status_bar(window, endless):
-    curves = show_page(window, "curves")
-    window.session.runs.start_sweep()
-    wait(lambda: window.session.runs.sweep.latest is not None, 30)
-    settle()
-    assert "left" not in curves.course.text()
-    window.session.runs.sweep.stop()
 
 
 def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch):

@@ -44,7 +44,7 @@ MORE = run("e", 5, "MNIST", "sda", error=0.4)
 
 @pytest.fixture
 def table(shown: Shown) -> RunTable:
-    made: RunTable = shown(RunTable(SHOWN), 940, 400)
+    made: RunTable = shown(RunTable(), 940, 400)
     made.set_rows(ROWS)
     return made
 
@@ -218,7 +218,7 @@ def many_rows(n: int) -> list[StoredRun]:
 def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_filtered_and_sorted_by_few_calls(
     shown: Shown,
 ) -> None:
-    table: RunTable = shown(RunTable(SHOWN), 940, 600)
+    table: RunTable = shown(RunTable(), 940, 600)
     table.set_rows(many_rows(1000))
     painted = calls_in(table.grab)
     rows = many_rows(10_000)
@@ -239,7 +239,7 @@ def cut(table: RunTable, row: StoredRun) -> list[str]:
 
 @pytest.mark.parametrize("width", [606, 918, 1566])
 def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_error(shown: Shown, width: int) -> None:
-    table: RunTable = shown(RunTable(SHOWN), 1200, 400)
+    table: RunTable = shown(RunTable(), 1200, 400)
     own = run(
         "k", 21, "iris", noise=0.5, depth=2, split=4, training="split", evaluate="validation", tags=("for fig. 3",),
         error=0.2214, held_out=HeldOut(0.0, folds=10, fold=1),

@@ -15,7 +15,6 @@ from slide_gui.experiments.inspection.comparison import RunComparison, compare_e
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.experiments.store.stored_run import SHOWN
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
@@ -55,7 +54,7 @@ class RunsPage(Page):
         self._workspace, self._library = workspace, controller.library
         self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
         self._undelete.clicked.connect(self._library.undelete)
-        self.run_table = RunTable(SHOWN, self)
+        self.run_table = RunTable(self)
         self.run_table.set_placeholder("No runs yet. Train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._library.delete)

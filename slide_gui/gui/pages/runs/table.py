@@ -50,13 +50,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.text import TextColumn, count, counted, plain, spreadsheet_text
+from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
@@ -64,27 +64,20 @@ _LAYOUT = "QList<QPersistentModelIndex>", "QAbstractItemModel::LayoutChangeHint"
 """Signature that carries the hint, with which Qt follows each selected row once and not each cell (0.07 s, not 1.7)."""
 
 
-class RunModel(QAbstractTableModel):
-    """The filtered rows, sorted by one column.
+TAG = len(SHOWN) - 1
+"""Number of the column that can be edited."""
+_LEADS = ("", *("\u2003" if a.is_number and not b.is_number else "" for a, b in pairwise(SHOWN)))
+"""Spaces that separate the texts of a column from the numbers in the one before."""
 
-    Parameters
-    ----------
-    columns : sequence of TextColumn
-        Columns of the table; the last one holds the tags, which the user edits.
-    parent : QObject, optional
-    """
+
+class RunModel(QAbstractTableModel):
+    """The filtered rows, sorted by one column; the user edits the last column, the tags."""
 
     tag_edited = Signal(str, str)
     """Key of the run, and the new tag as typed."""
 
-    def __init__(self, columns: Sequence[TextColumn], parent: QObject | None = None) -> None:
+    def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.columns = tuple(columns)
-        self.tag = len(self.columns) - 1
-        """Number of the column that can be edited."""
-        pairs = pairwise(self.columns)
-        self.leads = ("", *("\u2003" if left.is_number and not right.is_number else "" for left, right in pairs))
-        """Spaces that separate the texts of a column from the numbers in the one before."""
         self.runs: tuple[StoredRun, ...] = ()
         """All runs, without the filter."""
         self.rows: list[StoredRun] = []
@@ -122,7 +115,7 @@ class RunModel(QAbstractTableModel):
         followed = self.persistentIndexList()
         keys = [self.rows[index.row()].hash for index in followed]
         column, falling = self._order
-        value = self.columns[column].value
+        value = SHOWN[column].value
         matching = [run for run in self.runs if self._matches(run)] if self._words else self.runs
         missing = [run for run in matching if _is_missing(value(run))]
         known = [run for run in matching if not _is_missing(value(run))] if missing else matching
@@ -144,29 +137,29 @@ class RunModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = NONE) -> int:
-        return 0 if parent.isValid() else len(self.columns)
+        return 0 if parent.isValid() else len(SHOWN)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid():
             return None
-        column, row = self.columns[index.column()], self.rows[index.row()]
+        column, row = SHOWN[index.column()], self.rows[index.row()]
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return column.text(row)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return RIGHT if column.is_number else MIDDLE
         if role == Qt.ItemDataRole.ToolTipRole:
             text = column.text(row)  # the full text, which may not fit the cell
-            if index.column() == self.tag:
+            if index.column() == TAG:
                 return f"{text}\n{column.tip}".lstrip()
             return "\n".join([f"{column.title}: {text}", row.tip, "Enter or a double click loads it on every page"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(self.columns):
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(SHOWN):
             return None
-        column = self.columns[section]
+        column = SHOWN[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.leads[section] + column.title
+            return _LEADS[section] + column.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{column.tip}. Click to sort."
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -175,13 +168,13 @@ class RunModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == self.tag else flags
+        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == TAG else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        if role != Qt.ItemDataRole.EditRole or index.column() != self.tag:
+        if role != Qt.ItemDataRole.EditRole or index.column() != TAG:
             return False
         old, tag = self.rows[index.row()], str(value).strip()
-        if tag != self.columns[self.tag].text(old):
+        if tag != SHOWN[TAG].text(old):
             new = self.rows[index.row()] = old.with_tags(tag)
             self.runs = tuple(new if run is old else run for run in self.runs)
             self._searched.pop(old.hash, None)
@@ -224,7 +217,7 @@ class RunDelegate(QStyledItemDelegate):
         view, (theme, font, metrics), box = self._view, self._view.style_now(), QRectF(option.rect)
         # Reading the model directly is faster than through Qt.
         line, number, run = index.row(), index.column(), self._model.rows[index.row()]
-        column, lead = self._model.columns[number], self._model.leads[number]
+        column, lead = SHOWN[number], _LEADS[number]
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         if selected or line == view.hovered:
             painter.fillRect(box, QColor(theme.accent_wash if selected else theme.hover))
@@ -317,12 +310,6 @@ class RunTable(QWidget):
     Enter or a double-click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the selected
     rows as tab-separated text. Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
     of the cursor, Alt with Left or Right moves it; with Shift too, they change its width.
-
-    Parameters
-    ----------
-    columns : sequence of TextColumn
-        Columns of the table; the last one holds the tags.
-    parent : QWidget, optional
     """
 
     open_requested = Signal(str)
@@ -336,14 +323,14 @@ class RunTable(QWidget):
     filtered = Signal()
     """The text of the filter changed."""
 
-    def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "There are no runs yet."
         self._needed: dict[int, int] = {}  # column → width of its texts
         self._dragged: dict[int, int] = {}  # column → width set by the user
         self._filling = False
         self._selected: tuple[str, ...] = ()
-        self._model = RunModel(columns, self)
+        self._model = RunModel(self)
         self._view = RunView(self)
         self._filter = QLineEdit(self)
         UndoOfWindow(self._filter, always=True)
@@ -415,7 +402,7 @@ class RunTable(QWidget):
         # Neighbouring lines form one range, because Qt compares every range with every other.
         for _, group in groupby(enumerate(lines), key=lambda pair: pair[1] - pair[0]):
             stretch = [line for _, line in group]
-            selection.select(self._model.index(stretch[0], 0), self._model.index(stretch[-1], self._model.tag))
+            selection.select(self._model.index(stretch[0], 0), self._model.index(stretch[-1], TAG))
         self._view.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     def view(self) -> QTableView:
@@ -425,9 +412,8 @@ class RunTable(QWidget):
     def text(self) -> str:
         """Return the selected rows, or all visible ones, as tab-separated text with a line of titles."""
         keys = set(self.shown())
-        columns = self._model.columns
-        lines = [[column.title for column in columns]]
-        lines += [[column.text(run) for column in columns] for run in self._model.rows if run.hash in keys]
+        lines = [[column.title for column in SHOWN]]
+        lines += [[column.text(run) for column in SHOWN] for run in self._model.rows if run.hash in keys]
         return plain("\n".join("\t".join(line) for line in lines))
 
     # Construction
@@ -513,20 +499,20 @@ class RunTable(QWidget):
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
         asked = rows[:: max(1, len(rows) // _SAMPLE)]
-        for number, column in enumerate(self._model.columns):
+        for number, column in enumerate(SHOWN):
             texts = {column.widest} if column.widest else {column.text(row) for row in asked}
-            lead = metrics.horizontalAdvance(self._model.leads[number])
+            lead = metrics.horizontalAdvance(_LEADS[number])
             wide = lead + max(map(metrics.horizontalAdvance, (column.title, *texts)))
             self._needed[number] = math.ceil(min(wide, _WIDEST)) + 1 + 2 * PADDING
-        self._needed[self._model.tag] = max(self._needed[self._model.tag], _NARROWEST_TAG)
+        self._needed[TAG] = max(self._needed[TAG], _NARROWEST_TAG)
         self._fill()
 
     @Slot()
     def _fill(self) -> None:
         """Set the width of every column, and give the tags the rest."""
         widths = self._needed | self._dragged
-        room = self._view.viewport().width() - sum(widths.values()) + widths[self._model.tag]
-        widths[self._model.tag] = max(widths[self._model.tag], room)
+        room = self._view.viewport().width() - sum(widths.values()) + widths[TAG]
+        widths[TAG] = max(widths[TAG], room)
         self._filling = True
         for number, width in widths.items():
             self._view.setColumnWidth(number, width)
@@ -578,7 +564,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _edit_tag(self) -> None:
-        index = self._view.selectionModel().selectedRows(self._model.tag)[0]
+        index = self._view.selectionModel().selectedRows(TAG)[0]
         self._view.scrollTo(index)
         self._view.edit(index)
 
@@ -588,7 +574,7 @@ class RunTable(QWidget):
 
     @Slot(QModelIndex)
     def _double_clicked(self, index: QModelIndex) -> None:
-        if index.column() == self._model.tag:
+        if index.column() == TAG:
             self._view.edit(index)
         else:
             self.open_requested.emit(self._model.rows[index.row()].hash)
