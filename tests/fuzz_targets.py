@@ -27,9 +27,9 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.data.readers.amat import read_amat
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.images import read_image
+from slide_gui.data.readers.tables import read_amat
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
 from slide_gui.experiments.files.provenance import FigureProvenance

@@ -16,8 +16,8 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile, entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
+from slide_gui.data.limits import BROKEN
 from slide_gui.data.open import open_data
-from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _MOST_ENTRIES = 20_000

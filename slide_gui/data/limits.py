@@ -1,10 +1,13 @@
-"""Check the sizes that files declare against their actual size and the free memory."""
+"""Read untrusted files within limits: sizes are checked against the file and the free memory before allocation."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +24,12 @@ _BLOCK = 1 << 20
 
 DEFLATE_RATIO = 1032
 """The largest ratio by which a deflate stream (zip, gzip, zlib) can expand."""
+
+
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, NotImplementedError)
+"""Exceptions that Python's zip and gzip readers raise on damaged streams."""
+
+_MOST_MEMBERS = 10_000
 
 
 @lru_cache(maxsize=1)
@@ -157,3 +166,51 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     if left <= 0:
         raise DataError(f"is larger than {most >> 20} MiB, expected {expected}", str(path))
     return b"".join(parts)
+
+
+def zip_members(path: Path) -> list[zipfile.ZipInfo]:
+    """Return the files of a zip archive, without folders and hidden files.
+
+    Raises
+    ------
+    DataError
+        If the archive is damaged or lists more than 10 000 members.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except BROKEN as error:
+        raise DataError(f"is not a readable zip file ({_short(error)}); download it again", str(path)) from error
+    if len(members) > _MOST_MEMBERS:
+        raise DataError(f"has {len(members)} members, expected at most {_MOST_MEMBERS}; split the archive", str(path))
+    return [m for m in members if not m.filename.endswith("/") and not Path(m.filename).name.startswith((".", "_"))]
+
+
+@contextmanager
+def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
+    """Open a member for reading, after checking its declared size.
+
+    Raises
+    ------
+    DataError
+        If the declared size is impossible or exceeds the memory limit. Also if the member is encrypted, has a
+        compression other than deflate, or is damaged (checksum, size).
+    """
+    place = f"{path}, {member.filename}"
+    if member.flag_bits & 1:
+        raise DataError("is encrypted; extract it first", place)
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DataError("has an unsupported compression; compress it again with deflate", place)
+    ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
+    check_claim(member.file_size, min(member.compress_size, path.stat().st_size), place, ratio=ratio)
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            yield stream
+    except DataError:
+        raise
+    except BROKEN as error:
+        raise DataError(f"is damaged ({_short(error)}); download the archive again", place) from error
+
+
+def _short(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120] or type(error).__name__

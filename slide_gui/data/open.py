@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers.amat import read_amat, read_amat_zip
-from slide_gui.data.readers.archives import zip_members
+from slide_gui.data.limits import zip_members
 from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
 from slide_gui.data.readers.encoding import utf8_start
@@ -22,6 +21,7 @@ from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
+from slide_gui.data.readers.tables import read_amat, read_amat_zip
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 

@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers import tables
-from slide_gui.data.readers.amat import read_amat, read_amat_zip
-from slide_gui.data.readers.tables import decode, read_table
+from slide_gui.data.readers.tables import decode, read_amat, read_amat_zip, read_table
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write, write_amat, write_zip
 
@@ -81,10 +80,6 @@ def test_that_numbers_that_round_to_infinity_in_float32_are_refused(style: str) 
     for beyond in (line.replace(" 3.4028235", " 3.4028236"), line.replace("-3.4028235", "-3.4028236")):
         with pytest.raises(DataError, match=r"found '-?3\.4028236e\+38', expected a finite number"):
             numbers_of(beyond)
-
-
-def test_that_one_feature_and_a_label_make_a_row() -> None:
-    assert numbers_of("0.5 1\n0.25 0\n").tolist() == [[0.5, 1], [0.25, 0]]
 
 
 def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row() -> None:

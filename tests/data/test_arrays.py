@@ -67,16 +67,6 @@ def test_that_texts_must_be_unicode_letters(tmp_path: Path, code: int, is_letter
             read_npz(path)
 
 
-def test_that_a_member_without_a_name_is_skipped(tmp_path: Path) -> None:
-    content = bytearray(npz_bytes(X=np.ones((4, 64)), z=np.ones(3)))
-    at = content.rindex(b"PK\x01\x02")  # the directory's entry of the last member
-    name = int.from_bytes(content[at + 28 : at + 30], "little")
-    content[at + 28 : at + 32] = bytes((0, 0, name, 0))  # its name becomes an extra field
-    content[at + 46 : at + 46 + name] = bytes(name)
-    (part,) = read_npz(write(tmp_path / "x.npz", bytes(content)))
-    assert part.rows.shape == (4, 64)
-
-
 def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
     path = write(tmp_path / "x.npz", npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((100, 64))))

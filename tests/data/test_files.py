@@ -43,10 +43,6 @@ WRITERS: dict[str, Callable[[Path], object]] = {
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions, links and locks of POSIX")
 
 
-def full(_: int) -> None:
-    raise OSError(28, "No space left on device")
-
-
 def names(folder: Path) -> set[str]:
     return set(os.listdir(folder))
 
@@ -66,38 +62,19 @@ def test_that_files_have_the_permissions_of_any_new_file(name: str, umask: int, 
 
 
 @pytest.mark.parametrize("name", [name for name in WRITERS if name != "bundle"])
-@pytest.mark.parametrize("obstacle", ["full disk", "folder", "file above"])
-def test_that_a_refusal_names_the_target_and_leaves_no_other_file(
-    name: str, obstacle: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target, named = tmp_path / name, {tmp_path / name}
-    if obstacle == "full disk":
-        monkeypatch.setattr(os, "fsync", full)
-    elif obstacle == "folder":
+@pytest.mark.parametrize("obstacle", ["folder", "file above"])
+def test_that_a_refusal_names_the_target_and_leaves_no_other_file(name: str, obstacle: str, tmp_path: Path) -> None:
+    target = tmp_path / name if obstacle == "folder" else tmp_path / "above" / name
+    if obstacle == "folder":
         target.mkdir()
     else:
-        (tmp_path / "above").write_text("")
-        target = tmp_path / "above" / name
-        named = {tmp_path / "above", target}
+        target.parent.write_text("")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(OSError, match=r"No space|exists|[Nn]ot a directory") as refusal:
+    with pytest.raises(OSError, match=r"exists|[Nn]ot a directory") as refusal:
         WRITERS[name](target)
-    assert Path(refusal.value.filename) in named
+    assert Path(refusal.value.filename) in (target, tmp_path / "above")
     assert ".part" not in str(refusal.value)
     assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_that_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    (tmp_path / "out").write_bytes(b"old")
-
-    def fail(file: BinaryIO) -> None:
-        file.write(b"ne")
-        raise ValueError("no more")
-
-    with pytest.raises(ValueError, match="no more"):
-        write_whole(tmp_path / "out", fail)
-    assert names(tmp_path) == {"out"}
-    assert (tmp_path / "out").read_bytes() == b"old"
 
 
 def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,19 +192,9 @@ def test_that_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
     assert caught.value.filename == str(tmp_path / "absent")
 
 
-@pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A current folder with small data."""
-    monkeypatch.chdir(tmp_path)
-    data = rectangles(40, 30)
-    images = {"X_train": data.train.reshape(-1, 8, 8), "X_test": data.test.reshape(-1, 8, 8)}
-    np.savez("tiny.npz", y_train=data.train_labels, y_test=data.test_labels, **images)
-
-
 TRAINING = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median"]
 
 
-@pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize(
     "words",
     [
@@ -238,21 +205,14 @@ TRAINING = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median"
     ],
 )
 def test_that_a_command_names_the_file_that_it_cannot_write(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    data = rectangles(40, 30)
+    images = {"X_train": data.train.reshape(-1, 8, 8), "X_test": data.test.reshape(-1, 8, 8)}
+    np.savez("tiny.npz", y_train=data.train_labels, y_test=data.test_labels, **images)
     os.mkdir(words[-1])
     assert main(words) == 1
     message = capsys.readouterr().err.splitlines()[-1]
     assert message.startswith(f"slide-gui: {words[-1]}: ")
     assert ".part" not in message
-
-
-@pytest.mark.usefixtures("tiny")
-def test_that_a_store_on_a_full_disk_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(os, "fsync", full)
-    assert main([*TRAINING, "-o", "runs.sqlite"]) == 1
-    message = capsys.readouterr().err.splitlines()[-1]
-    assert message == "slide-gui: runs.sqlite: the run cannot be saved (No space left on device)"
-    assert os.listdir("runs.sqlite.arrays") == []

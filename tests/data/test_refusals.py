@@ -14,9 +14,9 @@ import pytest
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
+from slide_gui.data.limits import zip_members
 from slide_gui.data.open import open_data
-from slide_gui.data.readers import archives, tables
-from slide_gui.data.readers.archives import zip_members
+from slide_gui.data.readers import tables
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from tests.data.writers import (
     amat_text,
@@ -293,9 +293,9 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_zip(tmp_path / "x.zip", {"a/": "", "__MACOSX/_a.amat": "1", "a/.b.amat": "1", "a/c.amat": "1"})
-    monkeypatch.setattr(archives, "_MOST_MEMBERS", 4)
+    monkeypatch.setattr(limits, "_MOST_MEMBERS", 4)
     assert [member.filename for member in zip_members(path)] == ["a/c.amat"]
-    monkeypatch.setattr(archives, "_MOST_MEMBERS", 3)
+    monkeypatch.setattr(limits, "_MOST_MEMBERS", 3)
     with pytest.raises(DataError, match="has 4 members, expected at most 3; split the archive"):
         zip_members(path)
 

@@ -15,8 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory, read_values
-from slide_gui.data.readers.archives import member_stream, zip_members
+from slide_gui.data.limits import check_memory, member_stream, read_values, zip_members
 from slide_gui.data.readers.parts import DataPart, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress

@@ -100,7 +100,7 @@ def read_csv(
             apart=-1 if layout.label is None else layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
-            replace=texts if texts.needed else None,
+            replace_texts=texts if texts.needed else None,
             progress=progress,
         )
     label, guesses, unlabelled = layout.label, layout.guesses, ""

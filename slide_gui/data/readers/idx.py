@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import DEFLATE_RATIO, check_claim, read_values
-from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.limits import BROKEN, DEFLATE_RATIO, check_claim, read_values
 from slide_gui.progress import NO_PROGRESS, Progress
 
 GZIP_MAGIC = b"\x1f\x8b"

@@ -1,19 +1,28 @@
-"""Read text tables of numbers in blocks of complete lines, with a fast path for numbers of 16 characters."""
+"""Read text tables of numbers in blocks of complete lines: .amat files here, and tables with delimiters for `csv`.
+
+The .amat files of the Montreal benchmark have one line per row, with the pixels and then the label. Their numbers of 16
+characters have a fast path.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
+import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import is_missing
+from slide_gui.data.limits import check_memory, member_stream, zip_members
+from slide_gui.data.readers.encoding import unmarked_stream
+from slide_gui.data.readers.parts import DataPart, is_missing, role_of, skipped_guess, square_guess, square_shape
+from slide_gui.data.reading import ParseReport
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -138,6 +147,65 @@ _IS_BLANK = np.zeros(256, bool)
 _IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
 
 
+def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> DataPart:
+    """Read an .amat file, whose lines have d numbers and an integer label, separated by blanks.
+
+    If d is a perfect square, the rows are square images. Lines before the first row that begin with ``#`` are comments.
+    Numbers of 16 characters (``%16.7e``, as in the benchmark files) are decoded in blocks, others one by one. Both ways
+    return ``float(text)``.
+
+    Raises
+    ------
+    DataError
+        If the file is empty, or a line has the wrong number of cells or a number that is not finite. The message names
+        the line.
+    """
+    with path.open("rb") as stream:
+        return _read_numbers(stream, path.stat().st_size, str(path), path.name, progress)
+
+
+def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
+    """Read all .amat members of a zip file without extracting them to disk.
+
+    Raises
+    ------
+    DataError
+        As `read_amat`, and if the archive is damaged or has no .amat member.
+    """
+    members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
+    if not members:
+        raise DataError("contains no .amat file; extract it and open its files", str(path))
+    total = max(1, sum(member.file_size for member in members))
+    parts, done = [], 0
+    for member in members:
+        after = done + member.file_size
+        parts.append(_read_member(path, member, progress.part(done / total, after / total)))
+        done = after
+    return parts
+
+
+def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> DataPart:
+    place = f"{path}, {member.filename}"
+    with member_stream(path, member) as stream:
+        part = _read_numbers(cast(BinaryIO, stream), member.file_size, place, Path(member.filename).name, progress)
+        if stream.tell() != member.file_size:
+            raise DataError(
+                f"declares {member.file_size} bytes but has {stream.tell()}; download the archive again",
+                place,
+            )
+    return part
+
+
+def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> DataPart:
+    stream, size = unmarked_stream(stream, size, place)
+    table = read_table(stream, size, place, progress=progress)
+    shape = square_shape(table.rows.shape[1])
+    # The format is for images, so the shape needs no check.
+    square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
+    opened = ParseReport(guesses=(*skipped_guess(table.comments, table.blanks), *square))
+    return DataPart(table.rows, table.column, shape, place, role_of(name), finite=True, opened=opened)
+
+
 class Table:
     """A growing table of numbers with one column separated from the others; it is enlarged in place.
 
@@ -200,7 +268,7 @@ def read_table(
     apart: int = -1,
     delimiter: bytes = b"",
     first_line: int = 1,
-    replace: Replacement | None = None,
+    replace_texts: Replacement | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Table:
     """Read a table of numbers with one row per line and rows of equal width.
@@ -223,7 +291,7 @@ def read_table(
         The character between numbers; empty for blanks.
     first_line : int
         Number of the first line, for messages.
-    replace : callable, optional
+    replace_texts : callable, optional
         Replaces texts by numbers. It receives the cells of complete rows, which may be quoted if there is a delimiter,
         and the number of each row's line.
     progress : Progress
@@ -259,7 +327,7 @@ def read_table(
             table = Table(columns, apart, min(size // len(row), size // (2 * columns)) + 1, place)
             step = max(1, _BLOCK // len(row)) * len(row)
         if text and table is not None:
-            n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace)
+            n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace_texts)
             blanks += n_lines - (table.filled - n_rows)
             line += n_lines
         progress.report(min(1.0, done / size) if size else 1.0)
@@ -293,7 +361,9 @@ def fits_float32(values: NDArray[np.generic]) -> bool:
         return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
 
 
-def _append(table: Table, text: bytes, delimiter: bytes, place: str, line: int, replace: Replacement | None) -> int:
+def _append(
+    table: Table, text: bytes, delimiter: bytes, place: str, line: int, replace_texts: Replacement | None
+) -> int:
     """Append the rows of complete lines; return the number of lines."""
     columns, width = table.columns, CELL * table.columns + 1
     if not delimiter and len(text) % width == 0:
@@ -301,7 +371,7 @@ def _append(table: Table, text: bytes, delimiter: bytes, place: str, line: int, 
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             table.append(block)
             return len(block)
-    counts, tokens = _split_lines(text, delimiter, place, line, may_hold_text=replace is not None)
+    counts, tokens = _split_lines(text, delimiter, place, line, may_hold_text=replace_texts is not None)
     wrong = (counts > 0) & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
@@ -310,9 +380,9 @@ def _append(table: Table, text: bytes, delimiter: bytes, place: str, line: int, 
         n = counted(counts[at], "number")
         raise DataError(f"line {line + at} has {n}, expected {columns}; correct the line, or leave it out", place)
     lines = np.flatnonzero(counts) + line
-    if replace is not None:
-        tokens = replace(tokens, lines)
-    underscores = b"_" in (text if replace is None else b"".join(tokens))
+    if replace_texts is not None:
+        tokens = replace_texts(tokens, lines)
+    underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
     numbers = _floats(tokens, columns, lines, table.apart, place, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
     return len(counts)

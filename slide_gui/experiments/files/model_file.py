@@ -21,7 +21,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.lazy import LazyRows
-from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import from_document, unmarked
 from slide_gui.progress import NO_PROGRESS, Progress

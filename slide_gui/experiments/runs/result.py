@@ -15,7 +15,7 @@ from slide_gui.core.sda.model import SdaEpoch
 from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.data.errors import DataError
-from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document, unmarked
