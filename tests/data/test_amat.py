@@ -36,7 +36,7 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path: Path) -> None:
     assert part.rows.dtype == np.float32
     assert np.array_equal(part.rows, rows)
     assert np.array_equal(part.labels, labels)
-    assert (part.image_shape, part.role) == ((28, 28), "train")
+    assert (part.image_shape, part.role, part.opened.sure) == ((28, 28), "train", True)
 
 
 @settings(max_examples=40)
