@@ -350,9 +350,9 @@ SCHEDULER = json.dumps({"type": "Scheduler", "id": "x", "address": "tcp://127.0.
 
 
 def scheduler_read(path: Path) -> None:
-    from slide_gui.experiments.sweeps.cluster import _written
+    from slide_gui.experiments.sweeps.cluster import _address_in
 
-    _written(str(path))
+    _address_in(str(path))
 
 
 def cluster_error() -> type[Exception]:
