@@ -63,12 +63,6 @@ def test_that_only_the_next_noise_on_either_side_is_a_neighbour() -> None:
     assert chosen(*line) is flanked
 
 
-def test_that_what_is_further_off_than_the_next_noise_counts_for_nothing() -> None:
-    far, near = answer(0.1, 0.4), answer(0.1, 0.8)
-    line = [answer(0.9, 0.1), answer(0.9, 0.2), answer(0.2, 0.3), far, answer(0.2, 0.5), answer(0.9, 0.6)]
-    assert chosen(*line, answer(0.25, 0.7), near, answer(0.25, 0.9)) is far
-
-
 def test_that_of_equals_again_fewer_layers_win_and_then_less_noise() -> None:
     shallow, deep = answer(0.1, 0.5, 1), answer(0.1, 0.5, 2)
     assert chosen(deep, shallow) is shallow
@@ -135,14 +129,6 @@ def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_fl
     for order in (together, together[::-1]):
         (best,) = choose(order)
         assert (best.point.noise, best.point.depth) == (0.3, 1)
-
-
-def test_that_equal_counts_of_errors_of_the_neighbours_are_equal_too() -> None:
-    left = [answer(wrong / 240, noise) for wrong, noise in ((2, 0.1), (0, 0.2), (3, 0.3))]
-    right = [answer(wrong / 240, noise) for wrong, noise in ((50, 0.5), (1, 0.6), (0, 0.7), (4, 0.8))]
-    near = [[one.validation_error or 0.0 for one in line] for line in (left, right[1:])]
-    assert sum(near[0]) / 3 > sum(near[1]) / 3
-    assert chosen(*left, *right) is left[1]  # the first of equals
 
 
 def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits() -> None:

@@ -88,19 +88,6 @@ def test_that_data_say_where_they_are_not_the_whole_benchmark() -> None:
     assert replace(whole, n_train=10).reduced != ""
 
 
-def test_that_cells_are_found_by_data_and_method() -> None:
-    cells = tuple(cell(data=data, method=method) for data in ("convex", "mnist") for method in ("slide-svm", "sda"))
-    state = EvaluationState((), (), cells)
-    assert state.of("mnist") == cells[2:]
-    assert state.of_method("sda") == (cells[1], cells[3])
-    assert state.cell("convex", "sda") is cells[1]
-    assert state.cell("convex", "raw-svm") is None
-    assert not state.complete
-    filled = tuple(replace(each, asked=1, answers=(answer(0),)) for each in cells)
-    assert replace(state, cells=filled).complete
-    assert not replace(state, cells=(*filled[:3], cells[3])).complete
-
-
 def test_that_a_comparison_is_over_the_splits_in_common_on_the_same_rows() -> None:
     ours = [answer(0, 0.2), answer(1, 0.3), answer(2, 0.1), answer(4, 0.9)]
     elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))

@@ -81,13 +81,9 @@ def test_that_everything_else_is_trained_anew(trainings: list[SdaParameters], ch
 def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) -> None:
     known = Networks()
     quick = replace(DEEP, n_units=(2,), pretraining_epochs=0, fine_tuning_epochs=0)
-    for seed in range(25):
+    for seed in (*range(25), *range(1, 25), 0):
         known.pretrained(DATA, replace(quick, seed=seed))
-    for seed in range(1, 25):
-        known.pretrained(DATA, replace(quick, seed=seed))
-    assert len(trainings) == 25
-    known.pretrained(DATA, quick)
-    assert len(trainings) == 26
+    assert [parameters.seed for parameters in trainings] == [*range(25), 0]
     network = fine_tune(
         pretrain(DATA.train, quick), DATA.train, CODES, 2, parameters=replace(quick, fine_tuning_epochs=0)
     )

@@ -19,7 +19,7 @@ from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitA
 from slide_gui.experiments.runs.cost import CostModel, RunKind
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.runs.splits import split_rows
-from slide_gui.experiments.statistics import error_matrix, holm, mcnemar, row_errors, splits_rate
+from slide_gui.experiments.statistics import mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
@@ -229,24 +229,6 @@ def table(*rows: tuple[int, ...]) -> EvaluationState:
         for method, row in zip(methods, rows, strict=True)
     )
     return EvaluationState((), methods, cells)
-
-
-def test_that_methods_are_compared_with_slide_svm_on_the_splits_they_share(
-    whole: tuple[EvaluationState, Path, Listener],
-) -> None:
-    state = whole[0]
-    slide, raw, _, sda = state.cells
-    found = state.comparisons
-    assert [method for _, method in found] == ["raw-svm", "pca-svm", "sda"]
-    assert state.comparison(slide) is None
-    assert [one.n_splits for one in found.values()] == [2, 2, 1]
-    assert found["rectangles", "raw-svm"] == state.comparison(raw)
-    one = found["rectangles", "sda"]
-    errors = error_matrix([sda.answers[0].row_errors, slide.answers[0].row_errors])
-    assert errors is not None
-    assert one.rows == mcnemar(*errors)
-    assert one.p == one.rows.exact
-    assert [one.adjusted for one in found.values()] == holm([one.p for one in found.values()])
 
 
 def test_that_splits_that_repeat_one_another_count_as_one() -> None:

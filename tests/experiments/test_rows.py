@@ -29,7 +29,6 @@ from slide_gui.experiments.inspection.rows import (
     weight_rows,
 )
 from slide_gui.experiments.runs.run import run
-from tests.core.listings import lide
 from tests.experiments.tiny import rectangles, spec
 
 
@@ -82,17 +81,6 @@ def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero() -> None:
     assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
     assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
     assert typical_peak(np.zeros(3)) == 1.0
-
-
-def test_that_default_pixels_are_lit_and_spread() -> None:
-    y, x = np.mgrid[:28, :28]
-    light = np.exp(-((y - 13.5) ** 2 + (x - 13.5) ** 2) / (2 * 6.0**2))
-    pixels = default_pixels((28, 28), light)
-    assert len(pixels) == 4
-    assert light.ravel()[list(pixels)].min() > 0.3
-    places = np.array([divmod(pixel, 28) for pixel in pixels])
-    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
-    assert apart[np.triu_indices(4, 1)].min() > 4
 
 
 @given(
@@ -173,12 +161,6 @@ def test_that_the_check_fails_where_the_weights_are_not_the_solution() -> None:
     weights = denoiser_weights(SCATTER, 0.5)
     e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
     assert abs(e.product - e.p_ab) > 0.1
-
-
-def test_that_the_weights_are_those_of_the_listing() -> None:
-    weights, _ = lide(X.T, 0.7)
-    e = explain(SCATTER, np.asarray(weights)[2], 0.3, RIDGE, 2, 5)
-    assert e.product == pytest.approx(e.p_ab, rel=1e-6)
 
 
 def test_that_the_strongest_is_another_pixel() -> None:

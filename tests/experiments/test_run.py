@@ -151,23 +151,6 @@ def test_that_progress_rises_and_tells_all_that_came_before() -> None:
     assert all(payload.spec_hash == found.spec.hash for payload in heard.payloads)
 
 
-def test_that_every_part_of_learning_is_named_before_it_begins() -> None:
-    heard = Listener()
-    found = run(THREE, spec(THREE, depth=1), progress=heard)
-    names = [payload.stage.name for payload in heard.payloads if payload.stage is not None]
-    rows = len(THREE.train)
-    assert list(dict.fromkeys(names)) == [
-        f"features of {rows} rows",
-        f"computing distances between {rows} rows",
-        "learning widths on four fifths of the rows to compare them",
-        "comparing with median widths",
-    ]
-    first = next(payload for payload in heard.payloads if payload.history)
-    assert first.stage is None
-    assert next(payload.chosen for payload in heard.payloads if payload.chosen) == found.classifier.chosen
-    assert heard.payloads[-1].stage is None
-
-
 def test_that_what_chose_the_widths_is_kept_with_the_result() -> None:
     found = run(DATA, spec(DATA))
     chosen = found.classifier.chosen

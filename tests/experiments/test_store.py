@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import re
 import shutil
@@ -141,16 +140,6 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(
         assert len(list(store.folder.iterdir())) == (2 if how is None else 3), "the damaged file is not deleted"
 
 
-def test_that_another_document_of_the_same_run_is_found_by_the_checksum(path: Path) -> None:
-    """The document is valid and agrees with the row; only a duration that no column holds is another."""
-    with RunStore(path) as store:
-        document = json.loads(store._row("hash = ?", RESULT.spec.hash)["document"])
-    document["versions"]["numpy"] = "0.0"
-    execute(path, ("UPDATE runs SET document = ? WHERE hash = ?", (json.dumps(document), RESULT.spec.hash)))
-    with RunStore(path) as store, pytest.raises(DamagedRun, match="was altered after it was written"):
-        store.load(RESULT.spec.hash)
-
-
 @pytest.mark.parametrize("how", ["written", "read", "immutable", "copied"])
 def test_that_nothing_in_a_schema_is_trusted(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A schema may call a function of the program only if SQLite trusts it."""
@@ -253,27 +242,6 @@ def test_that_a_store_that_loses_its_file_says_so_and_saves_what_was_computed(pa
         with RunStore(path) as store:
             assert {line.hash for line in store.runs()} >= {RESULT.spec.hash, OTHER.spec.hash}
             assert store.check().faults == {}
-
-
-@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed on Windows")
-def test_that_a_sweep_whose_store_is_removed_fails(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    fine, save = RunStore.save, []
-
-    def removed(store: RunStore, result: RunResult) -> None:
-        if save:
-            path.unlink()
-        save.append(result)
-        fine(store, result)
-
-    words = ["sweep", "generated:rectangles", "--noise", "0.1,0.2", "--depth", "1", "-C", "1", "--widths", "median",
-             "--labels", "60", "--test-rows", "50", "--store", str(path)]  # fmt: skip
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunStore, "save", removed)
-        assert main(words) == 1
-    said = capsys.readouterr().err
-    assert f"{path}: the store was removed or replaced while it was open; 2 runs computed since were saved to" in said
-    with RunStore(path.with_name("runs-rescued.sqlite"), read_only=True) as store:
-        assert len(store.runs()) == 2
 
 
 def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path: Path) -> None:

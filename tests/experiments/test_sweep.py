@@ -221,6 +221,17 @@ def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_row
             assert same_numbers(one.load(line.hash), every.load(line.hash))
 
 
+def test_that_a_result_is_kept_in_memory_only_while_another_run_starts_from_it(tmp_path: Path) -> None:
+    specs = [point.spec for point in replace(LEARNED, depths=(1,)).points()]
+    with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(executor.InlineExecutor(), store) as loop:
+        loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-1]])
+        assert [(result.hash, list(loop._results)) for result in loop] == [
+            (specs[0].hash, [specs[0].hash]),
+            (specs[1].hash, [specs[1].hash]),
+            (specs[2].hash, []),
+        ]
+
+
 def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_already(tmp_path: Path) -> None:
     asked = replace(FAST, choose="pooled")
     with RunStore(tmp_path / "runs.sqlite") as store:

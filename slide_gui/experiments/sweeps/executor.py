@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -215,7 +215,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._chains: dict[str, float] = {}  # typical seconds of the chain of runs that begins with a run
         self._orders: dict[str, float] = {}
         self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
-        self._results: dict[str, RunResult] = {}  # that others start from; without a store, all
+        self._results: dict[str, RunResult] = {}  # that runs to be submitted start from; without a store, all
+        self._n_uses: Counter[str] = Counter()  # run → number of runs to be submitted that start from it
         self._shapes: dict[str, RunShape] = {}
         self._kinds: dict[str, RunKind] = {}
         self._seconds: float | None = None  # estimated for pending and expected runs
@@ -295,12 +296,13 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def _add(self, request: RunRequest) -> None:
         """Add a run to the pending ones, after the run that it starts from."""
         spec, near = request.spec, request.spec.neighbour
-        if near is not None and near.hash not in self._pending:
-            stored = self._stored(near)
-            if stored is None:
-                self._add(replace(request, spec=near))
-            else:
+        if near is not None:
+            self._n_uses[near.hash] += 1
+            stored = None if near.hash in self._pending else self._stored(near)
+            if stored is not None:
                 self._results[near.hash] = stored
+            elif near.hash not in self._pending:
+                self._add(replace(request, spec=near))
         self._pending[spec.hash] = request
         self._followers[spec.hash] = []
         self._kind(request)
@@ -366,7 +368,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         spec_hash = result.spec.hash
         if self._store is not None:
             self._store.save(result)
-        if self._followers[spec_hash] or self._store is None:
+        if self._n_uses[spec_hash] or self._store is None:
             self._results[spec_hash] = result
         for follower in self._followers.pop(spec_hash):
             self._make_ready(follower)
@@ -376,8 +378,13 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         return result if spec_hash in self._wanted else None
 
     def _submit(self, spec_hash: str) -> None:
-        request = self._pending[spec_hash]
-        near = None if request.spec.neighbour is None else self._results[request.spec.neighbour.hash]
+        request, near = self._pending[spec_hash], None
+        if request.spec.neighbour is not None:
+            key = request.spec.neighbour.hash
+            near = self._results[key]
+            self._n_uses[key] -= 1
+            if not self._n_uses[key] and self._store is not None:
+                del self._results[key]
         self._executor.submit(request, near, self._chains[spec_hash])
         self._active[spec_hash] = None
         self._started = time.monotonic()
