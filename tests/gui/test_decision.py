@@ -84,28 +84,13 @@ def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part
     assert after.margin == pytest.approx(at_once.margin, abs=1e-4)
 
 
-def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
-    wait(lambda: shown(part).controller.flip is not None and not window.queue.busy)
-    window.weights_page.set_view("pinned")
-    before = shown(part).controller.decision
-    window.workspace.select(sample=3)
-    settle()
-    assert shown(part).controller.decision is before
-    window.weights_page.flow_part()
-    assert shown(part).controller.decision is not before
-
-
-def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
-    card = shown(part).cards[1]
-    row = card.row
-    assert f"training image {row + 1}" in card.image.toolTip()
-    QTest.mouseClick(card.image, Qt.MouseButton.LeftButton)
+def test_that_a_click_or_a_key_on_a_support_vector_shows_that_image(window, part):
+    first, second = shown(part).cards[:2]
+    row = second.row
+    assert f"training image {row + 1}" in second.image.toolTip()
+    QTest.mouseClick(second.image, Qt.MouseButton.LeftButton)
     assert window.workspace.state.selection.sample == row
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
-
-
-def test_that_support_vectors_are_reached_and_selected_by_keys(window, part):
-    first, second = shown(part).cards[:2]
     first.image.setFocus()
     QTest.keyClick(first.image, Qt.Key.Key_Right)
     assert second.image.hasFocus()
@@ -140,23 +125,6 @@ def test_that_flow_says_what_is_missing_and_trains_on_request(window):
     assert part.lines()
 
 
-def test_that_data_without_labels_say_why_nothing_is_decided(window):
-    other = dataset()
-    window.workspace.open(StubSource(other))
-    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
-    part = shown(window.weights_page.flow_part())
-    assert any("have no labels" in each.text() for each in part.findChildren(QLabel) if each.isVisible())
-    assert not train_button(part).isVisible()
-
-
-def test_that_other_data_forget_the_decision(window, part):
-    other = labelled(seed=4)
-    window.workspace.open(StubSource(other))
-    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
-    assert shown(part).controller.decision is None
-    assert not shown(part).title.isVisible()
-
-
 def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(window, part, data):
     part.toggle_corruption()
     again = restore(data, window.session.runs.result)
@@ -168,12 +136,21 @@ def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(wi
     assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
 
 
-def test_that_data_of_other_features_are_not_given_to_the_classifier_of_the_last(window, part):
-    assert shown(part).controller.decides_here
+def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data(window, part):
+    decided = shown(part)
+    wait(lambda: decided.controller.flip is not None and not window.queue.busy)
     window.weights_page.set_view("pinned")
-    other = dataset()
-    window.workspace.open(StubSource(other))
-    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
-    assert not shown(part).controller.decides_here
+    before = decided.controller.decision
+    window.workspace.select(sample=3)
+    settle()
+    assert decided.controller.decision is before
     window.weights_page.flow_part()
-    assert shown(part).controller.decision is None
+    assert decided.controller.decision is not before
+    for other in (labelled(seed=4), dataset()):  # of the same features, and of others without labels
+        window.workspace.open(StubSource(other))
+        wait(lambda other=other: window.workspace.dataset is other and window.workspace.model() is not None)
+        assert not decided.controller.decides_here
+        assert decided.controller.decision is None
+        assert not decided.title.isVisible()
+    assert any("have no labels" in each.text() for each in decided.findChildren(QLabel) if each.isVisible())
+    assert not train_button(decided).isVisible()

@@ -1,10 +1,11 @@
 import socket
 import threading
 
+import PySide6
 import pytest
 
-from slide_gui.gui import display
-from slide_gui.gui.display import display_problem
+from slide_gui.gui import app, display
+from slide_gui.gui.display import binding_problem, display_problem, installed_binding
 
 
 @pytest.fixture
@@ -38,16 +39,6 @@ def at_display(number):
         return None
 
 
-def test_that_no_display_is_said_with_what_to_do_instead(bare):
-    assert "there is no display" in display_problem()
-    assert "slide-gui weights" in display_problem()
-
-
-def test_that_a_display_that_does_not_answer_is_named(bare):
-    bare.setenv("DISPLAY", ":987")
-    assert "':987' does not answer" in display_problem()
-
-
 @pytest.mark.parametrize(("answer", "there"), [(b"\x01", True), (b"\x00", True), (b"", False)])
 def test_that_a_display_counts_when_it_says_anything(bare, answer, there):
     number, thread = serve(answer)
@@ -61,10 +52,16 @@ def test_that_a_display_counts_when_it_says_anything(bare, answer, there):
     thread.join()
 
 
-def test_that_a_dead_wayland_socket_does_not_count(bare, tmp_path):
+def test_that_a_missing_or_dead_display_is_reported_with_the_remedy_and_a_chosen_platform_is_left_to_qt(bare, tmp_path):
+    assert "there is no display" in display_problem()
+    assert "slide-gui weights" in display_problem()
     bare.setenv("WAYLAND_DISPLAY", "wayland-0")
     bare.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert "there is no display" in display_problem()
+    bare.setenv("DISPLAY", ":987")
+    assert "':987' does not answer" in display_problem()
+    bare.setenv("QT_QPA_PLATFORM", "offscreen")
+    assert display_problem() is None
 
 
 def test_that_missing_libraries_are_named_with_the_command_that_installs_them(bare):
@@ -75,6 +72,19 @@ def test_that_missing_libraries_are_named_with_the_command_that_installs_them(ba
     thread.join()
 
 
-def test_that_a_chosen_platform_is_left_to_qt(bare):
-    bare.setenv("QT_QPA_PLATFORM", "offscreen")
-    assert display_problem() is None
+def test_that_only_the_binding_that_loses_references_is_refused_and_only_before_python_3_12():
+    for binding in ("6.12.0", "6.12.1"):
+        problem = binding_problem(binding, (3, 11))
+        assert problem is not None
+        assert all(part in problem for part in (binding, "3.11", "pip install"))
+        assert binding_problem(binding, (3, 12)) is None
+    for binding in ("6.8.3", "6.9.3", "6.10.3", "6.11.3", "6.1.2"):
+        assert binding_problem(binding, (3, 11)) is None
+    assert installed_binding() == PySide6.__version__
+    assert binding_problem() is None
+
+
+def test_that_the_program_refuses_a_binding_in_one_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(app, "binding_problem", lambda: "PySide6 6.12.0 aborts on Python 3.11")
+    assert app.run([]) == 1
+    assert capsys.readouterr().err == "slide-gui: PySide6 6.12.0 aborts on Python 3.11\n"

@@ -33,10 +33,10 @@ def point(mosaic: Mosaic, pixel: int) -> None:
     QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=mosaic.field(pixel).center().toPoint())
 
 
-def open_narrow(window: MainWindow, features: int) -> None:
-    rows = np.random.default_rng(0).random((40, features)).astype("float32")
-    window.workspace.open(StubSource(Dataset("narrow", rows[:30], rows[30:])))
-    wait(lambda: window.workspace.dataset.name == "narrow" and window.workspace.model() is not None)
+def open_features(window: MainWindow, features: int) -> None:
+    data = np.random.default_rng(0).random((40, features)).astype("float32")
+    window.workspace.open(StubSource(Dataset("features", data[:30], data[30:])))
+    wait(lambda: window.workspace.dataset.n_features == features)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 8])
@@ -113,25 +113,17 @@ def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_non
     assert not window.actions_by_name["wall"].isEnabled()
 
 
-def test_that_a_pixel_of_earlier_data_is_replaced_if_the_new_data_have_fewer(
-    wall: LayerWall, window: MainWindow
-) -> None:
+def test_that_other_data_select_a_pixel_that_they_have(wall: LayerWall, window: MainWindow) -> None:
     point(wall.layers[0].mosaic, 60)
     assert wall.pixel == 60
-    open_narrow(window, 5)
+    open_features(window, 5)
+    wait(lambda: window.workspace.model() is not None)
     assert wall.pixel == 2
     assert "row of W of feature 2" in wall.layers[0].mosaic.accessibleDescription()
-
-
-def test_that_a_wall_opened_soon_after_the_data_selects_the_pixel_of_the_window(
-    wall: LayerWall, window: MainWindow
-) -> None:
     wall.hide()
-    rows = np.random.default_rng(0).random((40, 100)).astype("float32")
-    window.workspace.open(StubSource(Dataset("wide", rows[:30], rows[30:])))
-    wait(lambda: window.workspace.dataset.name == "wide")
+    open_features(window, 100)
     window.weights_page.pixels.point_at(99)
-    wall.showNormal()
+    wall.showNormal()  # perhaps before the first fit
     wait(lambda: window.workspace.model() is not None)
     settle()
     assert wall.pixel == 99

@@ -176,22 +176,10 @@ def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):
     assert len(part.tables()[0].heads) == 2 + 36
 
 
-def test_that_all_rows_of_no_layer_are_none(window):
-    window.weights_page.set_view("all")
-    view = window.weights_page.shown_view()
-    window.workspace.set_parameters(depth=0)
-    wait(lambda: window.workspace.model() is not None)
-    assert not view.mosaic.isVisible()
-    assert view.tables() == ()
-    assert "depth is 0" in " ".join(each.text() for each in view.findChildren(QLabel) if each.isVisible())
-    window.workspace.set_parameters(depth=2)
-    wait(lambda: window.workspace.model() is not None)
-    assert view.mosaic.isVisible()
-
-
-def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_takes_all_the_room(window):
+def test_that_all_rows_have_a_colour_bar_next_to_them_unless_zoomed_and_no_layer_has_no_rows(window):
     mosaic = window.weights_page.mosaic()
-    bar = window.weights_page.shown_view().findChild(ColorBar)
+    view = window.weights_page.shown_view()
+    bar = view.findChild(ColorBar)
     for size in ((1280, 720), (1920, 1080)):
         window.resize(*size)
         settle(0.2)
@@ -199,9 +187,14 @@ def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_t
         narrow = mosaic.width()
         wheel(mosaic, mosaic.rect().center(), 480)
         wait(lambda narrow=narrow: mosaic.width() > narrow)
-        assert bar.geometry().right() > window.weights_page.shown_view().width() - 20
+        assert bar.geometry().right() > view.width() - 20
         mosaic.show_whole()
         wait(lambda narrow=narrow: mosaic.width() == narrow)
+    for depth in (0, 2):
+        window.workspace.set_parameters(depth=depth)
+        wait(lambda: window.workspace.model() is not None)
+        assert mosaic.isVisible() == bool(depth)
+        assert bool(view.tables()) == bool(depth)
 
 
 # Pinned rows -------------------------------------------------------------------------------------------------
@@ -322,7 +315,9 @@ def value(part, name):
     return float(line.value.replace("−", "-"))
 
 
-def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_the_cursor(window, explained):
+def test_that_the_numbers_are_those_of_the_selected_pixel_and_the_one_under_the_cursor_or_of_most_weight(
+    window, explained
+):
     window.weights_page.pixels.point_at(19)
     explained.tiles.pixel_hovered.emit((0, 2, 27))
     layer, parameters = window.workspace.fitting.stack.layers[0], window.workspace.state.parameters
@@ -332,16 +327,10 @@ def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_th
     assert value(explained, "E[Q]_{ab}") == pytest.approx(expected[19, 27], abs=0.006)
     assert value(explained, "check") == pytest.approx(value(explained, "E[P]_{ab}"), abs=0.011)
     explained.tiles.pixel_hovered.emit(None)
-    row = np.abs(layer.weights[19, :-1])
-    row[19] = 0
-    assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, row.argmax()], abs=6e-5)
-
-
-def test_that_where_contributions_are_shown_the_numbers_are_those_of_the_pixel_that_contributes_most(window, explained):
-    window.workspace.select(show="contribution")
-    layer = window.workspace.fitting.stack.layers[0]
     weights = np.abs(layer.weights[:, :-1])
     np.fill_diagonal(weights, 0.0)
+    assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, weights[19].argmax()], abs=6e-5)
+    window.workspace.select(show="contribution")
     most = (weights * np.sqrt(np.diag(layer.scatter)[:-1])).argmax(axis=1)
     a = int(np.flatnonzero(most != weights.argmax(axis=1))[0])
     window.weights_page.pixels.point_at(a)
@@ -349,18 +338,23 @@ def test_that_where_contributions_are_shown_the_numbers_are_those_of_the_pixel_t
     assert value(explained, "W_{ab}") == pytest.approx(layer.weights[a, most[a]], abs=6e-5)
 
 
-def test_that_the_numbers_follow_noise_and_layer(window, explained):
+def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     before = value(explained, "E[P]_{ab}")
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
     assert value(explained, "q_{a}") == 0.4
     assert value(explained, "E[P]_{ab}") != before
     next(b for b in explained.findChildren(QPushButton) if b.accessibleName() == "layer 3").click()
-    a = window.weights_page.pixels.target
-    assert value(explained, "S_{aa}") == pytest.approx(
-        window.workspace.fitting.stack.layers[2].scatter[a, a], abs=0.006
-    )
-    assert "h²" in explained.panel.table.accessibleDescription()
+    a, layer = window.weights_page.pixels.target, window.workspace.fitting.stack.layers[2]
+    assert value(explained, "S_{aa}") == pytest.approx(layer.scatter[a, a], abs=0.006)
+    description = explained.panel.table.accessibleDescription
+    assert "h²" in description()
+    window.workspace.set_parameters(depth=0)
+    assert "Depth 0" in description()
+    window.workspace.set_parameters(depth=2)
+    opened(window, plain())
+    wait(lambda: "x15" in description())
+    assert len(explained.panel.lines()) == 9
 
 
 def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all_their_digits():
@@ -378,28 +372,3 @@ def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all
     assert (together["S_{ab}"], together["S_{aa}"]) == ("0.01300", "50.00")
     assert together["E[P]_{ab}"] == together["check"] == "0.009100"
     assert shown(1, 2)["S_{ab}"] == shown(1, 2)["check"] == "0.00"
-
-
-def test_that_depth_zero_and_plain_features_are_explained_too(window, explained):
-    window.workspace.set_parameters(depth=0)
-    assert "Depth 0" in explained.panel.table.accessibleDescription()
-    window.workspace.set_parameters(depth=2)
-    opened(window, plain())
-    wait(lambda: "x15" in explained.panel.table.accessibleDescription())
-    assert len(explained.panel.lines()) == 9
-
-
-def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_shown_before(window):
-    page = window.weights_page
-    for view in ("view_pinned", "view_all"):
-        window.actions_by_name[view].trigger()
-        rooms = []
-        for depth in (0, 8, 0, 1, 0):
-            window.workspace.set_parameters(depth=depth)
-            at_rest(window)
-            settle()
-            if not depth:
-                shown = [each.text() for each in page.shown_view().findChildren(QLabel) if each.isVisible()]
-                assert "The depth is 0, so there is no layer" in shown
-                rooms.append((page.findChild(SamplePanel).size(), page.shown_view().size()))
-        assert all(each == rooms[0] for each in rooms)

@@ -62,14 +62,6 @@ class Margins:
     right: int
 
 
-def decimals_of(ticks: tuple[float, ...]) -> int:
-    """Return the decimals, at most six, that show evenly spaced ticks without loss."""
-    for decimals in range(6):
-        if all(abs(round(t, decimals) - t) < 1e-9 * max(1.0, abs(t)) for t in ticks):
-            return decimals
-    return 6
-
-
 def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
     """Return round values, 1, 2 or 5 times a power of ten apart, that enclose the limits.
 
@@ -93,10 +85,9 @@ def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     >>> [text for _, text in linear_ticks(1.4, 3.1, 6)]
     ['1.5', '2.0', '2.5', '3.0']
     """
-    room = 1e-6 * (high - low)
-    ticks = tuple(t for t in nice_ticks(low, high, most) if low - room <= t <= high + room)
-    decimals = decimals_of(ticks)
-    return [(t, fixed(t, decimals)) for t in ticks]
+    enclosing, slack = nice_ticks(low, high, most), 1e-6 * (high - low)
+    decimals = max(0, -math.floor(math.log10(enclosing[1] - enclosing[0]) + 1e-9))
+    return [(t, fixed(t, decimals)) for t in enclosing if low - slack <= t <= high + slack]
 
 
 def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:

@@ -304,6 +304,7 @@ class FeatureBars(Picker):
         super().__init__(parent)
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
         self._names: tuple[str, ...] = ()
+        self._range = 0.0, 1.0
         self.setMinimumSize(64, 72)
         self.setAccessibleName("Features as bars, to point at")
 
@@ -313,6 +314,8 @@ class FeatureBars(Picker):
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
         """Show a sample of shape (d,), optionally with names of its features."""
         self._values, self._names = values, names
+        finite = values[np.isfinite(values)]  # the range contains zero
+        self._range = float(finite.min(initial=0.0)), float(finite.max(initial=0.0)) + 1e-12
         self._set_count(values.size)
 
     def _describe(self) -> None:
@@ -345,10 +348,8 @@ class FeatureBars(Picker):
         return QRectF(box.x() + index * width, box.y(), width, box.height())
 
     def _height_of(self, value: float) -> float:
-        """Return the vertical position of a value; the range always contains zero."""
-        box = self.plot()
-        low = min(0.0, float(np.nanmin(self._values)))
-        high = max(0.0, float(np.nanmax(self._values)), low + 1e-12)
+        """Return the vertical position of a value."""
+        box, (low, high) = self.plot(), self._range
         return box.bottom() - (value - low) / (high - low) * box.height()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -363,16 +364,14 @@ class FeatureBars(Picker):
         painter.end()
 
     def _paint_bars(self, painter: QPainter) -> None:
-        theme, zero = theme_of(self), self._height_of(0.0)
-        gap = 1.0 if self.bar(0).width() >= 4.0 else 0.0
-        colour = washed(theme.ink, 0.75)
-        for index, value in enumerate(self._values.tolist()):
-            if value == value:
-                top, column = self._height_of(value), self.bar(index)
-                box = QRectF(column.x(), min(top, zero), max(column.width() - gap, 1.0), abs(top - zero))
-                painter.fillRect(box, colour)
+        theme, box, zero = theme_of(self), self.plot(), self._height_of(0.0)
+        step = box.width() / self._count
+        width = step - 1.0 if step >= 4.0 else max(step, 1.0)
+        for index in np.flatnonzero(np.isfinite(self._values)).tolist():
+            height = zero - self._height_of(float(self._values[index]))
+            painter.fillRect(QRectF(box.x() + index * step, zero, width, -height), washed(theme.ink, 0.75))
         painter.setPen(QPen(QColor(theme.muted), 1.0))
-        painter.drawLine(QPointF(self.plot().left(), zero), QPointF(self.plot().right(), zero))
+        painter.drawLine(QPointF(box.left(), zero), QPointF(box.right(), zero))
 
     def _paint_marks(self, painter: QPainter) -> None:
         theme, box = theme_of(self), self.plot()

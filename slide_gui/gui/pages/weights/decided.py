@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.files.source import describe_spec
 from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip, SupportVector
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
@@ -283,7 +284,8 @@ class DecidedPart(QWidget):
         values = values.astype(np.float32)
         if shape is None:
             side = round(_SIDE * ratio)
-            picture = QPixmap.fromImage(bar_image(values, INK, (side, side), QColor(theme.panel)))
+            scale = ColorScale.symmetric(theme.diverging, float(np.abs(values).max(initial=1e-12)))
+            picture = QPixmap.fromImage(bar_image(values, scale, (side, side), QColor(theme.panel)))
             spots = [QRectF((i + 0.5) * _SIDE / values.size, 0, 0, _SIDE) for i in changed]
         else:
             grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio), transposed)
