@@ -12,6 +12,8 @@ from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QSpinBox
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.figures.export import save_figure
+from slide_gui.figures.style import Style
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow, within
 from slide_gui.gui.shell.session_keeper import SessionKeeper
@@ -63,6 +65,13 @@ def quiet(window, name):
     settle()
 
 
+def start(windows, table):
+    """Return a window that has opened the table."""
+    window = windows(table)
+    quiet(window, "table")
+    return window
+
+
 def shows_example(window):
     """Wait until the example is open, its layers fitted or not."""
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == "Rectangles")
@@ -90,8 +99,7 @@ def is_changed(window):
 
 
 def test_that_a_window_that_was_closed_comes_back_as_it_was(windows, table):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     changed(window)
     tear_down(window)
     again = windows()
@@ -102,8 +110,7 @@ def test_that_a_window_that_was_closed_comes_back_as_it_was(windows, table):
 
 
 def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     changed(window)
     tear_down(window)
     killed = (
@@ -157,8 +164,7 @@ def test_that_a_second_window_beside_the_first_keeps_nothing(windows, table, tmp
 def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_were_moved(
     windows, table, tmp_path, monkeypatch
 ):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     changed(window)
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "data" / "mine"), ""))
     window.actions_by_name["save_session"].trigger()
@@ -172,13 +178,9 @@ def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_wer
 
 
 def test_that_a_picture_dropped_on_the_window_restores_what_it_shows(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     changed(window)
     pixmap_path = tmp_path / "data" / "figure.png"
-    from slide_gui.figures.export import save_figure
-    from slide_gui.figures.style import Style
-
     save_figure(lambda figure: figure.add_subplot(), pixmap_path, Style(), window.keeper.picture_text())
     window.workspace.set_parameters(noise=0.1)
     window.pages.turn_to("weights")
@@ -189,8 +191,7 @@ def test_that_a_picture_dropped_on_the_window_restores_what_it_shows(windows, ta
 
 
 def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, monkeypatch):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     changed(window)
     tear_down(window)
     (tmp_path / "elsewhere").mkdir()
@@ -205,25 +206,24 @@ def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, mon
     assert is_changed(again)
 
 
-def test_that_data_that_have_changed_are_said_to_have(windows, table):
-    window = windows(table)
-    quiet(window, "table")
-    tear_down(window)
+def damage(_table, session):
+    session.write_text("{")
+
+
+def change(table, _session):
     np.savetxt(table, np.column_stack([np.eye(12, dtype=int), np.arange(12) % 2]), fmt="%d", delimiter=",")
-    again = windows()
-    quiet(again, "table")
-    assert "has changed since the session was saved" in again.notice.accessibleName()
-    assert again.notice.isVisible()
 
 
-def test_that_a_damaged_last_session_leaves_the_example_open_and_says_so(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
-    tear_down(window)
-    (tmp_path / "session" / "last.slide-session").write_text("{")
-    again = windows()
-    shows_example(again)
-    assert "last.slide-session" in again.notice.accessibleName()
+@pytest.mark.parametrize(
+    ("spoil", "text"), [(damage, "last.slide-session"), (change, "has changed since the session was saved")]
+)
+def test_that_a_session_that_is_damaged_or_of_changed_data_is_reported(windows, table, tmp_path, spoil, text):
+    tear_down(start(windows, table))
+    spoil(table, tmp_path / "session" / "last.slide-session")
+    window = windows()
+    wait(window.notice.isVisible)
+    assert text in window.notice.accessibleName()
+    shows_example(window) if spoil is damage else quiet(window, "table")
 
 
 REFUSED = (
@@ -237,8 +237,7 @@ REFUSED = (
 
 
 def test_that_a_session_that_names_what_no_window_has_is_refused_and_nothing_is_lost(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     window.keeper.save(tmp_path / "mine")
     whole = (tmp_path / "mine.slide-session").read_text()
     before = window.workspace.state
@@ -254,8 +253,7 @@ def test_that_a_session_that_names_what_no_window_has_is_refused_and_nothing_is_
 
 
 def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     before = table.read_bytes()
     (tmp_path / "mine.slide-session").symlink_to(table)
     window.keeper.save(tmp_path / "mine")
@@ -265,13 +263,13 @@ def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
 
 
 def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, table, tmp_path):
-    window = windows(table)
-    quiet(window, "table")
-    window.keeper.save(tmp_path / "mine")
-    document = json.loads((tmp_path / "mine.slide-session").read_text())
+    window = start(windows, table)
+    path = tmp_path / "mine.slide-session"
+    window.keeper.save(path)
+    document = json.loads(path.read_text())
     document["session"]["parameters"]["threshold"] = 1e30
-    (tmp_path / "mine.slide-session").write_text(json.dumps(document))
-    drop(window, tmp_path / "mine.slide-session")
+    path.write_text(json.dumps(document))
+    drop(window, path)
     wait(lambda: window.workspace.state.parameters.threshold == 1e30)
     quiet(window, "table")
     assert window.panel.threshold_slider.value() == 1.0
@@ -295,8 +293,7 @@ def test_that_a_window_stays_on_a_screen_that_became_smaller(frame, expected):
 def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_makes_no_sense_passed_over(
     windows, table
 ):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     place = window.saveGeometry()
     tear_down(window)
     again = windows(table)
@@ -306,37 +303,33 @@ def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_ma
     quiet(again, "table")
 
 
+def brush_of_three(window):
+    return next(each for each in window.weights_page.flow_part().findChildren(QPushButton) if each.text() == "3")
+
+
 def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, table):
-    window = windows(table)
-    quiet(window, "table")
-    page = window.pages.page("evaluation")
+    window = start(windows, table)
     window.pages.turn_to("evaluation")
     quiet(window, "table")
-    page.controls.methods.boxes["pca-svm"].setChecked(False)
-    page.controls.findChild(QSpinBox).setValue(5)
-    assert "pca-svm" not in page.choices()["methods"].split(",")
-    window.weights_page.set_view("flow")
+    controls = window.pages.page("evaluation").controls
+    controls.methods.boxes["pca-svm"].setChecked(False)
+    controls.findChild(QSpinBox).setValue(5)
     window.pages.turn_to("weights")
-    flow = window.weights_page.flow_part()
-    brushes = {side: next(each for each in flow.findChildren(QPushButton) if each.text() == side) for side in "13"}
-    brushes["3"].click()
-    assert brushes["3"].isChecked()
+    brush_of_three(window).click()
     quiet(window, "table")
     tear_down(window)
     again = windows()
     quiet(again, "table")
-    assert next(
-        each for each in again.weights_page.flow_part().findChildren(QPushButton) if each.text() == "3"
-    ).isChecked()
+    assert brush_of_three(again).isChecked()
     again.pages.turn_to("evaluation")
-    assert "pca-svm" not in again.pages.page("evaluation").choices()["methods"].split(",")
-    assert not again.pages.page("evaluation").controls.methods.boxes["pca-svm"].isChecked()
+    page = again.pages.page("evaluation")
+    assert "pca-svm" not in page.choices()["methods"].split(",")
+    assert not page.controls.methods.boxes["pca-svm"].isChecked()
     quiet(again, "table")
 
 
 def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_are_gone(windows, table):
-    window = windows(table)
-    quiet(window, "table")
+    window = start(windows, table)
     other = table.with_name("other.csv")
     other.write_text(table.read_text())
     window.open_files([other])
