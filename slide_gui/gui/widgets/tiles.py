@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -462,3 +462,7 @@ class TileLayout(ImageLayout):
                     if self._boxes[row][column].contains(point):
                         return row, column
         return None
+
+
+tile_layout = lru_cache(maxsize=64)(TileLayout)
+"""Return the same layout, which stores its positions, for the same arguments."""

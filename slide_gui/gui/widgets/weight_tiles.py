@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -25,7 +26,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QTo
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
-from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
+from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image, tile_layout
 
 Cell = tuple[int, int, TileRow, Tile | None]
 """Row, column, the row and its tile."""
@@ -167,8 +168,6 @@ class WeightTiles(Painted):
         self._enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
-        self._layout: TileLayout | None = None
-        self._elsewhere: TileLayout | None = None
         self._images: dict[Tile, QImage] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
@@ -186,7 +185,7 @@ class WeightTiles(Painted):
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
         """Show rows of tiles; only changed parts are rendered and painted."""
-        old_columns, old_rows, old_height = self._columns, self._rows, self.sizeHint().height()
+        old_columns, old_rows = self._columns, self._rows
         if len(columns) == len(old_columns) and len(rows) == len(old_rows):
             rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self._rows = columns, rows
@@ -209,23 +208,19 @@ class WeightTiles(Painted):
             self._describe_current()
             return
         self._shape = shape
-        self._relayout(old_height)
+        self._relayout()
         self._describe_current()
 
-    def _relayout(self, old_height: int) -> None:
-        self._layout = None
+    def _relayout(self) -> None:
         row, column = self._current
-        self._current = (
-            min(row, max(len(self._rows) - 1, 0)),
-            min(column, max(len(self._columns) - 1, 0)),
-        )
+        self._current = min(row, max(len(self._rows) - 1, 0)), min(column, max(len(self._columns) - 1, 0))
         if self._enlarged is not None:
             row, column = self._enlarged
             if row >= len(self._rows) or column >= len(self._columns):
                 self._enlarged = None
         self._back.setVisible(self._enlarged is not None)
-        if self.sizeHint().height() != old_height:
-            self.updateGeometry()
+        self._back.setGeometry(EDGE, EDGE - 2, self.layout_of().label_width - 8, HEAD)
+        self.updateGeometry()
         self.update()
         self.arranged.emit()
 
@@ -237,7 +232,7 @@ class WeightTiles(Painted):
     def enlarge(self, row: int, column: int) -> None:
         """Enlarge one tile to all the space."""
         self._enlarged = self._current = row, column
-        self._relayout(self.sizeHint().height())
+        self._relayout()
         self._describe_current()
 
     @Slot()
@@ -246,7 +241,7 @@ class WeightTiles(Painted):
         if self._enlarged is not None:
             self._enlarged = None
             self.setFocus()
-            self._relayout(self.sizeHint().height())
+            self._relayout()
             self._describe_current()
 
     @property
@@ -263,44 +258,36 @@ class WeightTiles(Painted):
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen; indices remain those of the data."""
         if transposed != self._transposed:
-            height = self.sizeHint().height()
             self._transposed = transposed
             self._images.clear()
-            self._relayout(height)
+            self._relayout()
 
     def set_room(self, height: int) -> None:
         """Set the available height, which limits the size of tiles as long as they remain legible."""
         if height != self._room:
-            old = self.sizeHint().height()
             self._room = height
-            self._relayout(old)
+            self._relayout()
 
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
         """Return the geometry for a width (default: the widget's) and a height (default: that of `set_room`)."""
-        width = self.width() if width is None else width
-        ratio = self.devicePixelRatioF()
-        if room is not None or self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
-            advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
-            broken = max(map(advance, USUAL_CAPTION.split(" · ")))
-            rows, columns = len(self._rows), len(self._columns)
-            layout = TileLayout(
-                *(width, ratio, self._shape, self._transposed),
-                rows=rows, columns=columns, caption=(advance(USUAL_CAPTION), broken),
-                height_room=self._room if room is None else room, only=self._enlarged,
-            )  # fmt: skip
-            if room is not None or width != self.width():
-                if layout != self._elsewhere:  # an equal layout has its positions cached
-                    self._elsewhere = layout
-                return self._elsewhere
-            self._layout = layout
-            self._place_back()
-        return self._layout
+        return tile_layout(
+            self.width() if width is None else width,
+            self.devicePixelRatioF(),
+            self._shape,
+            self._transposed,
+            rows=len(self._rows),
+            columns=len(self._columns),
+            caption=self._caption_widths,
+            height_room=self._room if room is None else room,
+            only=self._enlarged,
+        )
 
-    def _place_back(self) -> None:
-        assert self._layout is not None
-        self._back.setGeometry(EDGE, EDGE - 2, self._layout.label_width - 8, HEAD)
+    @cached_property
+    def _caption_widths(self) -> tuple[float, float]:
+        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
+        return advance(USUAL_CAPTION), max(map(advance, USUAL_CAPTION.split(" · ")))
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -542,7 +529,7 @@ class WeightTiles(Painted):
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._images.clear()
-            self._layout = None
+            vars(self).pop("_caption_widths", None)
         super().changeEvent(event)
 
 
