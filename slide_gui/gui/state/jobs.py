@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -77,33 +77,32 @@ def sentence(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
+@dataclass(eq=False)
 class _Job(Progress):
     """A request, and the progress that its function reports to."""
 
-    def __init__(
-        self,
-        queue: JobQueue,
-        number: int,
-        title: str,
-        channel: str,
-        function: Callable[[Progress], Any],
-        callbacks: tuple[Any, ...],
-        failure: str,
-        background: bool,
-    ) -> None:
-        self.queue, self.number, self.title, self.channel, self.function = queue, number, title, channel, function
-        self.on_result, self.on_payload, self.on_failure, self.on_stop = callbacks
-        self.failure, self.background = failure, background
-        self.unwanted = threading.Event()
-        self.yielding = threading.Event()
-        self.lock = threading.Lock()
-        self.fraction = 0.0
-        self.payload: object = None
-        self.awake = False  # True if a signal to the GUI thread is pending
-        self.seconds_left: float | None = None
-        self.time_left = TimeLeft()
-        self.started = self.delivered = 0.0
-        self.future: Future[Any] | None = None
+    queue: JobQueue
+    number: int
+    title: str
+    channel: str
+    function: Callable[[Progress], Any]
+    on_result: Callable[[Any], None] | None
+    on_payload: Callable[[Any], None] | None
+    on_failure: Callable[[Exception], None] | None
+    on_stop: Callable[[], None] | None
+    failure: str
+    background: bool
+    fraction: float = 0.0
+    payload: object = None
+    awake: bool = False  # True if a signal to the GUI thread is pending
+    seconds_left: float | None = None
+    started: float = 0.0
+    delivered: float = 0.0
+    future: Future[Any] | None = None
+    unwanted: threading.Event = field(default_factory=threading.Event)
+    yielding: threading.Event = field(default_factory=threading.Event)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    time_left: TimeLeft = field(default_factory=TimeLeft)
 
     def report(self, fraction: float, payload: object = None) -> None:
         if self.unwanted.is_set() or self.yielding.is_set():
@@ -212,10 +211,8 @@ class JobQueue(QObject):
         """
         self._drop(channel=channel)
         self._count += 1
-        job = _Job(
-            self, self._count, title, channel, function, (on_result, on_payload, on_failure, on_stop), failure,
-            background,
-        )  # fmt: skip
+        callbacks = on_result, on_payload, on_failure, on_stop
+        job = _Job(self, self._count, title, channel, function, *callbacks, failure, background)
         for other in self._jobs.values():
             if other.background:
                 other.yielding.set()
