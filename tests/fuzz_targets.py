@@ -444,9 +444,8 @@ def settings_read(path: Path) -> None:
     from PySide6.QtCore import QSettings
 
     from slide_gui.gui.app import stored_theme
-    from slide_gui.gui.state.choices import FileChoices
     from slide_gui.gui.state.cluster import _stored
-    from slide_gui.gui.state.recent import RecentFiles
+    from slide_gui.gui.state.files import FileChoices, RecentFiles
 
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     assert stored_theme(settings) in ("light", "dark", "system")

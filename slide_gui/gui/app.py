@@ -39,7 +39,7 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1
-    from slide_gui.gui.shell.interruption import Interruption
+    from slide_gui.gui.shell.faults import Interruption
 
     prepare_interpreter()
     app = make_application()
@@ -171,7 +171,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     """
     from PySide6.QtCore import QEventLoop, QTimer
 
-    from slide_gui.gui.shell.interruption import Interruption
+    from slide_gui.gui.shell.faults import Interruption
     from slide_gui.gui.theme import apply_theme
 
     app = make_application()

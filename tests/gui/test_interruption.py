@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject
 from shiboken6 import Shiboken
 
-from slide_gui.gui.shell.interruption import Interruption
+from slide_gui.gui.shell.faults import Interruption
 from tests.gui.helpers import settle, wait
 
 

@@ -14,7 +14,7 @@ from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.shell.panel import ParameterPanel
-from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.files import FileChoices
 from tests.gui.helpers import at_rest, settle, show_page, wait
 
 KINDS = ("rose", "tulip")

@@ -5,7 +5,7 @@ import json
 import pytest
 from PySide6.QtCore import QSettings
 
-from slide_gui.gui.state.recent import MOST_RECENT, RecentFiles
+from slide_gui.gui.state.files import MOST_RECENT, RecentFiles
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.table_window import TableWindow
 from tests.gui.helpers import labelled, settle, show_page, wait

@@ -11,7 +11,7 @@ from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Tile
 

@@ -35,9 +35,8 @@ from slide_gui.gui.shell.page_stack import PAGES, PageStack
 from slide_gui.gui.shell.palette import Commands
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
-from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.files import FileChoices, RecentFiles
 from slide_gui.gui.state.jobs import JobStatus, UserMessage
-from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of

@@ -29,7 +29,7 @@ from slide_gui.data.entries import entries
 from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
-from slide_gui.gui.state.recent import RecentFiles, RecentOpening
+from slide_gui.gui.state.files import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.shell.page_stack import PageStack
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box

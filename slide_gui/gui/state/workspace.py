@@ -22,7 +22,7 @@ from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.runs.splits import divide
-from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.files import FileChoices
 from slide_gui.gui.state.fitting import Fitting
 from slide_gui.gui.state.jobs import JobQueue, UserMessage
 from slide_gui.gui.state.undo import UndoHistory

@@ -26,8 +26,7 @@ from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
-from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box

@@ -26,8 +26,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
-from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import NumberTable, Page
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix

@@ -36,8 +36,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, chosen_of
-from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font

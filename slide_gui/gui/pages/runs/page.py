@@ -20,8 +20,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
-from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.pages.runs.table import RunTable
 from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.state.library import RunSelection

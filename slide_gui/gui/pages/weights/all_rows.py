@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QGraphicsPixmapItem, QGridLayout, QHBoxLayout, QWi
 from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.explorer import Preview
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of

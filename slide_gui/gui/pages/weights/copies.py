@@ -22,7 +22,7 @@ from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence

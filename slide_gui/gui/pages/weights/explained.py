@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.experiments.inspection.rows import Explanation, explain, nearby_peak, strongest
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll

@@ -17,7 +17,7 @@ from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, corr
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
-from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.page import Page, PageView
+from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel

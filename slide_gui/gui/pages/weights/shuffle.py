@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.experiments.inspection.rows import input_rms
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.tile_source import row_tile, short_size
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of

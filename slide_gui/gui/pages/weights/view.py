@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.number_table import NumberTable
+from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, PlainLabel, add_button, label

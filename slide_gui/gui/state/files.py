@@ -1,0 +1,163 @@
+"""What the settings store about files: how they are read and split, and which were opened last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal
+
+from slide_gui.experiments.documents import checked_value
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.text import printable
+
+_GROUP = "files"
+_BLOCK = 1 << 20
+MOST_RECENT = 10
+_KEY = "recent/files"
+
+
+class FileChoices:
+    """Stored settings for files; each method opens the program's settings anew, so that any thread may call it.
+
+    Parameters
+    ----------
+    settings : QSettings
+        Only its file and format are used.
+    """
+
+    def __init__(self, settings: QSettings) -> None:
+        self._place, self._format = settings.fileName(), settings.format()
+
+    def remember(self, source: DataSource) -> None:
+        """Store how the files of a source are read and split."""
+        if not source.paths:
+            return
+        document = {key: value for key, value in source.document().items() if key in ("reading", "held_out")}
+        settings = QSettings(self._place, self._format)
+        settings.setValue(f"{_GROUP}/{_size(source)}-{_digest(source)}", json.dumps(document))
+        settings.sync()
+
+    def recall(self, source: DataSource) -> DataSource | None:
+        """Return the source with the settings stored for its files, or None if there are none."""
+        if not source.paths or source != DataSource(paths=source.paths, seed=source.seed):
+            return None
+        settings = QSettings(self._place, self._format)
+        settings.beginGroup(_GROUP)
+        try:
+            start = f"{_size(source)}-"
+            if not any(name.startswith(start) for name in settings.childKeys()):
+                return None  # no stored file has this size, so the files need not be hashed
+            text = settings.value(start + _digest(source), "")
+            document = source.document() | json.loads(str(text))
+            known: DataSource = checked_value(DataSource, document, "source")
+            checked = replace(known, reading=known.reading.checked())
+            return checked if known.held_out is None else replace(checked, held_out=known.held_out.checked())
+        except (TypeError, ValueError, OSError, RecursionError):
+            return None
+
+
+def _files(source: DataSource) -> Iterator[Path]:
+    for path in map(Path, source.paths):
+        if path.is_dir():
+            for folder, folders, names in os.walk(path):
+                folders.sort()
+                yield from (Path(folder, name) for name in sorted(names))
+        else:
+            yield path
+
+
+def _size(source: DataSource) -> int:
+    return sum(path.stat().st_size for path in _files(source) if path.is_file())
+
+
+def _digest(source: DataSource) -> str:
+    """Return the SHA-256 (hex) of the concatenated contents of the files."""
+    digest = hashlib.sha256()
+    for path in _files(source):
+        with path.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class RecentOpening:
+    """Files that were opened together.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        At least one.
+    """
+
+    paths: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """Return the name for menus."""
+        others = len(self.paths) - 1
+        name = printable(self.paths[0].name)
+        return f"{name} and {others} more" if others else name
+
+    @property
+    def folder(self) -> Path:
+        """Return the folder of the first file."""
+        return self.paths[0].parent
+
+    @property
+    def why_not(self) -> str:
+        """Return why the files cannot be opened, in a few words, or ""."""
+        missing = next((path for path in self.paths if not os.path.lexists(path)), None)
+        if missing is None:
+            return ""
+        if not missing.parent.is_dir():
+            return f"no folder {missing.parent}"
+        alone = len(self.paths) == 1
+        return "file is missing" if alone else f"{missing.name} is missing"
+
+
+class RecentFiles(QObject):
+    """Recent files in the program's settings; invalid entries are ignored.
+
+    Signals
+    -------
+    changed()
+        `openings` changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+
+    @property
+    def openings(self) -> tuple[RecentOpening, ...]:
+        """Return the recent files, latest first."""
+        try:
+            entries = json.loads(str(self._settings.value(_KEY, "[]")))
+        except (ValueError, RecursionError):
+            return ()
+        lists = [entry for entry in entries if isinstance(entry, list) and entry] if isinstance(entries, list) else []
+        named = [entry for entry in lists if all(isinstance(name, str) and name and "\0" not in name for name in entry)]
+        return tuple(RecentOpening(tuple(map(Path, entry))) for entry in named[:MOST_RECENT])
+
+    @property
+    def folders(self) -> list[Path]:
+        """Return the folders of the recent files, which may be missing."""
+        return list(dict.fromkeys(opening.folder for opening in self.openings))
+
+    def add(self, paths: Sequence[Path | str]) -> None:
+        """Add files as the latest entry."""
+        if not paths:
+            return
+        opening = RecentOpening(tuple(Path(path).absolute() for path in paths))
+        others = [each for each in self.openings if each != opening]
+        listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
+        self._settings.setValue(_KEY, json.dumps(listed))
+        self.changed.emit()
