@@ -1,10 +1,10 @@
-"""Faults of disks, let in at the k-th operation: writes, fsyncs, renames, files and folders made, statements of SQLite.
+"""Faults of disks at the k-th operation: writes, fsyncs, renames, new files and folders, statements of SQLite.
 
 for number in count(1):
     with faults("write", number, errno.ENOSPC) as injected:
         save(path)
     if not injected.happened:
-        break  # there were no more
+        break  # there are no more
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-__all__ = ["KINDS", "Injected", "faults"]
-
 KINDS = ("open", "write", "fsync", "rename", "mkdir", "statement")
-"""What can fail."""
+"""Operations that can fail."""
 
 _SQLITE = {
     errno.ENOSPC: (sqlite3.SQLITE_FULL, "database or disk is full"),
@@ -41,11 +39,11 @@ class Injected:
     Parameters
     ----------
     number : int
-        Which one, from 1.
+        Number of the operation that fails, from 1.
     code : int
-        Of `errno`: why.
+        The reason, from `errno`.
     lasting : bool
-        Whether all later ones fail, too, as on a disk that is full.
+        True if all later ones fail, too, as on a full disk.
     """
 
     def __init__(self, number: int, code: int, lasting: bool) -> None:
@@ -54,116 +52,93 @@ class Injected:
 
     @property
     def happened(self) -> bool:
-        """Whether the operation that fails was come to."""
+        """True if the operation that fails was reached."""
         return self.count >= self._number
 
     def fails(self) -> bool:
-        """Count one operation; say whether it fails."""
+        """Count one operation, and return True if it fails."""
         self.count += 1
         return self.count >= self._number if self._lasting else self.count == self._number
-
-    def error(self, name: object = None) -> OSError:
-        """Return what the system says."""
-        return OSError(self._code, os.strerror(self._code), *([] if name is None else [str(name)]))
 
     def check(self, name: object = None) -> None:
         """Count one operation, which may fail."""
         if self.fails():
-            raise self.error(name)
+            raise OSError(self._code, os.strerror(self._code), *([] if name is None else [str(name)]))
 
     def check_statement(self) -> None:
         """Count one statement, which may fail."""
         if self.fails():
-            code, said = _SQLITE[self._code]
-            error = sqlite3.OperationalError(said)
+            code, message = _SQLITE[self._code]
+            error = sqlite3.OperationalError(message)
             error.sqlite_errorcode = code
             raise error
 
 
-class _Raw(io.FileIO):
-    """A file of which the write that fails writes half."""
+class _File(io.FileIO):
+    """A file that writes half of the content before a write fails."""
 
     injected: Injected
 
     def write(self, content: Any) -> int:
-        if self.injected.fails():
-            view = memoryview(content).cast("B")
+        view = memoryview(content).cast("B")
+        try:
+            self.injected.check()
+        except OSError:
             super().write(view[: len(view) // 2])
-            raise self.injected.error()
+            raise
         return super().write(content)
 
 
-def _writer(name: Any, injected: Injected, mode: str) -> io.BufferedWriter:
-    raw = _Raw(name, mode.replace("b", ""))
-    raw.injected = injected
-    return io.BufferedWriter(raw)
+def _writer(name: Any, mode: str, injected: Injected) -> io.BufferedWriter:
+    file = _File(name, mode.replace("b", ""))
+    file.injected = injected
+    return io.BufferedWriter(file)
 
 
-def _connection(injected: Injected) -> type[sqlite3.Connection]:
-    class Failing(sqlite3.Connection):
-        def execute(self, *arguments: Any) -> sqlite3.Cursor:
-            injected.check_statement()
-            return super().execute(*arguments)
+def _failing(function: Callable[..., Any], injected: Injected) -> Callable[..., Any]:
+    def instead(first: Any, *further: Any, **words: Any) -> Any:
+        injected.check(None if isinstance(first, int) else first)
+        return function(first, *further, **words)
 
-    return Failing
+    return instead
 
 
 @contextmanager
 def faults(kind: str, number: int, code: int = errno.ENOSPC, *, lasting: bool = False) -> Iterator[Injected]:
-    """Let the operation of that number fail, among those of its kind that the program does meanwhile.
-
-    Only what is written counts: files that are opened for reading are left alone.
-    """
+    """Let the operation of that number fail, among those of its kind; files that are only read do not count."""
     injected = Injected(number, code, lasting)
-    with ExitStack() as stack:
-        for home, functions in ((os, _of_os(kind, injected)), (builtins, _opening(kind, injected))):
-            for name, instead in functions.items():
-                stack.enter_context(mock.patch.object(home, name, instead))
-        if kind == "statement":
-            connect = partial(sqlite3.connect, factory=_connection(injected))
-            stack.enter_context(mock.patch.object(sqlite3, "connect", connect))
-        yield injected
+    usual_open, os_open, fdopen = builtins.open, os.open, os.fdopen
 
+    class Connection(sqlite3.Connection):
+        def execute(self, *arguments: Any) -> sqlite3.Cursor:
+            injected.check_statement()
+            return super().execute(*arguments)
 
-def _of_os(kind: str, injected: Injected) -> dict[str, Callable[..., Any]]:
-    """Return what stands in the place of functions of `os`."""
-    names = {"fsync": ("fsync",), "rename": ("rename", "replace"), "mkdir": ("mkdir",)}.get(kind, ())
-    instead: dict[str, Callable[..., Any]] = {name: _failing(name, injected) for name in names}
-    os_open, fdopen = os.open, os.fdopen
-    if kind == "open":
-
-        def open_file(name: Any, flags: int, *further: Any, **words: Any) -> int:
-            if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
-                injected.check(name)
-            return os_open(name, flags, *further, **words)
-
-        instead["open"] = open_file
-    if kind == "write":
-        instead["fdopen"] = lambda handle, mode="r", *further: (
-            _writer(handle, injected, mode) if "w" in mode else fdopen(handle, mode, *further)
-        )
-    return instead
-
-
-def _opening(kind: str, injected: Injected) -> dict[str, Callable[..., Any]]:
-    usual = builtins.open
-
-    def opened(name: Any, mode: str = "r", *further: Any, **words: Any) -> Any:
+    def open_file(name: Any, mode: str = "r", *further: Any, **words: Any) -> Any:
         writes = isinstance(name, (str, Path)) and bool(set(mode) & set("wxa"))
         if writes and kind == "open":
             injected.check(name)
         if writes and kind == "write" and "b" in mode:
-            return _writer(name, injected, mode)
-        return usual(name, mode, *further, **words)
+            return _writer(name, mode, injected)
+        return usual_open(name, mode, *further, **words)
 
-    return {"open": opened} if kind in ("open", "write") else {}
+    def open_descriptor(name: Any, flags: int, *further: Any, **words: Any) -> int:
+        if flags & (os.O_CREAT | os.O_WRONLY | os.O_RDWR):
+            injected.check(name)
+        return os_open(name, flags, *further, **words)
 
+    def open_handle(handle: int, mode: str = "r", *further: Any) -> Any:
+        return _writer(handle, mode, injected) if "w" in mode else fdopen(handle, mode, *further)
 
-def _failing(name: str, injected: Injected) -> Callable[..., Any]:
-    function = getattr(os, name)
-
-    def instead(*arguments: Any, **words: Any) -> Any:
-        injected.check(None if name == "fsync" else arguments[0])
-        return function(*arguments, **words)
-
-    return instead
+    replacements: dict[str, list[tuple[Any, str, Any]]] = {
+        "open": [(builtins, "open", open_file), (os, "open", open_descriptor)],
+        "write": [(builtins, "open", open_file), (os, "fdopen", open_handle)],
+        "fsync": [(os, "fsync", _failing(os.fsync, injected))],
+        "rename": [(os, name, _failing(getattr(os, name), injected)) for name in ("rename", "replace")],
+        "mkdir": [(os, "mkdir", _failing(os.mkdir, injected))],
+        "statement": [(sqlite3, "connect", partial(sqlite3.connect, factory=Connection))],
+    }
+    with ExitStack() as stack:
+        for home, name, instead in replacements[kind]:
+            stack.enter_context(mock.patch.object(home, name, instead))
+        yield injected

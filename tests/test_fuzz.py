@@ -22,7 +22,6 @@ from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.session import SUFFIX, read_session
 from slide_gui.experiments.store.setting import Setting
 from tests import fuzz
-from tests.damage import how_many
 from tests.fuzz import try_one, try_slice
 from tests.fuzz_targets import TARGETS, Target, target
 from tests.long_run import main
@@ -30,7 +29,7 @@ from tests.long_run import main
 SAMPLE, OF_SLOW, SEED = 40, 2, 2026
 LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured by Linux's /proc")
 EXAMPLES = settings(
-    max_examples=how_many(40),
+    max_examples=25,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
