@@ -17,11 +17,10 @@ import secrets
 import stat
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import memory_limit
@@ -87,7 +86,7 @@ class StoreReport:
     whole: tuple[int, ...]
 
 
-class RunStore:
+class RunStore(AbstractContextManager["RunStore"]):
     """A store of runs, opened or created.
 
     Each object belongs to one thread. Several threads or processes can open the same file, each with its own object.
@@ -133,12 +132,7 @@ class RunStore:
         """Close the file."""
         self._db.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     # Reading
@@ -173,10 +167,7 @@ class RunStore:
         DataError
             If it is damaged.
         """
-        row = self._row("hash = ?", spec_hash)
-        if row is None:
-            raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
-        return self._line(row)
+        return self._line(self._row_of(spec_hash))
 
     def load(self, spec_hash: str) -> RunResult:
         """Return a complete result, checked against its row.
@@ -190,17 +181,13 @@ class RunStore:
         DataError
             If the store itself is damaged.
         """
-        row = self._row("hash = ?", spec_hash)
-        if row is None:
-            raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
-        result = self._result(row)
-        self._check_row(row, result)
-        return result
+        return self._checked_result(self._row_of(spec_hash))
 
     def take(self, spec: RunSpec) -> RunResult:
         """Return the result of a spec as `load` does. A deleted run is restored."""
-        result = self.load(spec.hash)
-        if self.stored(spec.hash).deleted:
+        row = self._row_of(spec.hash)
+        result = self._checked_result(row)
+        if row["deleted"]:
             self.delete([spec.hash], undo=True)
         return result
 
@@ -380,7 +367,7 @@ class RunStore:
             raise DataError("is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                (f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it"),
+                f"has format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
         plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
@@ -438,6 +425,12 @@ class RunStore:
         rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
         return dict(zip(names, rows[0], strict=True)) if rows else None
 
+    def _row_of(self, spec_hash: str) -> dict[str, Any]:
+        row = self._row("hash = ?", spec_hash)
+        if row is None:
+            raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
+        return row
+
     def _line(self, row: dict[str, Any]) -> StoredRun:
         try:
             return StoredRun.from_row(row)
@@ -450,6 +443,11 @@ class RunStore:
             f"the row of {run} is damaged ({what}); {checked_by(self.path)}",
             str(self.path),
         )
+
+    def _checked_result(self, row: dict[str, Any]) -> RunResult:
+        result = self._result(row)
+        self._check_row(row, result)
+        return result
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
         """Refuse a row that disagrees with its result."""
