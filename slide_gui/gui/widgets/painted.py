@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -185,6 +185,7 @@ class Pointed(Painted):
     def _end(self, last: bool) -> Any:
         """Return the first or last item, or None if Home and End do nothing."""
 
+    @Slot(object)
     def _hover(self, target: Any) -> None:
         """Select an item under the mouse, or None."""
         if target != self._current:
