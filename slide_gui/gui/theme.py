@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import cache
 from string import Template
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QLinearGradient, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -101,6 +102,65 @@ DARK = Theme(
     paper="#17181B",
     ink="#FFFFFF",
 )
+
+
+BLUE, ORANGE = "blue", "orange"
+
+# Colours of magnitudes from zero to the maximum: one hue, zero close to the page's colour, lightness monotonic.
+_MAGNITUDES = {
+    (BLUE, "light"): ("#ECF2FB", "#BBD4F3", "#7FADE4", "#4580CB", "#1F5299", "#0B2A5C"),
+    (BLUE, "dark"): ("#262D39", "#2C4567", "#38669D", "#518ECF", "#8ABAEC", "#D3E8FF"),
+    (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
+    (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
+}
+_INKS = ("#000000", "#FFFFFF")  # one of the two is readable on any colour
+
+
+def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
+    """Return the colour of a magnitude from 0 to 1; larger is darker in the light theme, lighter in the dark one."""
+    anchors = _MAGNITUDES[hue, theme.name]
+    place = min(max(share, 0.0), 1.0) * (len(anchors) - 1)
+    left = min(int(place), len(anchors) - 2)
+    return towards(QColor(anchors[left + 1]), QColor(anchors[left]), place - left)
+
+
+def towards(colour: QColor, page: QColor, share: float) -> QColor:
+    """Return a colour mixed into the page's colour with the fraction `share`."""
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
+
+
+def _rgb(colour: QColor) -> tuple[int, int, int]:
+    return colour.red(), colour.green(), colour.blue()
+
+
+def contrast(a: QColor, b: QColor) -> float:
+    """Return the contrast ratio of two colours, 1 to 21 (WCAG 2)."""
+    light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: QColor) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (v / 255 for v in _rgb(colour))]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@cache
+def _ink(name: str) -> str:
+    return max(_INKS, key=lambda ink: contrast(QColor(ink), QColor(name)))
+
+
+def ink_on(colour: QColor) -> QColor:
+    """Return black or white, whichever is more readable on a colour; the contrast is at least 4.5."""
+    return QColor(_ink(colour.name()))
+
+
+def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) -> None:
+    """Draw the colours of magnitudes from zero to the maximum."""
+    ramp = QLinearGradient(box.topLeft(), box.topRight())
+    anchors = _MAGNITUDES[hue, theme.name]
+    for number, colour in enumerate(anchors):
+        ramp.setColorAt(number / (len(anchors) - 1), QColor(colour))
+    painter.fillRect(box, ramp)
 
 
 def stored_scale(settings: QSettings) -> float:

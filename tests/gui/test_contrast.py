@@ -16,9 +16,8 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidge
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.plots.axes import Plot
 from slide_gui.gui.shell.main_window import MainWindow
-from slide_gui.gui.theme import theme_of
+from slide_gui.gui.theme import contrast, theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
-from slide_gui.gui.widgets.sequential import contrast
 from tests.gui.helpers import at_rest, every_view, labelled, train
 
 LEAST = 4.5

@@ -11,9 +11,23 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.gui.app import stored_theme
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
-from slide_gui.gui.theme import DARK, LIGHT, Theme, apply_theme, figure_font, icon, style_sheet, theme_of
+from slide_gui.gui.theme import (
+    BLUE,
+    DARK,
+    LIGHT,
+    ORANGE,
+    Theme,
+    apply_theme,
+    contrast,
+    figure_font,
+    icon,
+    ink_on,
+    sequential,
+    style_sheet,
+    theme_of,
+    towards,
+)
 from slide_gui.gui.widgets.painted import STALE
-from slide_gui.gui.widgets.sequential import BLUE, ORANGE, contrast, ink_on, sequential, towards
 
 # Text in the first colour stands on the second somewhere in the program.
 TEXT_ON = [

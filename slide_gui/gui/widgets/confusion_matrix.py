@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.theme import BLUE, ORANGE, SECONDARY, figure_font, ink_on, paint_ramp, sequential, theme_of, towards
 from slide_gui.gui.widgets.painted import (
     CENTRE,
     MIDDLE,
@@ -23,7 +23,6 @@ from slide_gui.gui.widgets.painted import (
     paint_callout,
     paint_placeholder,
 )
-from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential, towards
 from slide_gui.text import count, per_cent, told_apart
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1

@@ -17,9 +17,8 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.pages.curves.points import ErrorPoint, PointPlot, best_words, chosen_of, draw_ring, lines_of
 from slide_gui.gui.plots.axes import Margins
-from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, ink_on, paint_ramp, sequential, theme_of
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
-from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
 from slide_gui.text import fixed
 
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
