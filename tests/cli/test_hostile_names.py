@@ -10,26 +10,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from slide_gui.cli import main
 from slide_gui.data.open import open_data
+from tests.cli.conftest import Cli
 from tests.hostile import CLASSES, hostile_file, unsafe
 
-Capture = pytest.CaptureFixture[str]
-
-SVM = ["--widths", "median", "--starts", "1", "-C", "1"]
+SVM = "--widths median --starts 1 -C 1"
 
 
 @pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.chdir(tmp_path)
+def table(cli: Cli, tmp_path: Path) -> str:
     return hostile_file(tmp_path).name
 
 
-def answer(capsys: Capture, *arguments: str) -> str:
-    """Return what a command prints that ends well."""
-    code, said = main(arguments), capsys.readouterr()
-    assert (code, unsafe(said.out), unsafe(said.err)) == (0, set(), set()), said.err
-    return said.out
+def answer(cli: Cli, line: str, *words: str) -> str:
+    """Return what a command prints on stdout. Fail if its output could control a terminal."""
+    output = cli(line, *words)
+    assert (unsafe(output.out), unsafe(output.err)) == (set(), set())
+    return output.out
 
 
 def check_files(folder: Path) -> None:
@@ -45,64 +42,53 @@ def check_files(folder: Path) -> None:
         assert not unsafe("".join(cells))
 
 
-def test_that_what_is_printed_of_data_steers_no_terminal(table: str, capsys: Capture) -> None:
-    assert "'=HYPERLINK" not in answer(capsys, "datasets", "info", table)
-    document = json.loads(answer(capsys, "datasets", "info", table, "--json"))
+def test_that_printed_names_control_no_terminal(table: str, cli: Cli) -> None:
+    assert "'=HYPERLINK" not in answer(cli, "datasets info", table)
+    document = json.loads(answer(cli, "datasets info --json", table))
     assert document["source"] == table  # exact, byte for byte
     assert len(document["train_labels"]) == len(CLASSES)
     for names in (document["feature_names"], document["train_labels"]):
         assert all(len(name) <= 100 for name in names)
+    error = cli("fit", table, "--label-column", "no\x1b[31m\u202e", code=1).err
+    assert not unsafe(error)
+    assert error.count("\n") == 1
+    assert r"\x1b]0;title\x07" in error
 
 
-def test_that_errors_name_hostile_files_and_columns_safely(table: str, capsys: Capture) -> None:
-    assert main(["fit", table, "--label-column", "no\x1b[31m\u202e"]) == 1
-    said = capsys.readouterr().err
-    assert not unsafe(said)
-    assert said.count("\n") == 1
-    assert r"\x1b]0;title\x07" in said
-
-
-def test_that_a_column_is_asked_for_by_its_own_name_and_by_the_one_that_is_shown(table: str, capsys: Capture) -> None:
+def test_that_a_column_is_found_by_its_own_name_and_by_the_printed_one(table: str, cli: Cli) -> None:
     shown = next(name for name in open_data([Path(table)]).feature_names if "xyz" in name)
     for name in ("\x9b31m\u202exyz", shown):
-        document = json.loads(answer(capsys, "datasets", "info", table, "--leave-out", name, "--json"))
+        document = json.loads(answer(cli, "datasets info --json", table, "--leave-out", name))
         assert len(document["feature_names"]) == 5
 
 
 @pytest.mark.parametrize("command", ["weights", "flow", "copies"])
-def test_that_figures_of_weights_take_hostile_names(table: str, capsys: Capture, command: str) -> None:
-    answer(capsys, command, table, "--depth", "1", "--bundle", "made")
+def test_that_figures_of_weights_take_hostile_names(table: str, cli: Cli, command: str) -> None:
+    answer(cli, f"{command} --depth 1 --bundle made", table)
     assert {path.suffix for path in Path("made").iterdir()} >= {".pdf", ".svg", ".png", ".csv", ".py", ".txt"}
     check_files(Path("made"))
 
 
-def test_that_models_and_runs_take_hostile_names(table: str, capsys: Capture) -> None:
-    answer(capsys, "fit", table, "--depth", "1", "-o", "model.npz")
-    sweep = ["sweep", table, "--depth", "1", "--noise", "0.1:0.2:0.1", *SVM, "--store", "s.sqlite"]
-    answer(capsys, *sweep, "--figure", "curves.svg")
-    answer(capsys, "runs", "list", "s.sqlite")
-    runs = json.loads(answer(capsys, "runs", "list", "s.sqlite", "--json"))
-    answer(capsys, "runs", "show", "s.sqlite", runs[0]["hash"])
-    answer(capsys, "runs", "check", "s.sqlite")
-    answer(capsys, "runs", "export", "s.sqlite", "-o", "runs.csv")
-    answer(capsys, "decide", table, "--store", "s.sqlite", "--run", runs[0]["hash"])
+def test_that_models_and_runs_take_hostile_names(table: str, cli: Cli) -> None:
+    answer(cli, "fit --depth 1 -o model.npz", table)
+    answer(cli, f"sweep --depth 1 --noise 0.1:0.2:0.1 {SVM} --store s.sqlite --figure curves.svg", table)
+    answer(cli, "runs list s.sqlite")
+    spec_hash = json.loads(answer(cli, "runs list s.sqlite --json"))[0]["hash"]
+    for line in (f"show s.sqlite {spec_hash}", "check s.sqlite", "export s.sqlite -o runs.csv"):
+        answer(cli, f"runs {line}")
+    answer(cli, f"decide --store s.sqlite --run {spec_hash}", table)
     check_files(Path())
 
 
-def test_that_figures_of_a_run_take_hostile_names(table: str, capsys: Capture) -> None:
+def test_that_figures_of_a_run_take_hostile_names(table: str, cli: Cli) -> None:
     figures = [f"confusion{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
-    answer(capsys, "train", table, "--depth", "1", *SVM, "--figure", *figures)
+    answer(cli, f"train --depth 1 {SVM}", table, "--figure", *figures)
     check_files(Path())
     with open("confusion.csv", newline="", encoding="utf-8") as file:
-        assert sorted(row[0][:12] for row in csv.reader(file)) == [
-            "'=HYPERLINK(",
-            '<img src="pi',
-            *["W" * 12] * 2,
-            "class",
-        ]
+        names = sorted(row[0][:12] for row in csv.reader(file))
+    assert names == ["'=HYPERLINK(", '<img src="pi', *["W" * 12] * 2, "class"]
 
 
-def test_that_try_takes_hostile_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    monkeypatch.chdir(tmp_path)
-    answer(capsys, "try", hostile_file(tmp_path, CLASSES[:2]).name, "--out", "made")
+def test_that_try_takes_hostile_names(tmp_path: Path, cli: Cli) -> None:
+    answer(cli, "try --out made", hostile_file(tmp_path, CLASSES[:2]).name)
     check_files(Path("made"))

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import io
-import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from slide_gui import __version__
-from slide_gui.cli import console, main
+from slide_gui.cli import console
 from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import ParseOptions
 from slide_gui.progress import Cancelled, Stage
+from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "requests", "PIL")
@@ -26,41 +28,38 @@ HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", 
 Capture = pytest.CaptureFixture[str]
 
 
-def started(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+def started(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    """Run Python without a display and return exit code, stdout and stderr."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    environment.pop("QT_QPA_PLATFORM", None)
-    environment.pop("DISPLAY", None)
-    environment.pop("WAYLAND_DISPLAY", None)
-    command = [sys.executable, "-m", "slide_gui", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+        environment.pop(name, None)
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment, check=False, timeout=60)
+    return done.returncode, done.stdout, done.stderr
 
 
-def test_that_the_version_is_said_without_any_heavy_import() -> None:
+def test_that_the_version_is_printed_without_any_heavy_import(tmp_path: Path) -> None:
     script = (
         "import sys; from slide_gui.cli import main; code = main(['--version'])\n"
         f"heavy = [name for name in {HEAVY} if name in sys.modules]\n"
         "assert not heavy, heavy\nsys.exit(code)"
     )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"slide-gui {__version__}\n", "")
+    assert started(tmp_path, "-c", script) == (0, f"slide-gui {__version__}\n", "")
 
 
-def test_that_help_names_every_subcommand(capsys: Capture) -> None:
-    assert main(["--help"]) == 0
-    said = capsys.readouterr().out
-    for name in ("datasets", "fit", "weights", "demo", "doctor"):
-        assert name in said
-        assert main([name, "--help"]) == 0
+def test_that_help_names_every_subcommand_and_each_has_its_own(cli: Cli) -> None:
+    names = re.findall(r"^    (\w+)\b", cli("--help").out, re.MULTILINE)
+    assert {"datasets", "fit", "weights", "train", "reproduce", "doctor"} <= set(names)
+    for name in names:
+        assert f"usage: slide-gui {name}" in cli(f"{name} --help").out
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 and Wayland are found by environment")
-def test_that_without_a_display_the_window_is_refused_in_one_sentence() -> None:
-    done = started()
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("slide-gui: ")
-    assert done.stderr.count("\n") == 1
+def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    code, out, err = started(tmp_path, "-m", "slide_gui")
+    assert (code, out) == (1, "")
+    assert err.startswith("slide-gui: ")
+    assert err.count("\n") == 1
 
 
 def _caused_by_interrupt() -> Exception:
@@ -169,13 +168,8 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
 def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
-    import numpy as np
-
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", INTERRUPTED, sent]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "slide-gui: cancelled\n")
+    assert started(tmp_path, "-c", INTERRUPTED, sent) == (1, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
 
 
@@ -209,66 +203,42 @@ sys.exit(main())
     ],
 )
 def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path: Path, module: str, code: int) -> None:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", INTERRUPTED_IMPORT, module]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (code, "", "slide-gui: cancelled\n")
+    assert started(tmp_path, "-c", INTERRUPTED_IMPORT, module) == (code, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == []
 
 
-def test_that_doctor_finds_this_installation_whole(capsys: Capture) -> None:
-    assert main(["doctor", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    states = {finding["name"]: finding["state"] for finding in said["findings"]}
-    assert said["ok"]
-    assert {"python", "numpy", "float32 scatter", "BLAS", "settings folder"} <= {
-        n for n, s in states.items() if s == "ok"
-    }
+def test_that_doctor_finds_no_fault_in_this_installation(cli: Cli) -> None:
+    document = cli("doctor --json").json
+    assert document["ok"]
+    fine = {finding["name"] for finding in document["findings"] if finding["state"] == "ok"}
+    assert {"python", "numpy", "float32 scatter", "BLAS", "settings folder"} <= fine
 
 
-def test_that_doctor_fails_with_a_remedy_where_the_blas_is_wrong(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slide_gui.core.linear_algebra.float32_scatter_is_exact", lambda: False)
-    assert main(["doctor"]) == 1
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("broken")]
+    (line,) = [line for line in cli("doctor", code=1).out.splitlines() if line.startswith("broken")]
     assert "float32 scatter" in line
     assert "pip install" in line
 
 
+def test_that_licences_are_listed_with_their_versions(cli: Cli) -> None:
+    (row,) = [row for row in cli("licences --json").json if row["name"] == "numpy"]
+    assert f"numpy {row['version']}: {row['licence']}" in cli("licences").out
+
+
 def test_that_the_window_takes_the_reading_options_of_the_other_commands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Any] = []
     monkeypatch.setattr("slide_gui.gui.app.run", lambda files, source=None: opened.append((files, source)) or 0)
-    file = tmp_path / "x.csv"
+    file = Path("x.csv")
     file.write_text("name,a\n")
-    words = ["--label-column", "town", "--leave-out", "name", "--no-header", "--shape", "2x3", "--folds", "5"]
-    assert main([str(file), *words]) == 0
-    assert main([str(file)]) == 0
-    assert main(["--", str(file)]) == 0
+    cli("x.csv --label-column town --leave-out name --no-header --shape 2x3 --folds 5")
+    cli("x.csv")
+    cli("-- x.csv")
     (files, source), plain, dashed = opened
     assert files == [file]
     assert source.paths == (str(file),)
     assert source.reading == ParseOptions("town", False, (2, 3), left_out=("name",))
     assert source.held_out == HeldOut(0.0, 0, 5)
     assert plain == dashed == ([file], None)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["x.slide-session", "--header"], "is a session, which stores how its data are read"),
-        (["x.csv", "--shape", "big"], "expected rows and columns"),
-        (["x.csv", "--depth", "2"], "unrecognized arguments: --depth"),
-        (["nowhere.csv", "--header"], "is neither a file nor one of the subcommands"),
-    ],
-)
-def test_that_options_that_the_window_does_not_take_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, arguments: list[str], sentence: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x.csv").touch()
-    Path("x.slide-session").touch()
-    assert main(arguments) == 2
-    assert sentence in capsys.readouterr().err

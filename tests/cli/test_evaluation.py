@@ -1,0 +1,52 @@
+"""`slide-gui benchmark` and `slide-gui reproduce`: tables and pages, filled once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.reproduction import plan
+from tests.cli.conftest import Cli
+from tests.experiments.tiny import rectangles
+from tests.figures.test_reproduction import EXTENT
+
+
+def test_that_cells_are_filled_once_and_written_in_every_form(cli: Cli) -> None:
+    line = "benchmark rectangles --quick --methods raw-svm randproj-svm --generated --store r.sqlite"
+    names = [f"{kind}.{suffix}" for kind in ("errors", "times") for suffix in ("csv", "md", "tex")] + ["errors.svg"]
+    first = cli(f"{line} --json --tables", *names).json
+    assert {cell["method"]: len(cell["splits"]) for cell in first["cells"]} == {"raw-svm": 1, "randproj-svm": 1}
+    assert first["cells"][0]["splits"][0]["n_test"] == 2000
+    assert first["data"][0]["generated"]
+    assert first["runs"] == first["runs_done"] == 2
+    assert all(Path(name).stat().st_size > 100 for name in names)
+    assert cli(f"{line} --json").json["cells"] == first["cells"]  # its times too
+    assert "Rand Proj-SVM" in cli(f"{line} --stored").out
+
+
+def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli: Cli) -> None:
+    data = rectangles(80, 0)
+    np.savez("mine.npz", x=data.train, y=data.train_labels)
+    line = "benchmark rectangles=mine.npz --methods raw-svm --splits 1 --store r.sqlite --json"
+    first = cli(line).json
+    assert first["data"][0]["source"].endswith("mine.npz")
+    assert (first["data"][0]["n_train"], first["cells"][0]["splits"][0]["n_test"]) == (60, 20)
+    assert cli(f"{line} --stored").json["cells"] == first["cells"]
+
+
+def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(self: DataSource, **options: object) -> Dataset:
+        return rectangles(60, 80)
+
+    monkeypatch.setattr(DataSource, "load", load)
+    monkeypatch.setattr(plan, "reproduction_scale", lambda quick, splits: EXTENT)
+    document = cli("reproduce --out out --json").json
+    assert Path(document["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    names = [item["name"] for item in document["made"]]
+    assert names == ["samples", "weights", "flow", "closeness", "curves", "errors"]
+    assert document["left_out"] == ["Nearly everything."]
+    assert Path("out/runs.sqlite").exists()

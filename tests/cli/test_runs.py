@@ -1,0 +1,358 @@
+"""`train`, `sweep`, `try`, `decide` and `runs`: the numbers of the Python interface, stored and described."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli.options import data_source
+from slide_gui.cli.parser import build_parser
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import HeldOut
+from slide_gui.data.files import RECORD
+from slide_gui.data.reading import ParseOptions
+from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.files.session import located, read_session
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.run import run
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, depth_axis, noise_axis
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.sweeps.sweep import run_sweep
+from slide_gui.experiments.sweeps.trial import try_data
+from slide_gui.results_version import RESULTS_VERSION
+from slide_gui.text import place_name
+from tests.cli.conftest import Cli
+from tests.scripts import run_script
+
+MEDIAN = "--depth 1 --widths median -C 10"
+ON_TWO_SPLITS = "--depth 0:1 --widths median -C 10 --on-split --splits 2"
+
+
+@pytest.mark.parametrize("line", ["fit dim.npz -o m.npz", "train dim.npz", "sweep dim.npz --store runs.sqlite"])
+def test_that_features_below_the_threshold_are_reported(line: str, cli: Cli, tiny: Path) -> None:
+    arrays = dict(np.load(tiny))
+    np.savez("dim.npz", **{name: 0.1 * each if name.startswith("X") else each for name, each in arrays.items()})
+    assert "0.00% of the values are above the threshold 0.5" in cli(f"{line} --depth 1").err
+    assert "above the threshold" not in cli(f"{line} --depth 1 --threshold 0.05").err
+
+
+def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli: Cli, tiny: Path) -> None:
+    line = "train tiny.npz --noise 0.4 --depth 1 --starts 1 --on-split --split 1 --seed 3 --json -o runs.sqlite"
+    document = cli(line).json
+    dataset = DataSource(paths=("tiny.npz",)).load()
+    stack, svm = StackParameters(noise=0.4, depth=1), SvmParameters(starts=1)
+    spec = RunSpec(dataset.fingerprint, stack=stack, svm=svm, split=1, seed=3, training="split")
+    expected = run(dataset, spec)
+    assert document["hash"] == spec.hash
+    assert document["error"] == expected.error
+    assert document["misclassified"] == expected.misclassified.tolist()
+    assert tuple(document["classifier"]["widths"]) == expected.classifier.widths
+    assert document["validation_error"] == expected.validation_error
+    with RunStore("runs.sqlite") as store:
+        assert store.load(spec.hash).error == expected.error
+    assert cli(line).json == document  # its times too
+
+
+def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli: Cli, tiny: Path) -> None:
+    learned = "tiny.npz --noise 0.4 --depth 1 --starts 1"
+    assert "\nwidths by span: " in cli(f"train {learned}").out
+    assert cli(f"sweep {learned} --store s.sqlite").out.splitlines()[-2].endswith(" span")
+    with RunStore("s.sqlite") as store:
+        (stored,) = store.runs()
+        result = store.load(stored.hash)
+    overruled = replace(result.classifier.chosen, guarded=True)
+    with RunStore("guard.sqlite") as store:
+        store.save(replace(result, classifier=replace(result.classifier, chosen=overruled)))
+    assert cli(f"sweep {learned} --store guard.sqlite").out.splitlines()[-2].endswith(" median widths (guard)")
+    (point,) = cli(f"sweep {learned} --store guard.sqlite --json").json["points"]
+    assert point["chosen_by"] == "median widths (guard)"
+    assert "median widths (guard): they misclassify " in cli(f"runs show guard.sqlite {stored.hash}").out
+
+
+def test_that_sweep_has_the_numbers_of_python_and_resumes(cli: Cli, tiny: Path) -> None:
+    cli(f"sweep tiny.npz --noise 0.2,0.4 {ON_TWO_SPLITS} --store r.sqlite")
+    document = cli(f"sweep tiny.npz --noise 0.2:0.6:0.2 {ON_TWO_SPLITS} --store r.sqlite --choose --json").json
+    dataset = DataSource(paths=("tiny.npz",)).load()
+    svm, splits = SvmParameters(widths="median", C=10.0), (0, 1)
+    sweep = SweepSpec(dataset.fingerprint, "", (0.2, 0.4, 0.6), (0, 1), splits, svm=svm, training="split")
+    with RunStore("other.sqlite") as store:
+        state = run_sweep(dataset, sweep, store)
+    assert [point["hash"] for point in document["points"]] == [answer.point.spec.hash for answer in state.done]
+    assert [point["error"] for point in document["points"]] == [answer.rate.error for answer in state.done]
+    assert len(document["chosen"]) == document["chosen_mean"]["n_splits"] == 2
+
+
+def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli: Cli, tiny: Path) -> None:
+    line = f"sweep tiny.npz --noise 0.2,0.4 {ON_TWO_SPLITS} --store s.sqlite --labels 40 --choose --pooled"
+    plan = cli(f"{line} --dry-run --json").json["plan"]
+    assert (plan["n_runs"], plan["n_stored"]) == (7, 0)
+    assert not Path("s.sqlite").exists()
+    output = cli(f"{line} --json")
+    assert output.err.splitlines()[1].startswith("7 runs, about ")
+    (best,) = output.json["best_on_validation"]
+    place = best["noise"], best["depth"]
+    marked = [(p["noise"], p["depth"]) for p in output.json["points"] if p["best_on_validation"]]
+    assert marked == [place] * 2
+    assert [(p["noise"], p["depth"]) for p in output.json["chosen"]] == [place]
+    with RunStore("s.sqlite") as store:
+        assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
+    assert "7 runs, 6 already stored, about" in cli(f"{line} --dry-run").out
+    assert f"best on validation: {place_name(*place)}\n" in cli(line).out
+
+
+def test_that_data_of_one_class_get_no_store(cli: Cli) -> None:
+    Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
+    for more in ("", " --dry-run"):
+        output = cli(f"sweep one.csv --store r.sqlite{more}", code=1)
+        assert "all training rows are of the class cat" in output.err
+    assert not Path("r.sqlite").exists()
+
+
+def test_that_figures_and_tables_are_written_with_their_session(cli: Cli, tiny: Path) -> None:
+    figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
+    cli("train tiny.npz --depth 1 --starts 1 --figure", *figures)
+    sweep = "sweep tiny.npz --noise 0.2,0.4 --depth 1 --method median --store r.sqlite --figure"
+    cli(f"{sweep} curves.csv")
+    assert cli(f"{sweep} curves.svg").out.splitlines()[-1] == "saved curves.svg"
+    assert all(Path(name).stat().st_size > 40 for name in [*figures, "curves.csv"])
+    for name, page in (("confusion.svg", "classifier"), ("widths.svg", "classifier"), ("curves.svg", "curves")):
+        session = read_session(Path(name))
+        assert session is not None
+        assert (session.page, session.parameters.depth, session.source.paths) == (page, 1, ("tiny.npz",))
+        assert session.fingerprint == session.source.load().fingerprint
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (
+            "--depth 1 --classifier neighbors.KNeighborsClassifier n_neighbors=3",
+            "scikit-learn, noise 1−p = 0.3, depth 1, KNeighborsClassifier(n_neighbors=3)",
+        ),
+        ("--transformer decomposition.PCA n_components=9", "PCA(n_components=9)"),
+        ("--method white-svm --kept 0.8 --labels 40", "White-SVM, 80.0% of variance, 40 labels"),
+        (
+            "--method sda --units 9,8 --pretraining-epochs 1 --fine-tuning-epochs 2 --noise 0.1 --rows-a-step 7",
+            "SdA, units 9–8, noise 0.1, 1 epoch per layer at rate 0.1, fine-tuning at rate 0.1",
+        ),
+    ],
+)
+def test_that_other_methods_are_trained_and_described(cli: Cli, tiny: Path, options: str, text: str) -> None:
+    printed = cli(f"train tiny.npz {options} -o r.sqlite").out
+    assert text in printed
+    document = cli(f"train tiny.npz {options} -o r.sqlite --json").json
+    assert (document["n_support"] is None) == ("support vectors" not in printed)
+
+
+def test_that_error_by_labels_is_swept_and_drawn(cli: Cli, tiny: Path) -> None:
+    line = "sweep tiny.npz --labels 20,40 --seeds 0 1 --method median --depth 1 --store r.sqlite --figure"
+    assert "fitted on all rows" in cli(f"{line} labels.svg").out
+    lines = cli(f"{line} labels.csv --json").json["lines"]
+    assert [line["points"][1]["labels"] for line in lines] == [40, 40, 40]
+    assert len(Path("labels.csv").read_text().splitlines()) == 7
+    assert "fitted on all rows" in Path("labels.svg").read_text()
+
+
+def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli: Cli, tiny: Path) -> None:
+    for seed in (0, 1):
+        cli(f"train tiny.npz --method raw-svm --seed {seed} -o r.sqlite")
+    first, second = cli("runs list r.sqlite --json").json
+    assert (first["method"], second["seed"]) == ("raw-svm", 1)
+    assert cli(f"runs show r.sqlite {first['hash'][:10]} --json").json["error"] == first["error"]
+    cli(f"runs delete r.sqlite {first['hash']}")
+    cli("runs export r.sqlite -o runs.csv")
+    assert len(Path("runs.csv").read_text().splitlines()) == 2
+    cli(f"runs restore r.sqlite {first['hash']}")
+    assert len(cli("runs list r.sqlite --json").json) == 2
+    cli("runs check r.sqlite")
+    for file in Path("r.sqlite.arrays").iterdir():
+        file.write_bytes(b"")
+    assert "2 damaged" in cli("runs check r.sqlite", code=1).out
+
+
+def test_that_runs_of_another_results_version_are_marked(cli: Cli, tiny: Path) -> None:
+    dataset = DataSource(paths=("tiny.npz",)).load()
+    result = run(dataset, RunSpec(dataset.fingerprint, method="raw-svm", svm=SvmParameters(C=1.0)))
+    versions = tuple((name, "1" if name == "numerics" else text) for name, text in result.versions)
+    old = replace(result, versions=versions)
+    with RunStore("r.sqlite") as store:
+        store.save(old)
+    assert "another results version" not in cli("train tiny.npz --method raw-svm -C 1 -o r.sqlite").out
+    lines = cli("runs list r.sqlite").out.splitlines()
+    assert [line.endswith("*") for line in lines[1:3]] == [True, False]
+    assert lines[3].startswith("* computed by another results version")
+    listed = cli("runs list r.sqlite --json").json
+    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(RESULTS_VERSION), True)]
+    assert "computed by another results version" in cli(f"runs show r.sqlite {old.hash}").out
+    shown = cli(f"runs show r.sqlite {old.hash} --json").json
+    assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
+
+
+def test_that_axes_are_read_with_both_ends() -> None:
+    assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    assert noise_axis("0.5") == (0.5,)
+    assert depth_axis("0:4") == (0, 1, 2, 3, 4)
+    assert depth_axis("3,1") == (3, 1)
+    for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
+        with pytest.raises(ValueError, match="noise"):
+            noise_axis(text)
+    with pytest.raises(ValueError, match="depth"):
+        depth_axis("-1")
+
+
+FAST = "flowers.csv --depth 1 --widths median -C 1 --json"
+
+
+def test_that_a_file_without_a_test_set_is_trained_on_three_quarters(cli: Cli, flowers: Path) -> None:
+    document = cli(f"train {FAST}").json
+    assert (document["n_train"], document["n_test"]) == (30, 10)
+    assert document["spec"]["held_out"] == {"share": 0.25, "seed": 0, "folds": 0, "fold": 0}
+    assert document["label_names"] == ["rose", "tulip"]
+    assert cli(f"train {FAST} --held-out 0.25 --split-seed 0").json["hash"] == document["hash"]
+    other = cli(f"train {FAST} --held-out 0.5 --split-seed 1").json
+    assert (other["n_train"], other["n_test"]) == (20, 20)
+    dataset = DataSource(paths=("flowers.csv",), held_out=HeldOut(0.5, 1)).load()
+    stack, svm = StackParameters(depth=1), SvmParameters(widths="median", C=1.0)
+    spec = RunSpec(dataset.fingerprint, stack=stack, svm=svm, held_out=dataset.held_out)
+    assert spec.hash == other["hash"] != document["hash"]
+
+
+def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli: Cli, flowers: Path) -> None:
+    document = cli(f"train {FAST} --folds 4 -o runs.sqlite").json
+    assert document["n_test"] == 40
+    assert [fold["n_test"] for fold in document["folds"]] == [10] * 4
+    assert document["error"] == sum(len(fold["misclassified"]) for fold in document["folds"]) / 40
+    points = cli(f"sweep {FAST} --noise 0.3 --folds 4 --store runs.sqlite").json["points"]
+    assert [point["fold"] for point in points] == [1, 2, 3, 4]
+    assert [point["hash"] for point in points] == [fold["hash"] for fold in document["folds"]]
+    assert "4 folds, test error" in cli(f"train {FAST.removesuffix('--json')} --folds 4").out
+
+
+def test_that_validation_rows_are_evaluated_without_holding_out_others(cli: Cli, flowers: Path, tiny: Path) -> None:
+    options = "--depth 1 --widths median -C 1 --json --on-split --evaluate validation"
+    document = cli(f"train flowers.csv {options}").json
+    assert (document["n_train"], document["n_test"]) == (32, 8)
+    assert "held_out" not in document["spec"]
+    document = cli(f"train tiny.npz {options}").json  # which has a test set
+    assert (document["n_train"], document["n_test"]) == (48, 12)
+    (point,) = cli(f"sweep tiny.npz {options} --noise 0.3 --store r.sqlite").json["points"]
+    assert point["hash"] == document["hash"]
+
+
+def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
+    for source in (
+        DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), reading=ParseOptions(scaled=True, left_out=("a", "b"), bins=3, group="c")),
+        DataSource(paths=("x.csv",), reading=ParseOptions(shape=(), scaled=False)),
+        DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
+        DataSource(paths=("x.csv",)),
+    ):
+        arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
+        assert data_source(arguments) == source
+        names = {"DataSource": DataSource, "ParseOptions": ParseOptions, "HeldOut": HeldOut}
+        assert eval(repr(source), names) == source
+        assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source
+
+
+@pytest.fixture
+def plants(cli: Cli) -> None:
+    random = np.random.default_rng(1)
+    lines = ["length,width,height,weight,kind"]
+    for number in range(60):
+        row = random.normal(size=4) + np.array([2.0 * (number % 2), 0.0, 0.0, 0.0])
+        lines.append(",".join([*(f"{value:.3f}" for value in row), ("low", "high")[number % 2]]))
+    Path("plants.csv").write_text("\n".join(lines) + "\n")
+
+
+def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli: Cli, plants: None) -> None:
+    line = "try plants.csv --held-out 0.4 --split-seed 3 --store runs.sqlite"
+    document = cli(f"{line} --json").json
+    source = replace(DataSource.of(["plants.csv"]), held_out=HeldOut(0.4, 3))
+    with RunStore(Path("runs.sqlite")) as store:
+        n_runs = len(store.runs())
+        trial = try_data(source.load(), source, store=store)
+        assert len(store.runs()) == n_runs > 0
+    assert document["sentence"] == trial.sentence
+    assert document["error"] == trial.result.error
+    lines = cli(f"{line} --out tried").out.splitlines()
+    assert lines[:2] == [f"plants: {trial.sentence}", trial.details]
+    folder = Path("tried")
+    names = [*(f"try.{suffix}" for suffix in ("pdf", "svg", "png", "csv", "py", "json", "txt")), "commands.txt"]
+    assert sorted(os.listdir(folder)) == sorted([*names, "try.slide-session", RECORD])
+    assert (folder / "try.txt").read_text() == "\n".join(lines[:2]) + "\n"
+    commands = (folder / "commands.txt").read_text()
+    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out try" in commands
+    assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
+    session = located(read_session(folder), folder, [Path()])
+    assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)
+    before = {name: (folder / name).read_bytes() for name in ("try.csv", "try.svg")}
+    os.remove(folder / "try.csv")
+    run_script(folder / "try.py", Path())
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert not Path("try.csv").exists(), "the script writes to its own folder"
+
+
+def quantities(n: int) -> None:
+    rows = (f"{a:.4f},{b:.4f},{round(200 * a + 90 * b)}" for a, b in np.random.default_rng(2).random((n, 2)))
+    Path("d.csv").write_text("\n".join(["age,bmi,progression", *rows]) + "\n")
+
+
+@pytest.mark.parametrize("line", ["try d.csv", "train d.csv", "sweep d.csv --store s.sqlite"])
+def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    quantities(400)
+    monkeypatch.setattr("slide_gui.experiments.runs.run.represent", lambda *_: pytest.fail("trained"))
+    sentence = cli(line, code=1).err
+    assert "The column 'progression' has " in sentence
+    assert "It looks like a quantity, and slide-gui classifies. Choose another label column" in sentence
+    assert "--bins 3" in sentence
+
+
+def test_that_three_ranges_of_a_quantity_are_classes(cli: Cli) -> None:
+    quantities(60)
+    assert cli("try d.csv --bins 3 --out o --json").json["error"] < 0.5
+    assert "--bins 3" in Path("o/commands.txt").read_text()
+    assert read_session(Path("o/try.slide-session")).source.reading.bins == 3
+
+
+@pytest.mark.parametrize("command", ["try", "train"])
+def test_that_the_time_that_many_classes_take_is_printed_before_training(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    np.savez("many.npz", X=np.random.default_rng(0).random((1000, 5)), y=np.repeat(np.arange(50), 20))
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", stop)
+    announced, cancelled = cli(f"{command} many.npz", code=1).err.splitlines()
+    assert announced.startswith("estimated time: about ")
+    assert announced.endswith(" min")
+    assert cancelled == "slide-gui: cancelled"
+
+
+def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli: Cli, tiny: Path) -> None:
+    result = cli(f"train tiny.npz {MEDIAN} --output runs.sqlite --json").json
+    decide = f"decide tiny.npz --store runs.sqlite --run {result['hash'][:8]}"
+    labels = np.load(tiny)["y_test"]
+    decisions = [cli(f"{decide} --part test --row {row} --no-flip --json").json for row in range(40)]
+    wrong = [decision["class"] != str(label) for decision, label in zip(decisions, labels, strict=True)]
+    assert sum(wrong) == round(40 * result["error"])
+    assert decisions[0]["flip"] is None
+    assert all(decision["nearest"][0]["class"] == decision["class"] for decision in decisions)
+    decision = cli(f"{decide} --row 2 --json").json
+    image = np.load(tiny)["X_train"][2].ravel()
+    image[decision["flip"]["features"]] = 1 - image[decision["flip"]["features"]]
+    np.savetxt("flipped.csv", image[None], delimiter=",")
+    flipped = cli(f"{decide} --image flipped.csv --json").json["class"]
+    assert flipped == decision["flip"]["class"] != decision["class"]
+    assert f"changes the class to {flipped}" in cli(f"{decide} --row 2").out
+    assert "no runs begin with 'zz'" in cli("decide tiny.npz --store runs.sqlite --run zz", code=2).err
