@@ -24,6 +24,7 @@ import numpy as np
 from PIL import Image, PngImagePlugin
 
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.workers import ClusterError
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
@@ -38,6 +39,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.files.source import read_image as read_image_text
 from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
 from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.sweeps.cluster import _address_in
 from tests.damage import (
     changed_json,
     changed_text,
@@ -277,10 +279,6 @@ def changed_manifest(_: bytes, chance: Chance) -> bytes:
 RUN = pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})
 
 
-def unpacked(path: Path) -> None:
-    unpack_arrays(path.read_bytes(), str(path))
-
-
 RECORD = SessionRecord(
     DataSource(
         paths=("a.csv", "b.csv"), reading=ParseOptions(label_column="y", shape=(4, 4)), held_out=HeldOut(0.2, 3)
@@ -349,27 +347,11 @@ IMAGE = b"0.0,1.0,0.25\n0.5 1e-3 0\n"
 SCHEDULER = json.dumps({"type": "Scheduler", "id": "x", "address": "tcp://127.0.0.1:1", "workers": {}}).encode()
 
 
-def scheduler_read(path: Path) -> None:
-    from slide_gui.experiments.sweeps.cluster import _address_in
-
-    _address_in(str(path))
-
-
-def cluster_error() -> type[Exception]:
-    from slide_gui.core.workers import ClusterError
-
-    return ClusterError
-
-
-def setting_read(path: Path) -> None:
-    Setting.from_text(path.read_bytes().decode(errors="surrogateescape"))
-
-
 DOCUMENTS = [
     file("model", "m.npz", MODEL, loaded),
     file("model inside", "m.npz", MODEL, loaded, in_zip(model_members(), npy_mutant, zipfile.ZIP_STORED)),
     file("manifest of a model", "m.npz", MODEL, loaded, changed_manifest),
-    file("arrays of a run", "x.npz", RUN, unpacked, mutant),
+    file("arrays of a run", "x.npz", RUN, lambda path: unpack_arrays(path.read_bytes(), str(path)), mutant),
     file("session", f"x{SUFFIX}", SESSION, session_read, changed_json),
     *(
         file(f"session in {kind}", f"x.{kind.lower()}", wrap(LETTERS), session_read, holding(wrap))
@@ -377,9 +359,23 @@ DOCUMENTS = [
     ),
     Target("bundle", lambda folder, chance: bundle(folder, changed_json(SESSION, chance)), session_read, bundle),
     file("document of a figure", "x.json", PROVENANCE, FigureProvenance.read, changed_json),
-    file("setting of a curve", "x.txt", SETTING, setting_read, changed_json, allowed=()),
+    file(
+        "setting of a curve",
+        "x.txt",
+        SETTING,
+        lambda path: Setting.from_text(path.read_text(errors="surrogateescape")),
+        changed_json,
+        allowed=(),
+    ),
     file("image as text", "x.txt", IMAGE, read_image_text, changed_text),
-    file("scheduler file", "x.json", SCHEDULER, scheduler_read, changed_json, allowed=(cluster_error(),)),
+    file(
+        "scheduler file",
+        "x.json",
+        SCHEDULER,
+        lambda path: _address_in(str(path)),
+        changed_json,
+        allowed=(ClusterError,),
+    ),
 ]
 
 # Settings ------------------------------------------------------------------------------------------------------------
@@ -494,37 +490,34 @@ def store_used(path: Path) -> None:
     from slide_gui.experiments.store.store import RunStore
     from tests.experiments.damaged_stores import FIRST, RESULTS, reading, whole_runs
 
-    refused: DataError | None = None
-    try:
-        for read in reading(path):
-            try:
-                read()
-            except DataError as error:
-                refused = error
-            except KeyError:
-                pass
-    except DataError as error:
-        refused = error
-    before, saved = whole_runs(path), path.parent / "saved.sqlite"
-    try:
+    refusals: list[DataError] = []
+
+    def attempt(action: Callable[[], object], *ignored: type[Exception]) -> None:
+        try:
+            action()
+        except DataError as error:
+            refusals.append(error)
+        except ignored:
+            pass
+
+    def save_whole() -> None:
         with RunStore(path, read_only=True) as store:
             store.save_whole(saved)
         assert before <= whole_runs(saved), "an undamaged run is not saved"
-    except DataError as error:
-        refused = error
-    for change in (
-        lambda store: store.save(RESULTS[5]),
-        lambda store: store.tag(FIRST.spec.hash, ["x"]),
-        lambda store: store.delete([FIRST.spec.hash]),
-    ):
-        try:
-            with RunStore(path) as store:
-                change(store)
-        except DataError as error:
-            refused = error
+
+    def change(how: Callable[[RunStore], object]) -> None:
+        with RunStore(path) as store:
+            how(store)
+
+    attempt(lambda: [attempt(read, KeyError) for read in reading(path)])
+    before, saved = whole_runs(path), path.parent / "saved.sqlite"
+    attempt(save_whole)
+    attempt(lambda: change(lambda store: store.save(RESULTS[5])))
+    attempt(lambda: change(lambda store: store.tag(FIRST.spec.hash, ["x"])))
+    attempt(lambda: change(lambda store: store.delete([FIRST.spec.hash])))
     assert before <= whole_runs(path), "an undamaged run is lost"
-    if refused is not None:
-        raise refused
+    if refusals:
+        raise refusals[-1]
 
 
 def store_target(kind: str) -> Target:
