@@ -1,6 +1,6 @@
 """Set up everything the project needs inside its checkout; run by the Makefile with any Python 3.
 
-Makes the virtual environment, installs the package with its tools, and sees to the system libraries of Qt.
+Creates the virtual environment, installs the package with its tools, and installs the system libraries of Qt.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ FONTS = "fonts-dejavu-core"
 
 
 def suitable(command):
-    """Return the version of a Python that can carry the project, or None."""
+    """Return the version of a Python that can run the project, or None."""
     script = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
     try:
         done = subprocess.run([command, "-c", script], capture_output=True, text=True, timeout=60, check=True)
@@ -37,7 +37,7 @@ def find_python():
         if suitable(name):
             return name
     sys.exit(
-        "slide-gui needs Python 3.11, 3.12 or 3.13 with the venv module, and found none; on Debian or Ubuntu: "
+        "slide-gui needs Python 3.11, 3.12 or 3.13 with the venv module, but there is none; on Debian or Ubuntu: "
         "apt-get install python3 python3-venv; or name one: make PYTHON=/path/to/python3.12 run"
     )
 
@@ -49,7 +49,7 @@ def make_environment():
         subprocess.run([find_python(), "-m", "venv", str(VENV)], check=True)
     pip = [str(interpreter), "-m", "pip", "--disable-pip-version-check", "--quiet"]
     subprocess.run([*pip, "install", "--no-compile", "--editable", f"{ROOT}[test,cluster]"], check=True)
-    # By all cores at once, and not the tests of libraries; some hold files that are meant to be wrong.
+    # All cores compile. Tests of libraries are left out, because some contain files with intended errors.
     compiling = [str(interpreter), "-m", "compileall", "-qq", "-j", "0", "-x", r"[\\/]tests[\\/]"]
     subprocess.run([*compiling, str(VENV / ("Lib" if os.name == "nt" else "lib"))], check=False)
 
@@ -69,7 +69,7 @@ def missing_packages(with_display_server):
 
 
 def install_system_packages(with_display_server):
-    """Install what is missing where this user may, else say exactly how; never fails the set-up."""
+    """Install missing packages if this user may, else print the command; never fail the set-up."""
     if not sys.platform.startswith("linux"):
         return
     packages = missing_packages(with_display_server)
@@ -88,7 +88,7 @@ def install_system_packages(with_display_server):
     print(
         f"System packages are missing: {' '.join(packages)}.\n"
         f"Install them with:  sudo {' '.join(command)}\n"
-        "(on other systems, the packages that hold the same libraries)",
+        "(on other systems, the packages that contain the same libraries)",
         file=sys.stderr,
     )
 

@@ -1,4 +1,4 @@
-"""Run by the bundle before the program: what it starts must not load the libraries of the bundle."""
+"""Run in the bundle before the program, so that processes it starts do not load the libraries of the bundle."""
 
 import os
 import sys

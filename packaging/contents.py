@@ -1,7 +1,7 @@
-"""What is inside a bundle: who made each file, under which licence, as a bill of materials and a folder of texts.
+"""List the components of a bundle with their licences, as a bill of materials and a folder of licence texts.
 
-Only what is inside counts, never what was merely there to build it. A file that nobody is known to have made, and a
-part without the text of its licence, end the build.
+Tools that only built the bundle are not listed. The build fails for a file of unknown origin and for a component
+without the text of its licence.
 """
 
 from __future__ import annotations
@@ -30,28 +30,29 @@ from slide_gui.licences import BILL, TEXTS, licence_of  # noqa: E402
 
 OURS = ROOT / "packaging" / "licences"
 _IS_TEXT = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
-_SAID = {
-    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",  # the part inside; its metadata speak of all
-    "pyinstaller-hooks-contrib": "Apache-2.0",  # what runs in a bundle
+_LICENCES = {
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",  # the bootloader; the metadata describe all files
+    "pyinstaller-hooks-contrib": "Apache-2.0",  # the hooks that run in a bundle
 }
+"""Distribution → the licence of its files in a bundle."""
 _QT = ("LGPL-3.0.txt", "GPL-3.0.txt", "Qt.txt")
 
 
 @dataclass(frozen=True)
 class Part:
-    """Something that others made and that is inside.
+    """A third-party component of the bundle.
 
     Attributes
     ----------
     name, version : str
     licence : str
-        An SPDX expression where the maker says one, else a name.
+        An SPDX expression if the component declares one, else a name.
     purl : str
-        The package URL, which says where it came from.
+        The package URL, which identifies the origin.
     texts : tuple of Path
-        Of its licence.
+        The texts of the licence.
     within : tuple of dict
-        What it says of its own parts, as components of CycloneDX.
+        Components that its own bill of materials lists, in CycloneDX.
     """
 
     name: str
@@ -63,19 +64,19 @@ class Part:
 
 
 def parts_of(sources: Iterable[Path]) -> list[Part]:
-    """Return the parts that files belong to, by name.
+    """Return the components that files belong to, sorted by name.
 
     Raises
     ------
     SystemExit
-        If a file belongs to none, or a part has no text of its licence.
+        If a file belongs to none, or a component has no text of its licence.
     """
     parts: set[Part] = set()
     for source in sources:
         parts |= set(_parts_of(source))
     for part in parts:
         if not part.texts:
-            raise SystemExit(f"{part.name} {part.version} is inside, and no text of its licence was found")
+            raise SystemExit(f"{part.name} {part.version} is in the bundle, but the text of its licence is missing")
     return sorted(parts, key=lambda part: (part.name.lower(), part.version))
 
 
@@ -107,7 +108,7 @@ def _plain(path: Path) -> str:
 
 @cache
 def _distributed(distribution: metadata.Distribution) -> Part:
-    name, version, said = distribution.name, distribution.version, distribution.metadata
+    name, version = distribution.name, distribution.version
     files = [file for file in distribution.files or () if any(part.endswith(".dist-info") for part in file.parts[:1])]
     texts = [Path(str(distribution.locate_file(file))) for file in files if _IS_TEXT.search(file.as_posix())]
     if name.lower().startswith(("pyside6", "shiboken6")):
@@ -118,11 +119,18 @@ def _distributed(distribution: metadata.Distribution) -> Part:
             listed = json.loads(Path(str(distribution.locate_file(file))).read_bytes()).get("components", [])
             within += [_component(each) for each in listed if each["name"].lower() != name.lower()]
     purl = f"pkg:pypi/{name.lower().replace('_', '-')}@{version}"
-    return Part(name, version, _SAID.get(name.lower()) or licence_of(said), purl, tuple(texts), tuple(within))
+    return Part(
+        name,
+        version,
+        _LICENCES.get(name.lower()) or licence_of(distribution.metadata),
+        purl,
+        tuple(texts),
+        tuple(within),
+    )
 
 
 def _component(listed: dict[str, Any]) -> dict[str, Any]:
-    """Return a component of another bill without what refers to the rest of it."""
+    """Return a component of another bill without references to other components."""
     return {key: listed[key] for key in ("type", "name", "version", "purl", "licenses") if key in listed}
 
 
@@ -134,7 +142,7 @@ def _python() -> Part:
 
 
 def package_of(file: Path) -> str:
-    """Return the Debian package that holds a file of the system.
+    """Return the Debian package that contains a file of the system.
 
     Raises
     ------
@@ -142,28 +150,29 @@ def package_of(file: Path) -> str:
         If there is none.
     """
     real = str(file.resolve())
-    for place in (real, real.removeprefix("/usr")):  # where a package was made before /lib became /usr/lib
+    for place in (real, real.removeprefix("/usr")):  # packages built before /lib became /usr/lib
         done = subprocess.run(["dpkg", "-S", place], capture_output=True, text=True, check=False)
         if done.returncode == 0:
             return done.stdout.split(": ")[0].split(",")[0].partition(":")[0]
-    raise SystemExit(f"{file} is of use to the program, and neither a wheel, Python nor a Debian package holds it")
+    raise SystemExit(f"{file} is needed, but neither a wheel, Python nor a Debian package contains it")
 
 
 @cache
 def _debian(file: Path) -> Part:
-    """Return the package of the system that a file belongs to."""
+    """Return the Debian package of a file as a component."""
     name = package_of(file)
     query = ["dpkg-query", "-W", "-f", "${Version}\n${Architecture}\n", name]
     version, architecture = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[:2]
     text = Path("/usr/share/doc") / name / "copyright"
-    said = text.read_text(encoding="utf-8", errors="replace") if text.is_file() else ""
-    stanza = re.search(r"^Files: *\*\n(?:.+\n)*?License: *(\S.{0,60})$", said, re.MULTILINE)  # of all but exceptions
+    copyright_text = text.read_text(encoding="utf-8", errors="replace") if text.is_file() else ""
+    # The stanza of all files without an own stanza.
+    stanza = re.search(r"^Files: *\*\n(?:.+\n)*?License: *(\S.{0,60})$", copyright_text, re.MULTILINE)
     purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
-    return Part(name, version, stanza[1] if stanza else "see its text", purl, (text,) if said else ())
+    return Part(name, version, stanza[1] if stanza else "see its text", purl, (text,) if copyright_text else ())
 
 
 def bill(parts: Iterable[Part], version: str) -> dict[str, Any]:
-    """Return the bill of materials of slide-gui, as CycloneDX 1.6 has it."""
+    """Return the bill of materials of slide-gui in CycloneDX 1.6."""
     at = datetime.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), UTC)
     program = {"type": "application", "name": "slide-gui", "version": version, "bom-ref": f"slide-gui@{version}"}
     listed = [_listed(part) for part in parts]
@@ -192,12 +201,12 @@ def _listed(part: Part) -> dict[str, Any]:
 
 
 def folder_of(part: Part) -> str:
-    """Return the name of the folder that the texts of a part are in."""
+    """Return the name of the folder with the licence texts of a component."""
     return re.sub(r"[^\w.+-]", "_", f"{part.name}-{part.version}")
 
 
 def write_contents(parts: Iterable[Part], version: str, folder: Path) -> None:
-    """Write the texts of the licences, a folder a part, and the bill of materials beside them."""
+    """Write one folder of licence texts per component, and the bill of materials next to them."""
     shutil.rmtree(folder, ignore_errors=True)
     parts = list(parts)
     for part in parts:

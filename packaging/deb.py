@@ -1,7 +1,7 @@
 """Make a Debian package of a bundle: `python packaging/deb.py dist/slide-gui ICONS FOLDER`.
 
-The bundle goes to /opt/slide-gui; /usr/bin, the menu, the kinds of files and the icons lead to it. The package depends
-on those of the libraries that the bundle takes from the system. It is unpacked elsewhere, checked and started.
+The bundle is installed in /opt/slide-gui, with a link in /usr/bin, a menu entry, file types and icons. The package
+depends on the packages of the system libraries that the bundle needs. It is unpacked elsewhere, checked and started.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WAYLAND = {
     "libwayland-cursor.so.0": "libwayland-cursor0",
     "libwayland-egl.so.1": "libwayland-egl1",
 }
-"""What a desktop of that kind has, and others need not."""
+"""Library → package of Wayland desktops; other desktops do not need them."""
 
 _CONTROL = """\
 Package: slide-gui
@@ -49,12 +49,12 @@ Description: see and use stacked linear denoisers
 
 
 def needed(folder: Path) -> list[str]:
-    """Return the packages of the libraries that the files of a bundle are linked to and that it does not hold."""
+    """Return the packages of the libraries that a bundle is linked to but does not contain."""
     files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
     binaries = [path for path in files if ".so" in path.name or path.name == "slide-gui"]
     inside = {path.name for path in folder.rglob("*.so*")}
-    said = subprocess.run(["objdump", "-p", *map(str, binaries)], capture_output=True, text=True, check=True).stdout
-    libraries = set(re.findall(r"NEEDED +(\S+)", said)) - inside - set(_WAYLAND)
+    headers = subprocess.run(["objdump", "-p", *map(str, binaries)], capture_output=True, text=True, check=True).stdout
+    libraries = set(re.findall(r"NEEDED +(\S+)", headers)) - inside - set(_WAYLAND)
     listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=True).stdout
     places = {line.split()[0]: line.rpartition("=> ")[2] for line in reversed(listed.splitlines()) if "=> " in line}
     packages = {LIBRARIES[name] for name in LIBRARIES if name not in inside}
@@ -62,14 +62,14 @@ def needed(folder: Path) -> list[str]:
         if library.startswith(("ld-linux", "libc.so", "libm.so", "libpthread", "libdl", "librt", "libutil")):
             continue
         if library not in places:
-            raise SystemExit(f"{library} is needed, and no package of this computer holds it")
+            raise SystemExit(f"{library} is needed, but no package on this computer contains it")
         packages.add(package_of(Path(places[library])))
-    versions = sorted({tuple(map(int, each.split("."))) for each in re.findall(r"GLIBC_([\d.]+)", said)})
+    versions = sorted({tuple(map(int, each.split("."))) for each in re.findall(r"GLIBC_([\d.]+)", headers)})
     return [f"libc6 (>= {'.'.join(map(str, versions[-1]))})", *sorted(packages)]
 
 
 def lay_out(bundle: Path, icons: Path, root: Path) -> None:
-    """Put every file where the package has it."""
+    """Copy all files to their places in the package."""
     share = root / "usr" / "share"
     shutil.copytree(bundle, root / "opt" / "slide-gui", symlinks=True)
     (root / "usr" / "bin").mkdir(parents=True)
@@ -95,7 +95,7 @@ def lay_out(bundle: Path, icons: Path, root: Path) -> None:
 
 
 def try_out(package: Path, root: Path) -> None:
-    """Unpack a package, check what it tells the desktop, and start what it holds."""
+    """Unpack a package, validate its desktop files, and start its program."""
     subprocess.run(["dpkg-deb", "-x", str(package), str(root)], check=True)
     share = root / "usr" / "share"
     for command in (
@@ -104,7 +104,7 @@ def try_out(package: Path, root: Path) -> None:
         ["update-mime-database", share / "mime"],
     ):
         if shutil.which(command[0]) is None:
-            print(f"{command[0]} is not installed, so that it does not check the package", file=sys.stderr)
+            print(f"{command[0]} is not installed; the package is not checked with it", file=sys.stderr)
             continue
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -117,8 +117,8 @@ def try_out(package: Path, root: Path) -> None:
 
 def main() -> int:
     bundle, icons, target = (Path(argument).resolve() for argument in sys.argv[1:4])
-    asked = subprocess.run(["dpkg", "--print-architecture"], capture_output=True, text=True, check=True)
-    architecture = asked.stdout.strip()
+    command = ["dpkg", "--print-architecture"]
+    architecture = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "slide-gui"
         lay_out(bundle, icons, root)

@@ -1,6 +1,6 @@
-"""Draw the icon of the program in every form that a system wants: `python packaging/icons.py FOLDER`.
+"""Draw the icon of the program in the formats of all systems: `python packaging/icons.py FOLDER`.
 
-PNG by size for Linux, .ico for Windows, .icns for macOS, all from resources/icons/slide-gui.svg.
+PNG in several sizes for Linux, .ico for Windows, .icns for macOS, all from resources/icons/slide-gui.svg.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ WINDOWS_SIZES = tuple((side, side) for side in SIZES if side <= 256)
 
 
 def drawn(side: int) -> Image.Image:
-    """Return the icon, `side` × `side` pixels, on nothing."""
+    """Return the icon in `side` × `side` pixels on a transparent background."""
     image = QImage(side, side, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)

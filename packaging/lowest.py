@@ -1,6 +1,6 @@
 """Run the tests with the lowest versions that pyproject.toml allows: `python packaging/lowest.py VENV [TESTS …]`.
 
-The environment is made where it is missing; what is installed there is printed before the tests begin.
+The environment is created if it is missing. The installed versions are printed before the tests.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def lowest() -> list[str]:
-    """Return the lowest version of each dependency of the program and its tests, as pip takes it."""
+    """Return the lowest version of each dependency of the program and its tests, as arguments of pip."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = []
     for requirement in (*project["dependencies"], *project["optional-dependencies"]["test"]):
-        found = re.match(r"([\w.-]+)>=([\w.]+)", requirement)
-        if found is None:
+        match = re.match(r"([\w.-]+)>=([\w.]+)", requirement)
+        if match is None:
             raise SystemExit(f"{requirement}: a dependency has to begin with its name and >= its lowest version")
-        pins.append("{}=={}".format(*found.groups()))
+        pins.append("{}=={}".format(*match.groups()))
     return pins
 
 

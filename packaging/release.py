@@ -1,6 +1,6 @@
-"""Make everything that a release consists of, in dist/, all but the upload: `make release`.
+"""Make all files of a release in dist/, without uploading them: `make release`.
 
-Refuses a tree with changes that are not committed, and a version that CHANGELOG.md does not name.
+Refuses uncommitted changes, and a version that CHANGELOG.md does not name.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from slide_gui.licences import BILL  # noqa: E402
 
 
 def refuse() -> None:
-    """Refuse to release what nobody could build again, or does not know the name of."""
+    """Refuse uncommitted changes and a version without a heading in the changelog."""
     command = ["git", "status", "--porcelain"]
     changed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     if changed:
-        raise SystemExit(f"{changed[0].strip()}: commit or put away {len(changed)} changes first")
+        raise SystemExit(f"{changed[0].strip()}: commit or stash {len(changed)} changes first")
     named = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     if __version__ not in named:
         raise SystemExit(f"CHANGELOG.md has no heading for {__version__}, only for {', '.join(named)}")
 
 
 def pack(folder: Path, archive: Path) -> None:
-    """Write a folder into an archive: sorted, of nobody, of the time of the last commit."""
+    """Write a folder to an archive: sorted, without owner, with the time of the last commit."""
 
     def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
@@ -54,7 +54,7 @@ def pack(folder: Path, archive: Path) -> None:
 def main() -> int:
     refuse()
     shutil.rmtree(DIST, ignore_errors=True)
-    for target in ("test", "wheel", "deb"):  # of the bundle, which is made for it
+    for target in ("test", "wheel", "deb"):  # from the bundle, which is built first
         subprocess.run(["make", target], cwd=ROOT, check=True)
     bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
     problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)

@@ -1,7 +1,7 @@
-"""Build sdist and wheel twice, and show that they are the same bytes: `python packaging/wheels.py FOLDER`.
+"""Build sdist and wheel twice, and check that the bytes are equal: `python packaging/wheels.py FOLDER`.
 
-The first wheel is built of the sdist, the second of the checkout, with another folder, umask and time zone. Then the
-wheel is installed in a new environment and used from an empty folder.
+The first wheel is built from the sdist, the second from the checkout, with another folder, umask and time zone. Then
+the wheel is installed in a new environment and used from an empty folder.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def epoch() -> str:
-    """Return the time of the last commit, which all packages bear."""
+    """Return the time of the last commit, which is the time in all packages."""
     command = ["git", "log", "-1", "--format=%ct"]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def build(folder: Path, zone: str, *options: str) -> dict[str, str]:
-    """Build both into a folder; return their names with their SHA-256."""
+    """Build sdist and wheel in a folder; return their names with their SHA-256."""
     environment = {**os.environ, "SOURCE_DATE_EPOCH": epoch(), "TZ": zone}
     command = [sys.executable, "-m", "build", "--outdir", str(folder), *options, str(ROOT)]
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
