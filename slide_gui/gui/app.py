@@ -44,7 +44,7 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     prepare_interpreter()
     app = make_application()
     interruption = Interruption(app)
-    interruption.came.connect(app.closeAllWindows)
+    interruption.interrupted.connect(app.closeAllWindows)
     window = make_window(files, source, keeps_session=True)
     collect_in_turn(window)
     window.restore_place()
@@ -184,7 +184,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     limit.setSingleShot(True)
     window.queue.idle.connect(loop.quit)
     limit.timeout.connect(loop.quit)
-    interruption.came.connect(loop.quit)
+    interruption.interrupted.connect(loop.quit)
     limit.start(_SCREENSHOT_MILLISECONDS)
     while limit.isActive() and window.workspace.model() is None and interruption.number is None:
         loop.exec()

@@ -44,7 +44,7 @@ def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: Main
     dialog.workers.setValue(1)
     click(dialog.connect_button)
     wait(lambda: bool(session.cluster.state.workers), 30.0)
-    assert dialog.said.text() == "Connected: 1 worker, all with the same versions as this window."
+    assert dialog.status.text() == "Connected: 1 worker, all with the same versions as this window."
     assert dialog.list.topLevelItemCount() == 1
     assert "numerics" in dialog.list.topLevelItem(0).text(3)
     assert dialog.dashboard.isEnabled()
@@ -66,7 +66,7 @@ def click_here(window: MainWindow, dialog: ClusterDialog) -> None:
     dialog.here.setChecked(True)
     click(dialog.connect_button)
     wait(lambda: not window.session.cluster.queue.busy, 30.0)
-    assert dialog.said.text() == "Runs are computed in this window."
+    assert dialog.status.text() == "Runs are computed in this window."
     dialog.reject()
 
 
@@ -75,11 +75,11 @@ def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leav
 ) -> None:
     dialog.far.setChecked(True)
     click(dialog.connect_button)
-    assert dialog.said.text().startswith("The address of the scheduler is missing; expected tcp://")
+    assert dialog.status.text().startswith("The address of the scheduler is missing; expected tcp://")
     dialog.scheduler.setText("tcp://127.0.0.1:1")
     click(dialog.connect_button)
     wait(lambda: not window.session.cluster.state.connecting, 30.0)
-    assert dialog.said.text().startswith("No scheduler answers at tcp://127.0.0.1:1 ")
+    assert dialog.status.text().startswith("No scheduler answers at tcp://127.0.0.1:1 ")
     words = [each.text() for each in window.statusBar().findChildren(QLabel)]
     assert "runs are computed at tcp://127.0.0.1:1" in words
     click_here(window, dialog)
@@ -106,7 +106,7 @@ def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_g
     dialog.reject()
     window.actions_by_name["cancel"].trigger()
     assert not cluster.state.connecting
-    assert dialog.said.text() == "The connection was cancelled before a worker answered."
+    assert dialog.status.text() == "The connection was cancelled before a worker answered."
     wait(lambda: not cluster.queue.busy)
 
 

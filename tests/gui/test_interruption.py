@@ -33,7 +33,7 @@ def test_that_the_first_signal_is_told_a_second_would_end_the_process_and_stoppi
     signal.signal(number, lambda *_: heard.append("before"))
     handler = signal.getsignal(number)
     interruption, came = Interruption(owner), []
-    interruption.came.connect(lambda: came.append(interruption.number))
+    interruption.interrupted.connect(lambda: came.append(interruption.number))
     os.kill(os.getpid(), number)
     wait(lambda: came)
     assert came == [number]
@@ -48,7 +48,7 @@ def test_that_the_first_signal_is_told_a_second_would_end_the_process_and_stoppi
 def test_that_a_signal_ignored_before_stays_ignored(owner, number):
     signal.signal(number, signal.SIG_IGN)
     interruption, came = Interruption(owner), []
-    interruption.came.connect(lambda: came.append(1))
+    interruption.interrupted.connect(lambda: came.append(1))
     os.kill(os.getpid(), number)
     settle(0.05)
     assert interruption.stop() is None

@@ -336,13 +336,13 @@ def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_ar
     quiet(window, "other")
     table.unlink()
     menu = next(each for each in window.panel.findChildren(QComboBox) if each.accessibleName() == "Data set")
-    menu.asked.emit()
+    menu.about_to_open.emit()
     texts = [menu.itemText(row) for row in range(menu.count())]
     assert "other.csv" in texts
     gone = texts.index("table.csv (file is missing)")
     assert not menu.model().flags(menu.model().index(gone, 0)) & Qt.ItemFlag.ItemIsEnabled
     window.open_entry("rectangles")
     shows_example(window)
-    menu.asked.emit()
+    menu.about_to_open.emit()
     menu.activated.emit([menu.itemText(row) for row in range(menu.count())].index("other.csv"))
     quiet(window, "other")

@@ -307,23 +307,23 @@ class ReadingPreview(QFrame):
         for column, image in enumerate(images):
             self._cells[0][column].setPixmap(_pixmap(image))
             self._cells[0][column].show()
-            self._say(1, column, _class_of(dataset, column))
+            self._set_cell(1, column, _class_of(dataset, column))
 
     def _show_table(self, dataset: Dataset) -> None:
         names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
         shown = min(_SHOWN_COLUMNS, dataset.n_features)
         for feature in range(shown):
-            self._say(0, feature, _shortened(names[feature]))
+            self._set_cell(0, feature, _shortened(names[feature]))
             for row, value in enumerate(dataset.train[:_SHOWN_ROWS, feature].tolist(), start=1):
-                self._say(row, feature, f"{value:.4g}")
+                self._set_cell(row, feature, f"{value:.4g}")
         if dataset.n_features > shown:
-            self._say(0, shown, f"… {dataset.n_features - shown} more")
+            self._set_cell(0, shown, f"… {dataset.n_features - shown} more")
         if dataset.train_labels is not None:
-            self._say(0, shown + 1, "class")
+            self._set_cell(0, shown + 1, "class")
             for row in range(min(_SHOWN_ROWS, len(dataset.train))):
-                self._say(row + 1, shown + 1, _class_of(dataset, row))
+                self._set_cell(row + 1, shown + 1, _class_of(dataset, row))
 
-    def _say(self, row: int, column: int, text: str) -> None:
+    def _set_cell(self, row: int, column: int, text: str) -> None:
         self._cells[row][column].setText(text)
         self._cells[row][column].setVisible(bool(text))
 

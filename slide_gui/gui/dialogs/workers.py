@@ -74,12 +74,12 @@ class ClusterDialog(QDialog):
                 grid.addWidget(field, row, 1)
             grid.addWidget(label(hint, self), row, 2)
         column.addWidget(label(_TRAVELS, self, wraps=True))
-        self.said = PlainLabel("", self)
-        self.said.setWordWrap(True)
-        self.said.setMinimumHeight(36)
-        self.said.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.said.setAccessibleName("Connection")
-        column.addWidget(self.said)
+        self.status = PlainLabel("", self)
+        self.status.setWordWrap(True)
+        self.status.setMinimumHeight(36)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.status.setAccessibleName("Connection")
+        column.addWidget(self.status)
         self.list = _list(self)
         column.addWidget(self.list, 1)
         buttons = nested(column, QHBoxLayout())
@@ -128,7 +128,7 @@ class ClusterDialog(QDialog):
         try:
             choice = self.choice()
         except ValueError as error:
-            self.said.setText(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            self.status.setText(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             return
         self._controller.choose(choice)
 
@@ -153,7 +153,7 @@ class ClusterDialog(QDialog):
             text = "Runs are computed in this window."
         else:
             text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
-        self.said.setText(text)
+        self.status.setText(text)
         self.list.clear()
         self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
 

@@ -40,7 +40,7 @@ class Command:
         Return why the command is unavailable now, or "" if it is available.
     checked : callable, optional
         Return the state of the switch; given for commands that toggle something.
-    says : callable, optional
+    text_now : callable, optional
         Return the text with the effect it would have now.
     """
 
@@ -51,7 +51,7 @@ class Command:
     tip: str = ""
     why_not: Callable[[MainWindow], str] | None = None
     checked: Callable[[MainWindow], bool] | None = None
-    says: Callable[[MainWindow], str] | None = None
+    text_now: Callable[[MainWindow], str] | None = None
 
 
 class Action(QAction):
@@ -87,12 +87,12 @@ class Action(QAction):
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
-        if command.says is not None:
-            self.setText(command.says(window))
+        if command.text_now is not None:
+            self.setText(command.text_now(window))
         if command.why_not is not None:
             reason = command.why_not(window)
             self.setEnabled(not reason)
-            self._describe(reason or (self.text() if command.says else command.tip) or self.text())
+            self._describe(reason or (self.text() if command.text_now else command.tip) or self.text())
 
 
 def _page(number: int, page: PageSpec) -> Command:
@@ -244,7 +244,7 @@ _EDIT = (
         "Ctrl+Z",
         lambda w: w.workspace.history.undo(),
         why_not=lambda w: "" if w.workspace.history.undoText() else "There is nothing to undo",
-        says=lambda w: f"Undo {w.workspace.history.undoText()}".strip(),
+        text_now=lambda w: f"Undo {w.workspace.history.undoText()}".strip(),
     ),
     Command(
         "redo",
@@ -252,7 +252,7 @@ _EDIT = (
         "Ctrl+Shift+Z",
         lambda w: w.workspace.history.redo(),
         why_not=lambda w: "" if w.workspace.history.canRedo() else "There is nothing to redo",
-        says=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
+        text_now=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
     ),
     Command(
         "release_pins",

@@ -134,11 +134,11 @@ class Interruption(QObject):
 
     Signals
     -------
-    came()
+    interrupted()
         The first signal; `number` identifies it.
     """
 
-    came = Signal()
+    interrupted = Signal()
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -149,8 +149,8 @@ class Interruption(QObject):
             end.setblocking(False)
         self._notifier = QSocketNotifier(self._reader.fileno(), QSocketNotifier.Type.Read, self)
         self._notifier.activated.connect(self._read)
-        heard = [number for number in _NUMBERS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
-        self._previous = {number: signal.signal(number, _do_nothing) for number in heard}
+        handled = [number for number in _NUMBERS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+        self._previous = {number: signal.signal(number, _do_nothing) for number in handled}
         self._descriptor = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
 
     @Slot()
@@ -160,7 +160,7 @@ class Interruption(QObject):
             self.number = numbers[0]
             for number in self._previous:
                 signal.signal(number, signal.SIG_DFL)
-            self.came.emit()
+            self.interrupted.emit()
 
     def stop(self) -> int | None:
         """Restore the handlers and return the number of the signal, or None."""

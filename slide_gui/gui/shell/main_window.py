@@ -400,10 +400,10 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         return app is not None and bool(app.property(REDUCED_MOTION))
 
-    def set_less_motion(self, asked: bool) -> None:
+    def set_less_motion(self, reduced: bool) -> None:
         """Switch animations off or on, and store that."""
-        self.settings.setValue("less_motion", asked)
-        ask_for_less_motion(asked)
+        self.settings.setValue("less_motion", reduced)
+        ask_for_less_motion(reduced)
 
     def step_scale(self, step: int) -> None:
         """Enlarge or shrink the window's contents from the next start."""

@@ -124,12 +124,12 @@ class CommandPalette(QDialog):
     @Slot(str)
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
-        fitting = [each for each in self._entries if _says(f"{each.text} {each.hint} {each.tip}", words)]
+        fitting = [each for each in self._entries if _contains(f"{each.text} {each.hint} {each.tip}", words)]
         if words:  # texts that begin as typed come first, entries that match only in their tip last
             fitting.sort(
                 key=lambda each: (
                     not each.text.lower().startswith(words[0]),
-                    not _says(f"{each.text} {each.hint}", words),
+                    not _contains(f"{each.text} {each.hint}", words),
                 )
             )
         self._shown = fitting[:_MOST_LINES]
@@ -177,7 +177,7 @@ class CommandPalette(QDialog):
             run()
 
 
-def _says(text: str, words: Iterable[str]) -> bool:
+def _contains(text: str, words: Iterable[str]) -> bool:
     lowered = text.lower()
     return all(word in lowered for word in words)
 

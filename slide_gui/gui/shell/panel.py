@@ -140,18 +140,18 @@ class _DataMenu(QComboBox):
 
     Signals
     -------
-    asked()
+    about_to_open()
         The menu is about to open.
     """
 
-    asked = Signal()
+    about_to_open = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._title = ""
 
     def showPopup(self) -> None:
-        self.asked.emit()
+        self.about_to_open.emit()
         super().showPopup()
 
     def set_title(self, title: str) -> None:
@@ -270,11 +270,11 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
     train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
     if held_out is None:
         return f"{train} train", f"{test} test"
-    total, said = count(len(dataset.train) + len(dataset.test)), f"{test} held out"
+    total, held = count(len(dataset.train) + len(dataset.test)), f"{test} held out"
     if held_out.folds:
         fold, folds = held_out.fold + 1, held_out.folds
-        said = f"{test} held out (fold {fold} of {folds})"
-    return f"{train} of {total} rows for training", said
+        held = f"{test} held out (fold {fold} of {folds})"
+    return f"{train} of {total} rows for training", held
 
 
 def _column(dataset: Dataset, column: int) -> str:
@@ -387,7 +387,7 @@ class ParameterPanel(QScrollArea):
         name_box(self._datasets, "Data set")
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
         self._fill_menu()
-        self._datasets.asked.connect(self._fill_menu)
+        self._datasets.about_to_open.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())

@@ -107,12 +107,12 @@ class TableWindow(QDialog):
         copy.triggered.connect(self.copy)
         self.view.addAction(copy)
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        self._said = ElidedLabel("", self)
+        self._status = ElidedLabel("", self)
         column = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
         column.addWidget(self.choice)
         column.addWidget(self.view, 1)
         row = nested(column, QHBoxLayout())
-        row.addWidget(self._said, 1)
+        row.addWidget(self._status, 1)
         button = add_button(
             self, row, "Copy", "Copy the selection or everything with all digits, tab-separated (Ctrl+C)"
         )
@@ -169,8 +169,8 @@ class TableWindow(QDialog):
                 self.view.setColumnWidth(column, min(max(self.view.columnWidth(column), _COLUMN), _WIDEST))
         self.view.setAccessibleName(table.title or "Numbers")
         text = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
-        self._said.setText(text if self._tables else self._pages.shown().why_nothing_to_export())
-        self.view.setAccessibleDescription(self._said.text())
+        self._status.setText(text if self._tables else self._pages.shown().why_nothing_to_export())
+        self.view.setAccessibleDescription(self._status.text())
 
     @Slot()
     def copy(self) -> None:
@@ -179,7 +179,7 @@ class TableWindow(QDialog):
         rows, columns = (sorted({place(index) for index in chosen}) for place in (QModelIndex.row, QModelIndex.column))
         many = len(rows) * len(columns) or len(table.names) * len(table.heads)
         if many > _MOST_COPIED:
-            self._said.setText(f"{count(many)} cells are too many to copy at once. Select rows first.")
+            self._status.setText(f"{count(many)} cells are too many to copy at once. Select rows first.")
         elif self._tables:
             QApplication.clipboard().setText(spreadsheet_text(plain(table.text(rows or None, columns or None))))
-            self._said.setText(f"{counted(many, 'cell')} copied")
+            self._status.setText(f"{counted(many, 'cell')} copied")

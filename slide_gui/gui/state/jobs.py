@@ -218,10 +218,10 @@ class JobQueue(QObject):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)
-        self._tell_whether_busy()
+        self._report_busy()
         return job.number
 
-    def _tell_whether_busy(self) -> None:
+    def _report_busy(self) -> None:
         if self.busy != self._was_busy:
             self._was_busy = self.busy
             self.busy_changed.emit()
@@ -234,7 +234,7 @@ class JobQueue(QObject):
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
         """Cancel one job, the jobs of one channel, or all; they deliver nothing more."""
         self._drop(number, channel=channel)
-        self._tell_whether_busy()
+        self._report_busy()
 
     def stop(self, number: int) -> None:
         """Cancel a job at the user's request and call its `on_stop`."""
@@ -309,7 +309,7 @@ class JobQueue(QObject):
                 job.on_failure(error)
             if job.failure:
                 self.problem.emit(UserMessage(job.failure, sentence(error)))
-        self._tell_whether_busy()
+        self._report_busy()
         if not self._jobs:
             self.idle.emit()
 

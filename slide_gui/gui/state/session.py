@@ -48,17 +48,17 @@ class Session(QObject):
         self._status: dict[bool, JobStatus | None] = {}  # by True for a cluster, False for the window
         self.queue = JobQueue(self)
         self.workspace = Workspace(self.queue, self)
-        self.queue.status_changed.connect(self._tell_status)
+        self.queue.status_changed.connect(self._report_status)
         self.queue.busy_changed.connect(self.busy_changed)
 
     @Slot(object)
-    def _tell_status(self, status: JobStatus | None, *, of_cluster: bool = False) -> None:
+    def _report_status(self, status: JobStatus | None, *, of_cluster: bool = False) -> None:
         self._status[of_cluster] = status
         self.status_changed.emit(self._status.get(False) or self._status.get(True))
 
     @Slot(object)
-    def _tell_status_of_cluster(self, status: JobStatus | None) -> None:
-        self._tell_status(status, of_cluster=True)
+    def _report_status_of_cluster(self, status: JobStatus | None) -> None:
+        self._report_status(status, of_cluster=True)
 
     @property
     def busy(self) -> bool:
@@ -72,7 +72,7 @@ class Session(QObject):
 
         cluster = ClusterController(self._settings, self)
         cluster.queue.problem.connect(self.workspace.problem)
-        cluster.queue.status_changed.connect(self._tell_status_of_cluster)
+        cluster.queue.status_changed.connect(self._report_status_of_cluster)
         cluster.queue.busy_changed.connect(self.busy_changed)
         cluster.changed.connect(self.place_changed)
         return cluster

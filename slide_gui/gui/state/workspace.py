@@ -297,7 +297,7 @@ class Workspace(QObject):
             self.source, self.confirmed = opened.source, confirmed
             return
         state = opened.state or self.state
-        same_rows = before is not None and _whole(before) == _whole(dataset)
+        same_rows = before is not None and _fingerprint_of_rows(before) == _fingerprint_of_rows(dataset)
         selection = state.selection
         if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
@@ -421,7 +421,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
 
 
-def _whole(dataset: Dataset) -> str:
+def _fingerprint_of_rows(dataset: Dataset) -> str:
     """Return the fingerprint of all rows, which does not depend on the split."""
     return dataset.whole or dataset.fingerprint
 

@@ -63,7 +63,7 @@ class NumberSlider(QWidget):
         super().__init__(parent)
         self._low, self._step, self._decimals, self._default = low, step, decimals, default
         self._values = tuple(values)
-        self._settled, self._said = default, ""
+        self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
         self._extra = caption("", self)
         self._number = QLineEdit(self)
@@ -118,7 +118,7 @@ class NumberSlider(QWidget):
         self._slider.setValue(self._position_of(value))
         self._slider.blockSignals(False)
         self._settled = self.value()
-        self._say(value if self._values else self.value())
+        self._show_text(value if self._values else self.value())
 
     def set_extra(self, text: str) -> None:
         """Show a unit or another number after the value, such as "p = 0.70"."""
@@ -131,7 +131,7 @@ class NumberSlider(QWidget):
 
     def _describe(self) -> None:
         """Describe the value for screen readers, because the slider itself counts steps."""
-        self._slider.setAccessibleDescription("; ".join(filter(None, (self._said, self.toolTip()))))
+        self._slider.setAccessibleDescription("; ".join(filter(None, (self._shown_text, self.toolTip()))))
 
     @Slot()
     def reset(self) -> None:
@@ -153,24 +153,24 @@ class NumberSlider(QWidget):
             return _shortest(value)
         return f"{value:.{self._decimals}f}".replace("-", "−")
 
-    def _say(self, value: float) -> None:
-        self._said = self._text(value)
-        self._number.setText(self._said)
+    def _show_text(self, value: float) -> None:
+        self._shown_text = self._text(value)
+        self._number.setText(self._shown_text)
         self._describe()
 
     def _go(self, value: float) -> None:
         """Move to a value that the user chose."""
-        before, text_before = self._slider.value(), self._said
+        before, text_before = self._slider.value(), self._shown_text
         self._slider.setValue(self._position_of(value))
-        self._say(self.value())
-        if self._slider.value() == before and self._said != text_before:  # the value was between two steps
+        self._show_text(self.value())
+        if self._slider.value() == before and self._shown_text != text_before:  # the value was between two steps
             self._settled = math.nan
             self.value_changed.emit(self.value())
         self._settle()
 
     @Slot()
     def _moved(self) -> None:
-        self._say(self.value())
+        self._show_text(self.value())
         self.value_changed.emit(self.value())
         if not self._slider.isSliderDown():
             self._rest.start()
@@ -184,13 +184,13 @@ class NumberSlider(QWidget):
 
     @Slot()
     def _typed(self) -> None:
-        if self._number.text() == self._said:
+        if self._number.text() == self._shown_text:
             return  # only the focus left; a value between two steps stays
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
             self._go(float(text))
         except ValueError:  # also raised for nan and inf
-            self._number.setText(self._said)
+            self._number.setText(self._shown_text)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
@@ -202,7 +202,7 @@ class NumberSlider(QWidget):
                 self._slider.setValue(self._slider.value() + steps)
                 return True
             if event.key() == Qt.Key.Key_Escape:
-                self._number.setText(self._said)
+                self._number.setText(self._shown_text)
                 return True
         return super().eventFilter(watched, event)
 

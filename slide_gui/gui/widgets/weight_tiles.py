@@ -262,7 +262,7 @@ class WeightTiles(Painted):
             self._images.clear()
             self._relayout()
 
-    def set_room(self, height: int) -> None:
+    def set_height(self, height: int) -> None:
         """Set the available height, which limits the size of tiles as long as they remain legible."""
         if height != self._room:
             self._room = height
@@ -271,7 +271,7 @@ class WeightTiles(Painted):
     # Geometry
 
     def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
-        """Return the geometry for a width (default: the widget's) and a height (default: that of `set_room`)."""
+        """Return the geometry for a width (default: the widget's) and a height (default: that of `set_height`)."""
         return tile_layout(
             self.width() if width is None else width,
             self.devicePixelRatioF(),
@@ -578,4 +578,4 @@ class TileScroll(QScrollArea):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._choose_bar()
         super().resizeEvent(event)
-        self._tiles.set_room(self.height())
+        self._tiles.set_height(self.height())

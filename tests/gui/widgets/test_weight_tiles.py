@@ -138,7 +138,7 @@ def test_that_keys_go_from_tile_to_tile_and_ctrl_enter_clicks_the_marked_pixel(v
 
 
 def test_that_a_click_makes_a_tile_as_large_as_there_is_room_and_four_ways_lead_back(view: WeightTiles) -> None:
-    view.set_room(420)
+    view.set_height(420)
     small = view.layout_of().size
     back = view.findChild(QPushButton)
     ways: tuple[Callable[[], object], ...] = (

@@ -291,7 +291,7 @@ class ExplainedWeight(View):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the tiles the height that the panel leaves."""
         super().resizeEvent(event)
-        self.tiles.set_room(max(self._body.height() - self.panel.sizeHint().height(), _TILES))
+        self.tiles.set_height(max(self._body.height() - self.panel.sizeHint().height(), _TILES))
 
     @Slot()
     def refresh(self) -> None:

@@ -94,7 +94,7 @@ VIEWS = (
         _flow,
         about="one image on its way through the layers",
         needs=frozenset({"levels", "colors"}),
-        whole=True,
+        covers_image=True,
     ),
     ViewSpec(
         COPIES,
@@ -120,7 +120,7 @@ VIEWS = (
         _shuffle,
         about="W does not depend on the positions of pixels",
         needs=frozenset({"show", "levels", "colors"}),
-        whole=True,
+        covers_image=True,
     ),
 )
 """The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
@@ -166,7 +166,7 @@ class WeightsPage(Page):
         """Show one of `VIEWS`."""
         number = [view.name for view in VIEWS].index(name)
         self.tabs.choose(number)
-        self._sample.setVisible(not VIEWS[number].whole)
+        self._sample.setVisible(not VIEWS[number].covers_image)
         self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         self.refresh()
@@ -200,16 +200,16 @@ class WeightsPage(Page):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._share_room()
+        self._divide_width()
 
-    def _share_room(self) -> None:
+    def _divide_width(self) -> None:
         """Give the view the width it can use and the image the rest."""
         margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
         width = self.width() - margins.left() - margins.right()
         height = self.height() - margins.top() - margins.bottom() - head
         least = self._sample.least_width() + _BETWEEN
         room = width - self.shown_view().width_for(width - least, height) - _BETWEEN
-        self._sample.set_room(max(room, least - _BETWEEN), height)
+        self._sample.fit_into(max(room, least - _BETWEEN), height)
 
     # From the window -------------------------------------------------------------------------------------------
 
@@ -423,7 +423,7 @@ class WeightsPage(Page):
         self._show_subtitle()
         self._sample.refresh_numbers()
         self.shown_view().refresh()
-        self._share_room()
+        self._divide_width()
         self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:

@@ -23,18 +23,18 @@ class PinnedRows(View):
         super().__init__(context, parent)
         self.tiles = self._add_tiles("Weights of the pinned pixels, layer by layer")
         self.tiles.row_removed.connect(self._release)
-        self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
+        self._with_bar = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
         self._nothing = self._in_place_of_layers()
         column = flush(QVBoxLayout(self))
         column.addWidget(self._nothing, 0, Qt.AlignmentFlag.AlignTop)
-        column.addWidget(self._beside, 1)
+        column.addWidget(self._with_bar, 1)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
     def width_for(self, width: int, height: int) -> int:
         if not self._workspace.state.parameters.depth:
             return min(self._nothing.sizeHint().width(), width)
-        beside = self._beside.beside
+        beside = self._with_bar.beside
         return min(math.ceil(self.tiles.layout_of(width - beside, height).needed) + beside, width)
 
     @Slot()
@@ -42,7 +42,7 @@ class PinnedRows(View):
         theme, state, features = theme_of(self), self._workspace.state, self._pixels.features()
         depth = state.parameters.depth
         self._nothing.setVisible(depth == 0)
-        self._beside.setVisible(depth > 0)
+        self._with_bar.setVisible(depth > 0)
         self.tiles.set_transposed(state.selection.transposed)
         table, rows = self._source.tiles(features), []
         for number, feature in enumerate(features):
@@ -53,7 +53,7 @@ class PinnedRows(View):
                 where = "in the middle" if self._pixels.feature is None else "hovered"
                 rows.append(TileRow(name, where, QColor(theme.accent), False, tiles, stale))
         self.tiles.set_content(table.titles, tuple(rows))
-        self._beside.set_scale(*table.bar)
+        self._with_bar.set_scale(*table.bar)
 
     @Slot()
     def _moved(self) -> None:

@@ -172,7 +172,7 @@ class SamplePanel(QWidget):
         left.addWidget(ImageRow(self._shown, self))
         left.addWidget(self._readout)
         left.addStretch(1)
-        self.set_room(_USUAL_SIDE + 2 * MARGIN, 0)
+        self.fit_into(_USUAL_SIDE + 2 * MARGIN, 0)
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self.refresh_numbers)
         self._pixels.crossed.connect(self._crossed)
@@ -192,7 +192,7 @@ class SamplePanel(QWidget):
         """Return the width that the numbers need."""
         return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
 
-    def set_room(self, width: int, height: int) -> None:
+    def fit_into(self, width: int, height: int) -> None:
         """Fit the image into a width and a height (0: any height), without numbers if the height is small."""
         below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
         self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)

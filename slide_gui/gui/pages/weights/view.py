@@ -89,7 +89,7 @@ class View(QWidget):
         """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(f"{name}: tiles")
-        tiles.pixel_hovered.connect(self._look_at)
+        tiles.pixel_hovered.connect(self._point_at)
         tiles.pixel_clicked.connect(self._pin)
         tiles.hint = "Ctrl+click: pin the pixel"
         return tiles
@@ -99,7 +99,7 @@ class View(QWidget):
         return self._pixels.features()[0]
 
     @Slot(object)
-    def _look_at(self, spot: tuple[int, int, int] | None) -> None:
+    def _point_at(self, spot: tuple[int, int, int] | None) -> None:
         feature = None if spot is None else self._feature_of(spot[0])
         self._pixels.cross(feature, None if spot is None or feature is None else spot[2])
 
@@ -131,7 +131,7 @@ class ViewSpec:
         Description after the page's title; empty if the page describes itself.
     needs : frozenset of str
         Settings of the panel's tiles that affect it, as in `Page.needs`.
-    whole : bool
+    covers_image : bool
         True if the view covers the image on the left too.
     """
 
@@ -142,7 +142,7 @@ class ViewSpec:
     make: Callable[[ViewContext, QWidget], View]
     about: str = ""
     needs: frozenset[str] = frozenset({"colors"})
-    whole: bool = False
+    covers_image: bool = False
 
 
 class PixelSelection(QObject):
