@@ -188,7 +188,7 @@ def test_that_all_rows_have_a_colour_bar_next_to_them_unless_zoomed_and_no_layer
         wheel(mosaic, mosaic.rect().center(), 480)
         wait(lambda narrow=narrow: mosaic.width() > narrow)
         assert bar.geometry().right() > view.width() - 20
-        mosaic.show_whole()
+        mosaic.show_full_range()
         wait(lambda narrow=narrow: mosaic.width() == narrow)
     for depth in (0, 2):
         window.workspace.set_parameters(depth=depth)

@@ -46,7 +46,7 @@ STEP = 1.25
 """Zoom factor of one notch of the wheel, or of + and −."""
 _ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
-"""Smallest fraction of the whole range that can fill the plot."""
+"""Smallest fraction of the full range that can fill the plot."""
 
 Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
 """Ends of an axis and the approximate number of ticks → values and texts of the ticks."""
@@ -261,7 +261,7 @@ class Plot(Pointed):
     ) -> None:
         super().__init__(parent)
         self._margins, self._titles = margins, titles
-        self._whole = self._seen = ((0.0, 1.0), (0.0, 1.0))
+        self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
         self._pressed: QPointF | None = None
         self._dragging, self._grabbed, self._faint = False, False, False
@@ -285,7 +285,7 @@ class Plot(Pointed):
         self._back.setProperty("kind", "small")
         self._back.setToolTip("Show the full range again (0 or double-click)")
         self._back.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._back.clicked.connect(self.show_whole)
+        self._back.clicked.connect(self.show_full_range)
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.dress()
@@ -298,11 +298,11 @@ class Plot(Pointed):
 
     def shown(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the visible range of the horizontal and the vertical axis."""
-        return self._seen
+        return self._visible
 
     def at(self, x: float, y: float) -> QPointF:
         """Return the position of a pair of values in pixels."""
-        box, ((left, right), (low, high)) = self._frame, self._seen
+        box, ((left, right), (low, high)) = self._frame, self._visible
         return QPointF(
             box.left() + (x - left) / (right - left) * box.width(),
             box.bottom() - (y - low) / (high - low) * box.height(),
@@ -310,7 +310,7 @@ class Plot(Pointed):
 
     def values(self, place: QPointF) -> tuple[float, float]:
         """Return the pair of values at a position."""
-        box, ((left, right), (low, high)) = self._frame, self._seen
+        box, ((left, right), (low, high)) = self._frame, self._visible
         return (
             left + (place.x() - box.left()) / box.width() * (right - left),
             low + (box.bottom() - place.y()) / box.height() * (high - low),
@@ -323,29 +323,29 @@ class Plot(Pointed):
 
     def is_zoomed(self) -> bool:
         """Return True if less than the full range is visible."""
-        pairs = zip(self.shown(), self._whole, strict=True)
+        pairs = zip(self.shown(), self._full_range, strict=True)
         return any(seen[1] - seen[0] < (1.0 - 1e-6) * (full[1] - full[0]) for seen, full in pairs)
 
     @Slot()
-    def show_whole(self) -> None:
+    def show_full_range(self) -> None:
         """Show the full range."""
-        self._box.setRange(xRange=self._whole[0], yRange=self._whole[1], padding=0)
-        self._seen_changed()
+        self._box.setRange(xRange=self._full_range[0], yRange=self._full_range[1], padding=0)
+        self._update_visible()
 
     # For subclasses
 
-    def _set_whole(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+    def _set_full_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
         """Set the full range; the visible range stays as far as possible."""
         zoomed = self.is_zoomed()
-        self._whole = (x, y)
+        self._full_range = (x, y)
         self._box.setLimits(
             xMin=x[0], xMax=x[1], yMin=y[0], yMax=y[1],
             minXRange=DEEPEST * (x[1] - x[0]), minYRange=DEEPEST * (y[1] - y[0]),
         )  # fmt: skip
         if zoomed:
-            self._seen_changed()
+            self._update_visible()
         else:
-            self.show_whole()
+            self.show_full_range()
 
     def _set_filled(self, filled: bool) -> None:
         """Show the axes, or the placeholder of an empty plot."""
@@ -403,14 +403,14 @@ class Plot(Pointed):
             moves.append(min(value - low - room, 0.0) + max(value - high + room, 0.0))
         if any(moves) and self.is_zoomed():
             self._box.translateBy(x=moves[0], y=moves[1])
-            self._seen_changed()
+            self._update_visible()
 
     # Hooks of subclasses
 
     def _draw(self, theme: Theme) -> None:
         """Update the items to the data and the theme."""
 
-    def _looked(self) -> None:
+    def _view_changed(self) -> None:
         """Respond to a new visible range or size."""
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
@@ -426,7 +426,7 @@ class Plot(Pointed):
     def _at(self, place: QPointF) -> Any:
         """Return the item at a position, or None."""
 
-    def _where(self, target: Any) -> tuple[float, float]:
+    def _values_of(self, target: Any) -> tuple[float, float]:
         """Return the values of an item that a key led to."""
         raise NotImplementedError
 
@@ -460,11 +460,11 @@ class Plot(Pointed):
         self._draw(theme)
         self._changed()
 
-    def _seen_changed(self) -> None:
+    def _update_visible(self) -> None:
         (left, right), (low, high) = self._box.viewRange()
-        self._seen = (float(left), float(right)), (float(low), float(high))
+        self._visible = (float(left), float(right)), (float(low), float(high))
         self._back.setVisible(self._is_filled() and self.is_zoomed())
-        self._looked()
+        self._view_changed()
         self._changed()
 
     def update(self) -> None:  # type: ignore[override]
@@ -512,7 +512,7 @@ class Plot(Pointed):
         super().resizeEvent(event)
         self._view.resize(self.size())
         self._arrange()
-        self._looked()
+        self._view_changed()
         self._view.forget()
 
     def _arrange(self) -> None:
@@ -556,7 +556,7 @@ class Plot(Pointed):
         (x, y), (to_x, to_y) = self.values(self._pressed), self.values(place)
         self._pressed = place
         self._box.translateBy(x=x - to_x, y=y - to_y)
-        self._seen_changed()
+        self._update_visible()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
@@ -570,7 +570,7 @@ class Plot(Pointed):
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
         if self.is_zoomed():
             self._unclick()
-            self.show_whole()
+            self.show_full_range()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         turn = event.angleDelta().y()
@@ -584,7 +584,7 @@ class Plot(Pointed):
         across = None if about.x() < box.left() else 1.0 / factor
         upwards = None if about.y() > box.bottom() else 1.0 / factor
         self._box.scaleBy(x=across, y=upwards, center=QPointF(x, y))
-        self._seen_changed()
+        self._update_visible()
 
     # Keys
 
@@ -599,10 +599,10 @@ class Plot(Pointed):
         """Pan by a tenth of the plot in the direction of an arrow."""
         (left, right), (low, high) = self.shown()
         self._box.translateBy(x=0.1 * step[1] * (right - left), y=-0.1 * step[0] * (high - low))
-        self._seen_changed()
+        self._update_visible()
 
     def _go(self, target: Any) -> None:
-        self._reveal(*self._where(target))
+        self._reveal(*self._values_of(target))
         self._hover(target)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -614,6 +614,6 @@ class Plot(Pointed):
         elif key in _ZOOMS:
             self._zoom(_ZOOMS[key], self._about(event.modifiers()))
         elif key == Qt.Key.Key_0:
-            self.show_whole()
+            self.show_full_range()
         else:
             super().keyPressEvent(event)

@@ -192,13 +192,13 @@ class Pointed(Painted):
             self._current = target
             self._describe()
             self.update()
-            self._tell(target)
+            self._report(target)
 
     def _go(self, target: Any) -> None:
         """Select the item that a key led to."""
         self._hover(target)
 
-    def _tell(self, target: Any) -> None:
+    def _report(self, target: Any) -> None:
         """Emit the signal that reports the selected item."""
 
     def _click(self, target: Any) -> None:
@@ -280,7 +280,7 @@ class Picker(Pointed):
     def _end(self, last: bool) -> int | None:
         return (self._count - 1 if last else 0) if self._count else None
 
-    def _tell(self, target: int | None) -> None:
+    def _report(self, target: int | None) -> None:
         self.pixel_hovered.emit(target)
 
     def _click(self, target: int) -> None:

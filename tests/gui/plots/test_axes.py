@@ -30,11 +30,11 @@ class Bare(Plot):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Margins(30, 40, 50, 60), ("across", "upwards"), parent=parent)
         self.clicks: list[QPointF] = []
-        self._set_whole(*WHOLE)
+        self._set_full_range(*WHOLE)
         self._set_filled(True)
 
     def show_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        self._set_whole(x, y)
+        self._set_full_range(x, y)
 
     def empty(self) -> None:
         self._set_filled(False)
@@ -119,7 +119,7 @@ def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the
     (left, right), _ = plot.shown()
     assert right - left == pytest.approx(0.01)
     for mouse, spans in ((QPoint(200, 285), (8.0, 4.0)), (QPoint(20, 100), (10.0, 3.2))):  # below, left
-        plot.show_whole()
+        plot.show_full_range()
         wheel(plot, mouse, 120)
         assert [b - a for a, b in plot.shown()] == pytest.approx(spans)
 
@@ -201,10 +201,10 @@ def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(
     for part in ("paint_still", "paint_moving"):
         with monkeypatch.context() as patch:
             patch.setattr(plot, part, broken)
-            plot.show_whole()
+            plot.show_full_range()
             with pytest.raises(ValueError, match="cannot paint"):
                 plot.grab()
-        plot.show_whole()
+        plot.show_full_range()
         assert plot.grab().toImage() == before
 
 

@@ -97,7 +97,7 @@ class CriterionPlot(Plot):
         """Show the iterations of all starts; new data begin with an empty history."""
         if len(history) < len(self.history):
             self._current = None
-            self.show_whole()
+            self.show_full_range()
         self.history = history
         by_start = sorted(history, key=lambda step: step.start)
         self._starts = [_Start.of(n, list(steps)) for n, steps in groupby(by_start, key=lambda step: step.start)]
@@ -169,7 +169,7 @@ class CriterionPlot(Plot):
         last = nice_ticks(0.0, max([FEWEST, *(step.iteration for step in self.history)]), 6)[-1]
         self._log = bool(low > 0.0 and high / low >= DECADES)
         self._y_axis.set_ticks(decade_ticks if self._log else linear_ticks)
-        self._set_whole((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
+        self._set_full_range((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
         self._draw(theme_of(self))
         self._set_filled(bool(self._starts))
         self._describe()
@@ -231,7 +231,7 @@ class CriterionPlot(Plot):
         for (spark, _, _), place in zip(self._sparks, self.spark_boxes(), strict=False):
             spark.setGeometry(place)
 
-    def _looked(self) -> None:
+    def _view_changed(self) -> None:
         for spark, _, _ in self._sparks:
             spark.setXRange(*self.shown()[0], padding=0)
 
@@ -302,7 +302,7 @@ class CriterionPlot(Plot):
 
         return min(near, key=distance, default=None)
 
-    def _where(self, target: WidthsStep) -> tuple[float, float]:
+    def _values_of(self, target: WidthsStep) -> tuple[float, float]:
         height = self._height(target.objective)
         return target.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2
 

@@ -122,7 +122,7 @@ class ErrorPlot(PointPlot):
             self._current = next((p for p in self._points if p.key == key), None)
         low, high = _limits(self._points, self._marks)
         ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
-        self._set_whole((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
+        self._set_full_range((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
         self._draw(theme_of(self))
         self._set_filled(bool(self._points or self._marks))
 
@@ -159,7 +159,7 @@ class ErrorPlot(PointPlot):
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
-        low, high = self._whole[1]
+        low, high = self._full_range[1]
         colour, drawn = theme.pin(depth), set()
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
         if len(measured) == 1:
@@ -407,7 +407,7 @@ class ErrorPlot(PointPlot):
         else:
             super().keyPressEvent(event)
 
-    def _where(self, target: ErrorPoint) -> tuple[float, float]:
+    def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
         return target.noise, target.error if target.is_known else sum(self.shown()[1]) / 2
 
     def _first(self) -> ErrorPoint | None:

@@ -93,7 +93,7 @@ class HeatMap(PointPlot):
         self._chosen = chosen_of(points)
         key = None if before is None else before.key
         self._current = next((at for at, p in self._cells.items() if p.key == key), None)
-        self._set_whole((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
+        self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
         self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
         if hint != self.sizeHint():
@@ -209,7 +209,7 @@ class HeatMap(PointPlot):
 
     # Keys
 
-    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+    def _values_of(self, target: tuple[int, int]) -> tuple[float, float]:
         return target[1] + 0.5, -target[0] - 0.5
 
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:

@@ -29,7 +29,7 @@ from slide_gui.text import counted
 _GAP = 1
 _UNLIMITED = (1 << 24) - 1  # largest width of a QWidget
 STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
-"""Zoom in device pixels per weight; below it the whole mosaic fits."""
+"""Zoom in device pixels per weight; below it the full mosaic fits."""
 
 
 class Mosaic(Plot):
@@ -43,7 +43,7 @@ class Mosaic(Plot):
     pixel_clicked = Signal(object)
     """(pixel of the field, pixel inside it)."""
 
-    looked = Signal()
+    view_changed = Signal()
     """The visible part or its size changed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -180,7 +180,7 @@ class Mosaic(Plot):
         self._draw(theme_of(self))
         if other:
             self._fit()
-            self.show_whole()
+            self.show_full_range()
         self._changed()
 
     def _draw(self, theme: Theme) -> None:
@@ -210,11 +210,11 @@ class Mosaic(Plot):
         down, across = self._fields_grid().shown
         return across * (columns + _GAP) - _GAP, down * (rows + _GAP) - _GAP
 
-    def size_of_whole(self, width: float, height: float) -> QSize:
+    def full_size(self, width: float, height: float) -> QSize:
         """Return the size of the plot that shows the full mosaic as large as a width and a height allow."""
         margins, (wide, high) = self._margins, self._size()
         left, top = margins.left + margins.right, margins.head + margins.foot
-        zoom = whole_zoom(min((width - left) / wide, (height - top) / high), self.devicePixelRatioF())
+        zoom = fitting_zoom(min((width - left) / wide, (height - top) / high), self.devicePixelRatioF())
         return QSize(math.ceil(wide * zoom) + left, math.ceil(high * zoom) + top)
 
     def picture(self) -> QRectF:
@@ -225,8 +225,8 @@ class Mosaic(Plot):
     def _fit(self) -> None:
         """Fit the mosaic into the plot with square weights, an integer number of device pixels wide if possible."""
         box, ratio, (wide, high) = self.box(), self.devicePixelRatioF(), self._size()
-        zoom = whole_zoom(min(box.width() / wide, box.height() / high), ratio)
-        self._set_whole((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
+        zoom = fitting_zoom(min(box.width() / wide, box.height() / high), ratio)
+        self._set_full_range((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
 
     def _arrange(self) -> None:
         before, (left, _), (_, top) = self.zoom(), *self.shown()
@@ -235,18 +235,18 @@ class Mosaic(Plot):
             zoomed = self.is_zoomed()
             self._fit()
             if zoomed:
-                self._look(left, top, before)
+                self._show_part(left, top, before)
 
-    def _look(self, left: float, top: float, zoom: float) -> None:
+    def _show_part(self, left: float, top: float, zoom: float) -> None:
         """Move a position to the top left corner at a zoom."""
         box = self.box()
         self._box.setRange(xRange=(left, left + box.width() / zoom), yRange=(top - box.height() / zoom, top), padding=0)
-        self._seen_changed()
+        self._update_visible()
 
-    def _looked(self) -> None:
+    def _view_changed(self) -> None:
         if not self._picture.isNull() and self._placed_size() != self._image.pixmap().size():
             self._place(self._placed_size())
-        self.looked.emit()
+        self.view_changed.emit()
 
     def _zoom(self, factor: float, about: QPointF) -> None:
         ratio, now = self.devicePixelRatioF(), self.zoom()
@@ -255,12 +255,12 @@ class Mosaic(Plot):
             zoom = next((s for s in steps if s > now * 1.001), now)
         else:
             zoom = next((s for s in reversed(steps) if s < now * 0.999), 0.0)
-        (left, right), _ = self._whole
+        (left, right), _ = self._full_range
         if zoom <= self.box().width() / (right - left):
-            self.show_whole()
+            self.show_full_range()
             return
         (x, y), offset = self.values(about), about - self.box().topLeft()
-        self._look(x - offset.x() / zoom, y + offset.y() / zoom, zoom)
+        self._show_part(x - offset.x() / zoom, y + offset.y() / zoom, zoom)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -281,7 +281,7 @@ class Mosaic(Plot):
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.CrossCursor
 
-    def _tell(self, target: tuple[int, int] | None) -> None:
+    def _report(self, target: tuple[int, int] | None) -> None:
         self.pixel_hovered.emit(target)
 
     def _click(self, target: tuple[int, int]) -> None:
@@ -290,7 +290,7 @@ class Mosaic(Plot):
 
     # Keys
 
-    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+    def _values_of(self, target: tuple[int, int]) -> tuple[float, float]:
         return self.values(self.field(target[0]).center())
 
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
@@ -336,7 +336,7 @@ def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: boo
     return np.ascontiguousarray(mosaic.T if transposed else mosaic)
 
 
-def whole_zoom(room: float, ratio: float) -> float:
+def fitting_zoom(room: float, ratio: float) -> float:
     """Return logical pixels per weight for an available width, in integer device pixels if at least one fits."""
     device = room * ratio
     return max(math.floor(device) if device >= 1.0 else device, 0.01) / ratio
@@ -406,7 +406,7 @@ class AllRows(View):
         self._choice.chosen.connect(self.refresh)
         self._choice.chosen.connect(self.numbers_changed)
         self._bar = ColorBar(self)
-        self.mosaic.looked.connect(self._place_bar)
+        self.mosaic.view_changed.connect(self._place_bar)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
@@ -434,13 +434,13 @@ class AllRows(View):
             return min(self._nothing.sizeHint().width(), width)
         beside = self._bar.sizeHint().width() + 12
         above = self._choice.sizeHint().height() + 8
-        return min(self.mosaic.size_of_whole(_UNLIMITED, height - above).width() + beside, width)
+        return min(self.mosaic.full_size(_UNLIMITED, height - above).width() + beside, width)
 
     @Slot()
     def _place_bar(self) -> None:
         """Put the colour bar next to the full mosaic, at its height; a zoomed mosaic takes all the width."""
         mosaic = self.mosaic
-        most = _UNLIMITED if mosaic.is_zoomed() else mosaic.size_of_whole(_UNLIMITED, mosaic.height()).width()
+        most = _UNLIMITED if mosaic.is_zoomed() else mosaic.full_size(_UNLIMITED, mosaic.height()).width()
         mosaic.setMaximumWidth(max(most, mosaic.minimumWidth()))
         picture = self.mosaic.picture()
         top = self.mosaic.y() + picture.y()

@@ -116,7 +116,7 @@ class CopiesPlot(Plot):
             values += [s.reference / math.sqrt(MOST_COPIES) for s in self._series]
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
             # Ends in thirds of a decade, so that the axis moves rarely.
-            self._set_whole((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
+            self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
             self._draw(theme_of(self))
             self._set_filled(bool(self._series))
         self._set_faint(stale)
@@ -175,7 +175,7 @@ class CopiesPlot(Plot):
             self._curve((number, "line"), 1).setData(copies, points[:, 0], pen=pen)
             whiskers = self._curve((number, "whiskers"), 1)
             whiskers.setData(np.repeat(copies, 2), points[:, 1:].ravel(), pen=pen, connect="pairs")
-            ends = np.array(self._whole[0])
+            ends = np.array(self._full_range[0])
             dashed = self._pen(washed(colour, 0.7), 1.25, (4.0, 3.0))
             errors = math.log10(series.reference) - 0.5 * math.log10(2.0) * ends
             self._curve((number, "law"), 0).setData(ends, errors, pen=dashed)
@@ -230,10 +230,10 @@ class CopiesPlot(Plot):
         self.copies_chosen.emit(target)
 
     def _go(self, target: int) -> None:
-        self._reveal(*self._where(target))
+        self._reveal(*self._values_of(target))
         self.copies_chosen.emit(target)
 
-    def _where(self, target: int) -> tuple[float, float]:
+    def _values_of(self, target: int) -> tuple[float, float]:
         errors = [math.log10(p[1]) for s in self._series for p in s.points if p[0] == target]
         return math.log2(target), sum(errors) / len(errors)
 

@@ -393,9 +393,9 @@ class FlowView(Picker):
             return None
         return self._count // 2 if self._current is None else min(max(self._current + step[1], 0), self._count - 1)
 
-    def _tell(self, target: int | None) -> None:
+    def _report(self, target: int | None) -> None:
         self.canvas.set_cursor(target)
-        super()._tell(target)
+        super()._report(target)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)

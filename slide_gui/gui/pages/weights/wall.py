@@ -93,13 +93,13 @@ class WallLayer(QWidget):
     def mosaic_size(self, width: float, height: float) -> int:
         """Return the width of the mosaic in a column of a width and a height."""
         texts = self._title.sizeHint().height() + self._numbers.sizeHint().height()
-        return self.mosaic.size_of_whole(width, height - texts - _LEAST_FIELD).width()
+        return self.mosaic.full_size(width, height - texts - _LEAST_FIELD).width()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave the field the height that the mosaic does not need."""
         super().resizeEvent(event)
         width = self.mosaic_size(self.width(), self.height())
-        self.mosaic.setFixedHeight(self.mosaic.size_of_whole(width, self.height()).height())
+        self.mosaic.setFixedHeight(self.mosaic.full_size(width, self.height()).height())
 
     @Slot(object)
     def _hover_field(self, inside: int | None) -> None:
