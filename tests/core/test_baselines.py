@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,54 +27,61 @@ from tests.core.svm_data import StopAfter
 RANDOM = np.random.default_rng(0)
 X = (RANDOM.standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
 Y = (X[:, 0] * X[:, 1] > 0).astype(np.intp) + (X[:, 2] > 2)
+KNN, FOREST, NETWORK, REGRESSION, PROJECTION = (
+    "neighbors.KNeighborsClassifier", "ensemble.RandomForestClassifier", "neural_network.MLPClassifier",
+    "linear_model.LogisticRegression", "random_projection.GaussianRandomProjection",
+)  # fmt: skip
 
 
-def test_that_pca_keeps_the_fewest_directions_that_hold_the_variance() -> None:
-    found = fit_transformer(X, baselines.PCA.estimator(0.8), 0)
+def _pca(**parameters: object) -> Estimator:
+    return Estimator.of("decomposition.PCA", parameters)
+
+
+def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whitening_equalises_them() -> None:
     exact = np.cov(X.T.astype(np.float64))
     shares = np.cumsum(np.linalg.eigvalsh(exact)[::-1]) / np.trace(exact)
     k = int(np.searchsorted(shares, 0.8)) + 1
-    Z = found.transform(X)
-    assert Z.shape == (300, k)
-    assert Z.dtype == np.float32
+    Z = fit_transformer(X, baselines.PCA.estimator(0.8), 0).transform(X)
+    assert (Z.shape, Z.dtype) == ((300, k), np.float32)
     np.testing.assert_allclose(Z.var(axis=0, ddof=1).sum() / np.trace(exact), shares[k - 1], rtol=1e-5)
-
-
-def test_that_whitened_directions_have_unit_variance_and_no_correlation() -> None:
     Z = fit_transformer(X, baselines.WHITENED_PCA.estimator(0.95), 0).transform(X)
     np.testing.assert_allclose(np.cov(Z.T.astype(np.float64)), np.eye(Z.shape[1]), atol=1e-4)
 
 
-def test_that_random_directions_are_gaussian_and_seeded() -> None:
+def test_that_random_directions_are_seeded_unless_the_seed_is_given() -> None:
     first, again, other = (fit_transformer(X, baselines.RANDOM_PROJECTION.estimator(5), seed) for seed in (1, 1, 2))
     assert first.transform(X).shape == (300, 5)
     np.testing.assert_array_equal(first.transform(X), again.transform(X))
     assert not np.array_equal(first.transform(X), other.transform(X))
+    assert Estimator.of(PROJECTION).make("transformer", 7).random_state == 7
+    assert Estimator.of(PROJECTION, {"random_state": 3}).make("transformer", 7).random_state == 3
+    assert Estimator.of(KNN).make("classifier", 7).n_neighbors == 5
 
 
-def test_that_blocks_change_nothing() -> None:
-    rows = np.tile(X, (30, 1))
-    found = fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 3}), 0)
-    oracle = PCA(3, random_state=0).fit(X.astype(np.float64))
-    np.testing.assert_allclose(found.transform(rows), oracle.transform(rows.astype(np.float64)), atol=1e-5)
+def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_can_be_cancelled() -> None:
+    rows, fitting, listener = np.tile(X, (30, 1)), StopAfter(), StopAfter()
+    found = fit_transformer(X, _pca(n_components=3), 0, progress=fitting)
+    assert fitting.fractions == [0.0, 1.0]
+    expected = PCA(3, random_state=0).fit(X.astype(np.float64)).transform(rows.astype(np.float64))
+    np.testing.assert_allclose(found.transform(rows, progress=listener), expected, atol=1e-5)
+    assert listener.fractions == [4096 / 9000, 8192 / 9000, 1.0]
+    with pytest.raises(Cancelled):
+        found.transform(rows, progress=StopAfter(2))
 
 
-def test_that_a_classifier_is_the_one_of_scikit_learn() -> None:
-    found = fit_classifier(X, Y, Estimator.of("sklearn.neighbors.KNeighborsClassifier", {"n_neighbors": 3}), 0)
+def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_fit() -> None:
+    found = fit_classifier(X, Y, Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}), 0)
     codes, decisions = found.answer(X[:50])
     np.testing.assert_array_equal(codes, KNeighborsClassifier(3).fit(X, Y).predict(X[:50]))
     assert decisions.shape == (50, 3)
-    two = fit_classifier(X, (Y > 0).astype(np.intp), Estimator.of("linear_model.LogisticRegression"), 0)
-    codes, decisions = two.answer(X)
+    two = (Y > 0).astype(np.intp)
+    codes, decisions = fit_classifier(X, two, Estimator.of(REGRESSION), 0).answer(X)
     np.testing.assert_array_equal(codes, decisions[:, 0] > 0)
+    with pytest.raises(Cancelled):
+        fit_classifier(X, two, Estimator.of(REGRESSION), 0, progress=StopAfter(1))
 
 
-KNN, FOREST, NETWORK = (
-    "neighbors.KNeighborsClassifier", "ensemble.RandomForestClassifier", "neural_network.MLPClassifier"
-)  # fmt: skip
-
-
-def test_that_a_table_names_only_parameters_and_words_that_scikit_learn_has() -> None:
+def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn() -> None:
     for kind, classes in ESTIMATORS.items():
         for name, allowed in classes.items():
             assert not {"memory", "n_jobs", "input", "verbose", "warm_start"} & allowed.keys(), name
@@ -104,144 +112,14 @@ def test_that_a_table_names_only_parameters_and_words_that_scikit_learn_has() ->
         (NETWORK, {"hidden_layer_sizes": [1] * 17}, "classifier", "or integers"),
         (NETWORK, {"hidden_layer_sizes": ["a"]}, "classifier", "or integers"),
         ("decomposition.PCA", {"memory": "cache"}, "transformer", "takes no parameter 'memory'"),
+        ("decomposition.PCA", {"n_components": {"a": 1}}, "transformer", "cannot be a parameter"),
     ],
 )
-def test_that_anything_else_is_refused(name: str, parameters: dict[str, object], kind: str, message: str) -> None:
+def test_that_other_classes_and_parameters_are_refused(
+    name: str, parameters: dict[str, object], kind: str, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         Estimator.of(name, parameters).make(kind, 0)
-
-
-def test_that_parameters_are_plain_values_only() -> None:
-    with pytest.raises(ValueError, match="cannot be a parameter"):
-        Estimator.of("decomposition.PCA", {"n_components": {"a": 1}})
-    again = Estimator.of("neural_network.MLPClassifier", {"hidden_layer_sizes": [3, 4], "alpha": 0.1})
-    assert Estimator.from_document(again.document()) == again
-    assert str(again) == "MLPClassifier(alpha=0.1, hidden_layer_sizes=(3, 4))"
-
-
-def test_that_too_many_components_are_refused_with_the_most_there_can_be() -> None:
-    message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
-    with pytest.raises(ValueError, match=message):
-        fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 50}), 0)
-    fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 12}), 0)
-
-
-def test_that_another_refusal_does_not_speak_of_labels() -> None:
-    with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
-        fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": -1}), 0)
-
-
-@pytest.mark.parametrize(
-    ("projection", "kept"),
-    [
-        (baselines.PCA, None),
-        (baselines.PCA, "0.5"),
-        (baselines.PCA, 1.0),
-        (baselines.WHITENED_PCA, 0.0),
-        (baselines.RANDOM_PROJECTION, True),
-        (baselines.RANDOM_PROJECTION, 2.5),
-        (baselines.RANDOM_PROJECTION, float("inf")),
-        (baselines.RANDOM_PROJECTION, float("nan")),
-    ],
-)
-def test_that_what_is_kept_is_in_range(projection: Projection, kept: float | None) -> None:
-    with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
-        projection.checked(kept, "some-svm")
-
-
-def test_that_the_mathematics_starts_without_scikit_learn() -> None:
-    code = "import sys, slide_gui.core.baselines; print([m for m in sys.modules if m.split('.')[0] == 'sklearn'])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert said.strip() == "[]"
-
-
-class Predicts:
-    """A classifier that predicts the first column and has the given decision values."""
-
-    def __init__(self, **decides: object) -> None:
-        for name, values in decides.items():
-            setattr(self, name, lambda _rows, values=values: values)
-
-    def predict(self, rows: np.ndarray) -> np.ndarray:
-        return rows[:, 0].astype(int)
-
-
-ROWS = np.array([[0.0], [1.0], [1.0]])
-MARGINS = np.array([-0.5, 2.0, 0.1])
-SHARES = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
-
-
-@pytest.mark.parametrize(
-    ("estimator", "n_classes", "expected"),
-    [
-        (Predicts(decision_function=MARGINS, predict_proba=SHARES), 2, MARGINS[:, None]),
-        (Predicts(predict_proba=SHARES), 2, SHARES[:, 1:] - 0.5),
-        (Predicts(decision_function=np.eye(3)), 3, np.eye(3)),
-        (Predicts(predict_proba=np.full((3, 3), 0.3)), 3, np.full((3, 3), 0.3)),
-    ],
-)
-def test_that_decisions_are_values_else_probabilities(
-    estimator: Predicts, n_classes: int, expected: np.ndarray
-) -> None:
-    codes, decisions = OtherClassifier(estimator, n_classes).answer(ROWS)
-    assert codes.tolist() == [0, 1, 1]
-    np.testing.assert_array_equal(decisions, expected)
-
-
-class Gives:
-    """A transformer that returns the values given to it."""
-
-    def __init__(self, values: object) -> None:
-        self.values = values
-
-    def transform(self, _rows: np.ndarray) -> object:
-        return self.values
-
-
-def test_that_a_representation_is_a_finite_table() -> None:
-    table = np.array([[1.0, 0.0], [0.0, 2.0]])
-    for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
-        with pytest.raises(ValueError, match="Gives gave values that are not finite"), np.errstate(over="ignore"):
-            Transformer(Gives(values), 12).transform(X[:2])
-    for rows in (X[:, :11], X[0]):
-        with pytest.raises(ValueError, match="the transformer was fitted on 12 features"):
-            Transformer(Gives(table), 12).transform(rows)
-
-
-def test_that_a_transform_tells_the_share_of_rows_done_and_can_be_cancelled() -> None:
-    rows, listener = np.tile(X, (30, 1)), StopAfter()
-    found = fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 3}), 0, progress=listener)
-    assert listener.fractions == [0.0, 1.0]
-    listener = StopAfter()
-    found.transform(rows, progress=listener)
-    assert listener.fractions == [4096 / 9000, 8192 / 9000, 1.0]
-    with pytest.raises(Cancelled):
-        found.transform(rows, progress=StopAfter(2))
-    for fit in (
-        lambda progress: fit_transformer(X, Estimator.of("decomposition.PCA"), 0, progress=progress),
-        lambda progress: fit_classifier(X, Y, Estimator.of("linear_model.LogisticRegression"), 0, progress=progress),
-    ):
-        with pytest.raises(Cancelled):
-            fit(StopAfter(1))
-        listener = StopAfter()
-        fit(listener)
-        assert listener.fractions == [0.0, 1.0]
-
-
-def test_that_too_little_memory_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(*_arguments: object) -> None:
-        raise MemoryError("too large")
-
-    monkeypatch.setattr(PCA, "fit", too_large)
-    with pytest.raises(MemoryError, match="too large"):
-        fit_transformer(X, Estimator.of("decomposition.PCA"), 0)
-
-
-def test_that_a_seed_is_given_where_there_is_none_and_kept_where_there_is() -> None:
-    name = "random_projection.GaussianRandomProjection"
-    assert Estimator.of(name).make("transformer", 7).random_state == 7
-    assert Estimator.of(name, {"random_state": 3}).make("transformer", 7).random_state == 3
-    assert Estimator.of("neighbors.KNeighborsClassifier").make("classifier", 7).n_neighbors == 5
 
 
 @pytest.mark.parametrize(
@@ -261,14 +139,85 @@ def test_that_a_document_that_describes_no_class_is_refused(document: dict[str, 
         Estimator.from_document(document)
 
 
-def test_that_what_is_kept_is_returned_as_a_number() -> None:
-    assert baselines.RANDOM_PROJECTION.checked(1, "some-svm") == 1.0
-    assert baselines.PCA.checked(0.999, "some-svm") == 0.999
+@pytest.mark.parametrize(
+    ("name", "parameters", "text"),
+    [
+        (NETWORK, {"hidden_layer_sizes": [3, 4], "alpha": 0.1}, "MLPClassifier(alpha=0.1, hidden_layer_sizes=(3, 4))"),
+        ("svm.SVC", {"C": 2, "kernel": "rbf", "gamma": None}, "SVC(C=2, gamma=None, kernel='rbf')"),  # earlier versions
+    ],
+)
+def test_that_a_document_is_read_and_named(name: str, parameters: dict[str, object], text: str) -> None:
+    estimator = Estimator.of(name, parameters)
+    assert Estimator.from_document(estimator.document()) == estimator
+    assert str(estimator) == text
 
 
-def test_that_a_class_of_an_earlier_version_is_read_and_named_but_not_made() -> None:
-    earlier = Estimator.from_document({"name": "svm.SVC", "parameters": {"C": 2, "kernel": "rbf", "gamma": None}})
-    assert str(earlier) == "SVC(C=2, gamma=None, kernel='rbf')"
-    assert Estimator.from_document(earlier.document()) == earlier
-    with pytest.raises(ValueError, match=r"'svm\.SVC' is not a classifier that can be used"):
-        earlier.make("classifier", 0)
+def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_number() -> None:
+    message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
+    with pytest.raises(ValueError, match=message):
+        fit_transformer(X, _pca(n_components=50), 0)
+    with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
+        fit_transformer(X, _pca(n_components=-1), 0)
+    fit_transformer(X, _pca(n_components=12), 0)
+
+
+def test_that_too_little_memory_is_not_converted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_arguments: object) -> None:
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(PCA, "fit", too_large)
+    with pytest.raises(MemoryError, match="too large"):
+        fit_transformer(X, _pca(), 0)
+
+
+@pytest.mark.parametrize(
+    ("projection", "amounts"),
+    [
+        (baselines.PCA, (None, "0.5", 1.0)),
+        (baselines.WHITENED_PCA, (0.0,)),
+        (baselines.RANDOM_PROJECTION, (True, 2.5, float("inf"), float("nan"))),
+    ],
+)
+def test_that_an_amount_out_of_range_is_refused(projection: Projection, amounts: tuple[float | None, ...]) -> None:
+    for amount in amounts:
+        with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
+            projection.checked(amount, "some-svm")
+    assert projection.checked(1 if projection.keeps == "directions" else 0.999, "some-svm") in (1.0, 0.999)
+
+
+def test_that_the_mathematics_starts_without_scikit_learn() -> None:
+    code = "import sys, slide_gui.core.baselines; print([m for m in sys.modules if m.split('.')[0] == 'sklearn'])"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
+
+
+MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("functions", "n_classes", "expected"),
+    [
+        ({"decision_function": MARGINS, "predict_proba": SHARES}, 2, MARGINS[:, None]),
+        ({"predict_proba": SHARES}, 2, SHARES[:, 1:] - 0.5),
+        ({"decision_function": np.eye(3)}, 3, np.eye(3)),
+        ({"predict_proba": np.full((3, 3), 0.3)}, 3, np.full((3, 3), 0.3)),
+    ],
+)
+def test_that_decisions_are_values_or_else_probabilities(
+    functions: dict[str, np.ndarray], n_classes: int, expected: np.ndarray
+) -> None:
+    functions = {"predict": np.array([0.0, 1.0, 1.0]), **functions}
+    estimator = SimpleNamespace(**{name: lambda _, values=values: values for name, values in functions.items()})
+    codes, decisions = OtherClassifier(estimator, n_classes).answer(X[:3])
+    assert codes.tolist() == [0, 1, 1]
+    np.testing.assert_array_equal(decisions, expected)
+
+
+def test_that_a_representation_is_a_table_of_finite_numbers() -> None:
+    for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
+        estimator = SimpleNamespace(transform=lambda _, values=values: values)
+        with pytest.raises(ValueError, match="gave values that are not finite"), np.errstate(over="ignore"):
+            Transformer(estimator, 12).transform(X[:2])
+    for rows in (X[:, :11], X[0]):
+        with pytest.raises(ValueError, match="the transformer was fitted on 12 features"):
+            Transformer(estimator, 12).transform(rows)

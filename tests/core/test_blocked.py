@@ -6,20 +6,30 @@ import pytest
 from slide_gui.core import linear_algebra as blocked
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS
+from tests.core.svm_data import StopAfter
 
 
-def test_that_an_inverse_and_a_product_in_pieces_equal_numpys(monkeypatch):
-    monkeypatch.setattr(blocked, "WHOLE", 50)
-    monkeypatch.setattr(blocked, "_PIECE", 33)
-    monkeypatch.setattr(blocked, "_LEAF", 20)
+@pytest.fixture
+def small_pieces(monkeypatch):
+    for name, value in {"WHOLE": 50, "_PIECE": 33, "_LEAF": 20}.items():
+        monkeypatch.setattr(blocked, name, value)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_that_products_inverses_and_solves_in_pieces_equal_numpys():
     random = np.random.default_rng(0)
     rows = random.standard_normal((400, 130))
-    a, b = rows.T @ rows, random.standard_normal((130, 70))
+    a, b, weights = rows.T @ rows, random.standard_normal((130, 70)), random.random(130)
     np.testing.assert_allclose(blocked.product(a, b), a @ b, rtol=1e-12)
     inverse = blocked.inverse_definite(a.copy())
     np.testing.assert_allclose(inverse, np.linalg.inv(a), atol=1e-12)
     np.testing.assert_array_equal(inverse, inverse.T)
+    np.testing.assert_allclose(blocked.solve_symmetric(a.copy(), b), np.linalg.solve(a, b), rtol=1e-9)
+    solve = blocked.solver(a.copy())  # one factor for one right-hand side after another
+    for right in (b[:, 0], b[:, :3]):
+        np.testing.assert_allclose(solve(right, NO_PROGRESS), np.linalg.solve(a, right), rtol=1e-9)
+    np.testing.assert_allclose(blocked.weighted_square(a, weights), a @ np.diag(weights) @ a, rtol=1e-9)
 
 
 def test_that_the_inverse_of_a_kernel_matrix_with_a_small_ridge_is_as_accurate_as_numpys():
@@ -39,62 +49,14 @@ def test_that_a_singular_large_matrix_is_refused():
         blocked.solve_symmetric(np.zeros((1500, 1500)), np.ones((1500, 2)))
 
 
-def test_that_every_piece_of_a_fit_on_many_features_is_a_cancel_point(monkeypatch):
-    class Counter(Progress):
-        def __init__(self):
-            self.reports = 0
-
-        def report(self, fraction, payload=None):
-            self.reports += 1
-
+def test_that_every_piece_of_a_fit_on_many_features_is_a_cancel_point(request):
     rows = (np.random.default_rng(0).random((300, 200)) > 0.7).astype("float32")
-    whole, pieces = Counter(), Counter()
-    expected = fit_stack(rows, StackParameters(depth=2), progress=whole)
-    monkeypatch.setattr(blocked, "WHOLE", 50)
-    monkeypatch.setattr(blocked, "_PIECE", 20)
-    monkeypatch.setattr(blocked, "_LEAF", 20)
+    entire, pieces = StopAfter(), StopAfter()
+    expected = fit_stack(rows, StackParameters(depth=2), progress=entire)
+    request.getfixturevalue("small_pieces")
     stack = fit_stack(rows, StackParameters(depth=2), progress=pieces)
-    assert pieces.reports > whole.reports + 2 * 8
+    assert len(pieces.fractions) > len(entire.fractions) + 2 * 8
     np.testing.assert_allclose(stack.layers[1].weights, expected.layers[1].weights, atol=1e-8)
-
-
-def test_that_a_large_inverse_can_be_cancelled():
-    class Stop(Progress):
-        def report(self, fraction, payload=None):
-            raise Cancelled
-
-    with pytest.raises(Cancelled):
-        blocked.inverse_definite(np.eye(2000), Stop())
-
-
-def test_that_a_solve_in_pieces_equals_numpys(monkeypatch):
-    monkeypatch.setattr(blocked, "WHOLE", 50)
-    monkeypatch.setattr(blocked, "_PIECE", 33)
-    random = np.random.default_rng(0)
-    rows = random.standard_normal((400, 130))
-    a, b = rows.T @ rows, random.standard_normal((130, 70))
-    expected = np.linalg.solve(a, b)
-    np.testing.assert_allclose(blocked.solve_symmetric(a.copy(), b), expected, rtol=1e-9)
-
-
-def test_that_a_factor_solves_for_one_right_hand_side_after_another(monkeypatch):
-    monkeypatch.setattr(blocked, "WHOLE", 50)
-    monkeypatch.setattr(blocked, "_PIECE", 33)
-    random = np.random.default_rng(0)
-    rows = random.standard_normal((400, 130))
-    a = rows.T @ rows
-    solve = blocked.solver(a.copy())
-    for b in (random.standard_normal(130), random.standard_normal((130, 3))):
-        np.testing.assert_allclose(solve(b, NO_PROGRESS), np.linalg.solve(a, b), rtol=1e-9)
-
-
-def test_that_a_weighted_square_equals_the_product_of_three_matrices(monkeypatch):
-    monkeypatch.setattr(blocked, "WHOLE", 33)
-    random = np.random.default_rng(0)
-    a, weights = random.standard_normal((130, 130)), random.random(130)
-    a += a.T
-    found = blocked.weighted_square(a, weights)
-    np.testing.assert_allclose(found, a @ np.diag(weights) @ a, atol=1e-11)
 
 
 def test_that_a_product_of_leading_digits_is_exact():

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from slide_gui import SLIDE, Blocks, Scatter
-from slide_gui.core.slide import activations
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import GROUP, ScatterPass, ScatterSum
 from slide_gui.core.slide.stack import fit_stack
@@ -123,7 +122,7 @@ def test_that_a_scatter_whose_squares_add_up_to_infinity_is_refused_when_used():
 
 @pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "identity"])
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
-@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("depth", [0, 1, 4])
 def test_that_a_fit_over_blocks_equals_the_fit_at_once(squashing, fit_on, depth):
     rows = blobs(n=900)
     parameters = StackParameters(depth=depth, squashing=squashing, fit_on=fit_on, dtype="float64")
@@ -205,17 +204,6 @@ def test_that_progress_over_blocks_never_falls_ends_at_one_and_cancels_within_a_
     with pytest.raises(Cancelled):
         fit_stack(blocks, StackParameters(depth=4), progress=stopped)
     assert stopped.fractions[-1] < 0.2
-
-
-def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(monkeypatch):
-    monkeypatch.setattr(activations, "rows_per_block", lambda d: 1)  # blocks of 4 rows
-    rows = np.random.default_rng(4).standard_normal((4 * (GROUP + 1), 3))
-    pieces = [rows[start : start + 4] for start in range(0, len(rows), 4)]
-    expected = np.zeros((3, 3))
-    for piece in pieces[:GROUP]:
-        expected += piece.T @ piece
-    expected += pieces[-1].T @ pieces[-1]
-    np.testing.assert_array_equal(Scatter.of(rows, DOUBLE).inner, expected)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
 from tests.core.on_workers import once_there, slow, tasks
-from tests.core.slide_data import images, same_layers
+from tests.core.slide_data import same_layers
 from tests.core.svm_data import StopAfter
 
 GREY = np.random.default_rng(0).random((1500, 24)).astype("float32")
@@ -79,15 +79,12 @@ def test_that_a_dask_array_without_a_cluster_is_computed_in_this_thread():
     assert (slide.n_features_in_, slide.stack_.n_samples) == (24, 1500)
 
 
-def test_that_columns_in_several_chunks_are_joined():
-    split = da.from_array(GREY, chunks=(SIZES, 10))
-    same_layers(fit_stack(split, StackParameters()), fit_stack(chunked(), StackParameters()))
-    assert SLIDE(depth=1).fit(GREY).transform(split).chunks == (SIZES, (48,))
-
-
-def test_that_rows_in_one_chunk_and_columns_in_several_are_those_of_the_array():
-    split, slide = da.from_array(GREY, chunks=(1500, 10)), SLIDE(depth=1).fit(GREY)
-    np.testing.assert_array_equal(slide.transform(split).compute(), slide.transform(GREY))
+@pytest.mark.parametrize("sizes", [SIZES, (1500,)])
+def test_that_columns_in_several_chunks_are_joined(sizes):
+    split, slide = da.from_array(GREY, chunks=(sizes, 10)), SLIDE(depth=1).fit(GREY)
+    same_layers(fit_stack(split, StackParameters()), fit_stack(split.rechunk((sizes, 24)), StackParameters()))
+    assert slide.transform(split).chunks == (sizes, (48,))
+    np.testing.assert_allclose(slide.transform(split).compute(), slide.transform(GREY), atol=1e-6)
 
 
 def test_that_chunks_without_rows_change_nothing():
@@ -147,7 +144,7 @@ def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_
         slide.transform(chunked(bad)).compute(scheduler="synchronous")
 
 
-def test_that_rows_are_refused_for_their_values_and_not_for_those_that_a_layer_makes_of_them():
+def test_that_only_values_of_the_rows_are_checked_and_not_those_of_hidden_representations():
     slide = SLIDE(depth=1, squashing="identity").fit(np.outer(GREY[0], [1.0, 10.0]))
     rows = np.array([[3e38, 0.0], [1.0, 10.0]], "float32")  # ten times 3e38 exceeds float32
     with np.errstate(over="ignore"):
@@ -165,32 +162,14 @@ def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
         same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
 
 
-def test_that_thresholded_layers_of_images_are_those_of_the_fit_at_once_to_the_bit(client):
-    rows = images(n=900).astype("float32")
-    same_layers(fit_stack(da.from_array(rows, chunks=(100, 64)), StackParameters()), fit_stack(rows, StackParameters()))
-
-
-def test_that_features_are_computed_on_the_workers(client):
-    slide = SLIDE(depth=2, dtype="float64").fit(GREY)
-    np.testing.assert_allclose(slide.transform(chunked()).compute(), slide.transform(GREY), atol=1e-12)
-
-
-def test_that_a_fit_on_workers_reports_every_layer_and_ends_at_one(client):
-    listener = StopAfter()
-    fit_stack(chunked(), StackParameters(depth=3), progress=listener)
+def test_that_a_fit_on_workers_reports_every_chunk_and_layer_and_names_a_value_that_is_not_finite(client):
+    listener, rows = StopAfter(), GREY.copy()
+    slide = SLIDE(depth=3).fit(slowly(), progress=listener)
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == pytest.approx(1.0)
-    assert [len(stack.layers) for stack in listener.payloads] == [1, 2, 3]
-
-
-def test_that_how_far_workers_are_is_told_chunk_by_chunk(client):
-    listener = StopAfter()
-    fit_stack(slowly(), StackParameters(depth=1), progress=listener)
     assert len(set(listener.fractions)) > len(SIZES) // 2
-
-
-def test_that_a_value_that_is_not_finite_is_named_with_its_row_by_a_worker(client):
-    rows = GREY.copy()
+    assert [len(stack.layers) for stack in listener.payloads] == [1, 2, 3]
+    np.testing.assert_allclose(slide.transform(chunked()).compute(), slide.transform(GREY), atol=1e-5)
     rows[1203, 7] = np.inf
     with pytest.raises(ValueError, match="row 1203, feature 7 is inf"):
         fit_stack(chunked(rows), StackParameters())
@@ -212,7 +191,7 @@ class Once(Progress):
             act()
 
 
-def test_that_what_is_done_is_reported_while_workers_are_at_other_chunks(client, tmp_path):
+def test_that_completed_chunks_are_reported_while_workers_compute_others(client, tmp_path):
     first, waiting = GREY[:100], partial(once_there, file=tmp_path / "reported")
     rows = da.concatenate([da.from_array(first), da.from_array(GREY[100:]).map_blocks(waiting, meta=first[:0])])
     slide = SLIDE(depth=1).fit(rows, progress=Once(waiting.keywords["file"].touch))
@@ -240,7 +219,7 @@ def test_that_a_worker_that_is_killed_in_the_middle_changes_no_bit(client):
     assert victim not in client.run(os.getpid).values()
 
 
-def test_that_a_lost_scheduler_is_said_in_one_sentence():
+def test_that_a_lost_scheduler_is_named_with_a_remedy():
     with LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0"
     ) as other:

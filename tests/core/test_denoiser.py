@@ -18,29 +18,11 @@ def test_that_the_closed_form_equals_the_papers_listing(noise):
     np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
 
 
-def test_that_single_rows_equal_those_of_the_whole_matrix():
-    scatter = scatter_of(blobs())
-    some = np.array([4, 0, 35])
-    np.testing.assert_allclose(
-        denoiser_weights(scatter, 0.4, features=some), denoiser_weights(scatter, 0.4)[some], atol=1e-12
-    )
-
-
 def test_that_a_dead_pixel_has_a_zero_row_and_a_zero_column():
     weights = denoiser_weights(scatter_of(blobs()), 0.3)
     assert not weights[0].any()
     assert not weights[:, 0].any()
     assert weights[1:].any(axis=1).all()
-
-
-def test_that_the_centred_form_without_ridge_agrees_where_every_feature_is_lit():
-    rows = np.random.default_rng(1).random((500, 12)) * 10
-    scatter, p = scatter_of(rows), 0.6
-    mean = rows.mean(axis=0)
-    sigma = scatter[:-1, :-1] - len(rows) * np.outer(mean, mean)
-    weights = sigma @ np.linalg.inv(p * sigma + (1 - p) * np.diag(np.diag(scatter)[:-1]))
-    bias = mean - p * weights @ mean
-    np.testing.assert_allclose(denoiser_weights(scatter, 1 - p), np.column_stack([weights, bias]), atol=1e-6)
 
 
 def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_square_root():

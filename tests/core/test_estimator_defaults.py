@@ -9,7 +9,6 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import slide_gui
-from slide_gui.core.sda.model import TUTORIAL, SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 
@@ -40,11 +39,7 @@ def test_that_every_parameter_has_the_default_that_is_stated(estimator):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "parameters"),
-    [
-        ("SLIDE", StackParameters()),
-        ("MultiWidthSVC", SvmParameters()),
-    ],
+    ("estimator", "parameters"), [("SLIDE", StackParameters()), ("MultiWidthSVC", SvmParameters())]
 )
 def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
     own = vars(parameters)
@@ -52,10 +47,6 @@ def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
     shared = {name: parameter.default for name, parameter in signature.items() if name in own and name != "groups"}
     assert len(shared) >= 6
     assert shared == {name: own[name] for name in shared}
-
-
-def test_that_the_tutorials_recipe_is_theirs():
-    assert SdaParameters((1000,) * 3, (0.1, 0.2, 0.3), 0.001, 15, 0.1, 1000, 1) == TUTORIAL
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

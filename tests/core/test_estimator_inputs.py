@@ -1,6 +1,5 @@
 """Inputs and outputs of the estimators other than arrays: sparse rows, data frames, names, HTML."""
 
-import re
 
 import numpy as np
 import pytest
@@ -8,6 +7,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
+from slide_gui.core.estimators import layer_sizes, seed_of
 from tests.core.slide_data import images
 from tests.core.svm_data import layers, three_classes
 
@@ -66,11 +66,50 @@ def test_that_layers_and_features_are_named_in_what_comes_out():
     assert len(whole[-1].widths_) == 3
 
 
-@pytest.mark.parametrize("estimator", [SLIDE(depth=1), *CLASSIFIERS])
-def test_that_the_page_of_an_estimator_shows_it_and_what_it_was_fitted_to_and_loads_nothing(estimator):
-    frame, y = _frame()
-    for shown, state in ((estimator.__class__(), "Not fitted"), (estimator.fit(frame, y), "Fitted")):
-        page = shown._repr_html_()
-        assert type(shown).__name__ in page
-        assert state in page
-        assert not re.search(r"<(script|link|img|iframe)[^>]*\b(src|href)=", page)
+def test_that_groups_follow_the_names_that_slide_gives_to_its_features():
+    X, y = _frame(60)
+    Z = SLIDE(depth=2).set_output(transform="pandas").fit_transform(X)
+    for groups, rows, sizes in (
+        ("auto", Z, (12, 12, 12)),
+        (3, Z, (12, 12, 12)),
+        (None, Z, (36,)),
+        ("auto", Z.to_numpy(), (36,)),
+    ):
+        assert MultiWidthSVC(groups, "median", C=1.0).fit(rows, y).model_.embedding.sizes == sizes
+    for wrong in (4, (12, 24)):
+        with pytest.raises(ValueError, match="belong to 3 layers of 12, 12, 12 columns; leave groups at"):
+            MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [
+        (["h0_a", "h0_b", "h1_a", "h1_b"], (2, 2)),
+        (["slide__h0_x0", "slide__h0_x1", "slide__h0_x2", "slide__h2_x1"], (3, 1)),
+        (["height", "h", "x0", "2h0_"], None),
+    ],
+)
+def test_that_layers_are_counted_by_their_columns_names(names, sizes):
+    assert layer_sizes(names) == sizes
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["h0_a", "h1_a", "h0_b", "h1_b"], "are not ordered by layer"),
+        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' belongs to no layer"),
+    ],
+)
+def test_that_columns_of_unknown_layers_are_refused_unless_groups_are_given(names, words):
+    Z, y = layers(30)
+    rows = pd.DataFrame(Z[:, :4], columns=names)
+    with pytest.raises(ValueError, match=words):
+        MultiWidthSVC(widths="median", C=1.0).fit(rows, y)
+    assert MultiWidthSVC(2, "median", C=1.0).fit(rows, y).model_.embedding.sizes == (2, 2)
+
+
+def test_that_seeds_are_integers_or_drawn_from_a_generator():
+    assert [seed_of(seed) for seed in (None, 0, 7, np.int64(7))] == [0, 0, 7, 7]
+    assert type(seed_of(np.int64(7))) is int
+    state, expected = np.random.RandomState(3), np.random.RandomState(3)
+    assert [seed_of(state) for _ in range(2)] == [expected.randint(2**31 - 1) for _ in range(2)]

@@ -30,22 +30,6 @@ def test_that_a_row_at_a_new_noise_equals_a_refit_also_for_pixels_hardly_ever_li
     assert relative(path.weights(noise), exact) < 1e-7
 
 
-def test_that_the_smallest_scatter_of_mnist_is_among_the_cases_where_the_ridge_is_the_answer():
-    rows = blobs()
-    scatter = scatter_of(rows)
-    assert 0 < scatter[35, 35] < 2e-5
-    without = NoisePath(scatter, ridge=1e-12).rows([34], 0.3)
-    with_ridge = NoisePath(scatter).rows([34], 0.3)
-    assert np.abs(without - with_ridge)[0, 35] > 1.0
-    assert relative(with_ridge, denoiser_weights(scatter, 0.3)[[34]]) < 1e-8
-
-
-def test_that_dead_pixels_have_zero_rows_and_columns():
-    path = NoisePath(scatter_of(blobs()))
-    assert not path.rows([0], 0.3).any()
-    assert not path.weights(0.3)[:, 0].any()
-
-
 def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_refit_of_them_alone():
     rows = np.random.default_rng(0).random((200, 6))
     expected = denoiser_weights(scatter_of(rows), 0.3, ridge=0.0)
@@ -84,11 +68,6 @@ def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
 def test_that_what_is_no_scatter_is_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
         NoisePath(wrong)
-
-
-def test_that_a_scatter_in_lists_is_taken():
-    scatter = scatter_of(blobs(n=20, side=3))
-    np.testing.assert_array_equal(NoisePath(scatter.tolist()).weights(0.3), NoisePath(scatter).weights(0.3))
 
 
 def test_that_features_and_noise_out_of_range_are_refused():

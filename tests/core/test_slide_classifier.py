@@ -60,21 +60,6 @@ def test_that_a_fit_reports_to_the_end_and_can_be_cancelled_in_both_parts():
             model.fit(X, y, progress=StopAfter(reports))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"noise": "0.3"}, "noise is '0.3'"),
-        ({"depth": 9}, "depth is 9; it must be an integer, 0 to 8"),
-        ({"C": -1.0}, "C is"),
-        ({"starts": 0}, "starts is 0; it must be an integer, 1 or more"),
-        ({"widths": [1.0, 2.0]}, "4 positive numbers"),
-    ],
-)
-def test_that_wrong_parameters_are_refused_by_name(changes, words):
-    with pytest.raises(ValueError, match=words):
-        SLIDEClassifier(**changes).fit(*squares())
-
-
 def test_that_one_class_is_refused_before_anything_is_fitted():
     with pytest.raises(ValueError, match="y has one class, 1; the number of classes has to be greater than one"):
         SLIDEClassifier().fit(images(n=10), np.ones(10, int), progress=StopAfter(1))

@@ -28,9 +28,7 @@ def words(n=700, d=40, dtype="float64", seed=0):
 @pytest.mark.parametrize("threshold", [0.5, -0.25])
 def test_that_sparse_rows_are_fitted_as_dense_ones_are(squashing, fit_on, threshold):
     rows = words()
-    parameters = StackParameters(
-        depth=3, squashing=squashing, fit_on=fit_on, threshold=threshold, dtype="float64", ridge=1.0
-    )
+    parameters = StackParameters(0.3, 3, threshold, squashing, fit_on, ridge=1.0, dtype="float64")
     found, expected = fit_stack(sparse.csr_array(rows), parameters), fit_stack(rows, parameters)
     same_layers(found, expected, rtol=1e-12, atol=1e-10)
     for one, other in zip(found.layers, expected.layers, strict=True):

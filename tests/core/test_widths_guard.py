@@ -1,4 +1,3 @@
-import math
 
 import numpy as np
 import pytest
@@ -120,23 +119,6 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
     )
     assert {point.error for point in found.points} == {5 / 240}
     assert found.C == 1.0
-
-
-def test_that_equal_weights_of_errors_are_equal_whatever_their_order():
-    weights, order = np.random.default_rng(0).random(1000), np.random.default_rng(1).permutation(1000)
-    wrong = weights > 0.4
-    total = math.fsum(weights[wrong])
-    assert selection._total(wrong, weights) == selection._total(wrong[order], weights[order]) == total
-    assert selection._total(wrong, None) == wrong.sum()
-
-
-def test_that_classes_in_narrow_stripes_get_narrow_median_widths(compared):
-    across = np.random.default_rng(0).random(150)
-    codes = (across * 16.0).astype(int) % 2
-    wide, found, _ = compared(np.outer(across, np.ones(12)), codes, 1.0, 10.0)
-    assert found.chosen.guarded
-    assert found.chosen.median_error < 0.15 < found.chosen.learned_error
-    assert np.all(found.widths < 0.5 * wide)
 
 
 def test_that_half_of_the_memory_is_for_kernel_values(compared):
