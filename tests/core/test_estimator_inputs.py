@@ -1,6 +1,5 @@
 """Inputs and outputs of the estimators other than arrays: sparse rows, data frames, names, HTML."""
 
-
 import numpy as np
 import pytest
 from scipy import sparse
