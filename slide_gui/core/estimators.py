@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from slide_gui.core.validation import check_whole, empty
-
-P = TypeVar("P")
+from slide_gui.core.validation import check_integer, empty
 
 _LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union
 
@@ -200,21 +197,4 @@ def seed_of(random_state: Any) -> int:
         return 0
     if isinstance(random_state, np.random.RandomState) or random_state is np.random:
         return int(random_state.randint(2**31 - 1))
-    return check_whole("random_state", random_state, 0, otherwise=", a NumPy RandomState, or None")
-
-
-def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:
-    """Return a dataclass with the parameters of an estimator; its `seed` is computed from `random_state`.
-
-    Parameters
-    ----------
-    estimator : estimator with a parameter `random_state`
-    kind : type
-        Dataclass with a field `seed`. Fields that the estimator lacks keep their defaults.
-    **normalised
-        Fields whose values replace the parameters of the estimator.
-    """
-    given = estimator.get_params(deep=False)
-    seed = seed_of(given["random_state"])
-    known = {field.name: given[field.name] for field in fields(kind) if field.name in given}  # type: ignore[arg-type]
-    return kind(**{**known, "seed": seed, **normalised})
+    return check_integer("random_state", random_state, 0, otherwise=", a NumPy RandomState, or None")

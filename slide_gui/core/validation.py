@@ -46,7 +46,7 @@ def check_number(
     return number
 
 
-def check_whole(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:
+def check_integer(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:
     """Return the value as an int, or raise ValueError if it is not an integer in the range.
 
     Text and booleans are rejected.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
-from slide_gui.core.validation import check_dtype, check_noise, check_number, check_whole
+from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_ROWS_PER_STEP = 4096
@@ -85,18 +85,18 @@ class SdaParameters:
         """
         if not isinstance(self.n_units, (tuple, list)):
             raise ValueError(f"n_units is {self.n_units!r}; it must contain integers, one per layer")
-        n_units = tuple(check_whole("n_units", units, 1) for units in self.n_units)
+        n_units = tuple(check_integer("n_units", units, 1) for units in self.n_units)
         return replace(
             self,
             n_units=n_units,
             noise=_noises(self.noise, len(n_units)),
             pretraining_rate=check_number("pretraining_rate", self.pretraining_rate, positive=True),
-            pretraining_epochs=check_whole("pretraining_epochs", self.pretraining_epochs, 0),
+            pretraining_epochs=check_integer("pretraining_epochs", self.pretraining_epochs, 0),
             fine_tuning_rate=check_number("fine_tuning_rate", self.fine_tuning_rate, positive=True),
-            fine_tuning_epochs=check_whole("fine_tuning_epochs", self.fine_tuning_epochs, 0),
-            batch_size=check_whole("batch_size", self.batch_size, 1, MOST_ROWS_PER_STEP),
-            patience=check_whole("patience", self.patience, 1),
-            seed=check_whole("seed", self.seed, 0),
+            fine_tuning_epochs=check_integer("fine_tuning_epochs", self.fine_tuning_epochs, 0),
+            batch_size=check_integer("batch_size", self.batch_size, 1, MOST_ROWS_PER_STEP),
+            patience=check_integer("patience", self.patience, 1),
+            seed=check_integer("seed", self.seed, 0),
             dtype=check_dtype(self.dtype),
         )
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from slide_gui.blas import PRODUCTS, limit_threads
 from slide_gui.core.slide.activations import block_of
 from slide_gui.core.slide.scatter import GROUP, Scatter, ScatterPass, ScatterSum
-from slide_gui.core.validation import check_whole
+from slide_gui.core.validation import check_integer
 from slide_gui.core.workers import LARGE_TASKS, ClusterError, check_alive, unchanged
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -134,7 +134,7 @@ class Blocks(BlockRows):
 def _checked_shape(shape: object) -> tuple[int, int]:
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
         raise ValueError(f"shape is {shape!r}; it must be two integers, rows and features")
-    return check_whole("the number of rows", shape[0], 0), check_whole("the number of features", shape[1], 1)
+    return check_integer("the number of rows", shape[0], 0), check_integer("the number of features", shape[1], 1)
 
 
 def is_dask(rows: Any) -> bool:

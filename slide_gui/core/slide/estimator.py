@@ -24,7 +24,7 @@ from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
-from slide_gui.core.slide.stack import fit_stack, room_for_features, threshold_problem
+from slide_gui.core.slide.stack import feature_array, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
 
@@ -153,7 +153,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         if isinstance(X, BlockRows):
             raise TypeError("fit_transform does not accept Blocks; call fit, then transform each block")
         X = self._rows(X, reset=True)
-        out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
+        out = feature_array(X.shape, StackParameters(**self.get_params(deep=False)).checked())
         self._fit(X, out, sample_weight, progress)
         return self._remembered(out)
 
@@ -215,7 +215,12 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
     def _rows(self, X: Any, reset: bool) -> Any:
         if is_dask(X) or isinstance(X, BlockRows):
-            return self._block_rows(dask_rows(X) if is_dask(X) else X, reset)
+            if not reset:
+                raise TypeError("transform does not accept Blocks; call transform with each block")
+            X = dask_rows(X) if is_dask(X) else X
+            self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            return X
         # fit_stack looks for NaN block by block, so that a memmap is read once.
         rows = checked_rows(
             self,
@@ -232,14 +237,6 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # the output has the parameter `dtype`
         return tags
-
-    def _block_rows(self, X: BlockRows, reset: bool) -> BlockRows:
-        if not reset:
-            raise TypeError("transform does not accept Blocks; call transform with each block")
-        self.n_features_in_ = X.shape[1]
-        if hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return X
 
 
 def _plain(X: Any) -> bool:

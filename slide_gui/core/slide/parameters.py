@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.slide.denoiser import RIDGE
-from slide_gui.core.validation import check_dtype, check_noise, check_number, check_ridge, check_whole
+from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number, check_ridge
 
 Values = NDArray[np.floating]
 
@@ -167,8 +167,8 @@ class StackParameters:
             squashing=self.function.key,
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
-            depth=check_whole("depth", self.depth, 0, MOST_LAYERS),
+            depth=check_integer("depth", self.depth, 0, MOST_LAYERS),
             threshold=check_number("threshold", self.threshold),
             dtype=check_dtype(self.dtype),
-            batch_size=check_whole("batch_size", self.batch_size, 1),
+            batch_size=check_integer("batch_size", self.batch_size, 1),
         )

@@ -236,22 +236,19 @@ class InputScatter:
     ----------
     values, squashed : ndarray of shape (d + 1, d + 1)
         Scatter of [x, 1] and of [T(x), 1].
-    threshold, squashing
-        Threshold and name of the squashing function T.
-    sums : {"float32", "float64"}
-        Data type in which products of rows were summed.
+    parameters : StackParameters
+        Parameters with which the rows were summed.
     """
 
     values: Array
     squashed: Array
-    threshold: float
-    squashing: str
-    sums: str
+    parameters: StackParameters
 
     def fits(self, parameters: StackParameters) -> bool:
         """Return True if a fit with `parameters` can use these scatters."""
-        same = self.squashing == parameters.squashing and self.sums == parameters.sums
-        return same and (not parameters.function.uses_threshold or self.threshold == parameters.threshold)
+        own = self.parameters
+        same = own.squashing == parameters.squashing and own.sums == parameters.sums
+        return same and (not own.function.uses_threshold or own.threshold == parameters.threshold)
 
 
 class ScatterAccumulator:
@@ -438,7 +435,7 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
         If a value is NaN or infinite. The message names the row.
     """
     scatters = [scatter.matrix for scatter in ScatterPass(parameters).of(rows, progress=progress)]
-    return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
+    return InputScatter(scatters[0], scatters[-1], parameters)
 
 
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:

@@ -97,7 +97,7 @@ class Stack:
             bare = replace(self, layers=tuple(replace(layer, scatter=None) for layer in self.layers))
             width, dtype = (len(self.layers) + 1) * d, self.parameters.dtype
             return lazily(rows, partial(_features_of_chunk, bare), width, dtype)  # type: ignore[no-any-return]
-        result = room_for_features(rows.shape, replace(self.parameters, depth=len(self.layers)), out)
+        result = feature_array(rows.shape, replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
 
@@ -176,7 +176,7 @@ def fit_stack(
     check_free(fit_bytes(n, d, parameters), job, "use fewer features")
     empty((2 * parameters.depth + _MATRICES, d + 1, d + 1), np.dtype(float), job, "use fewer features")
     if out is not None:
-        room_for_features(rows.shape, parameters, out)
+        feature_array(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
     passes = max(parameters.depth - (2 if values else 1), 0)
     if scatter is not None and scatter.fits(parameters):
@@ -230,7 +230,7 @@ def _entry(
     return matrices[-1], matrices[0]
 
 
-def room_for_features(
+def feature_array(
     shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
 ) -> NDArray[np.floating]:
     """Return an array for the representations [h⁰ | h¹ | … | hˡ] of rows of shape (n, d).

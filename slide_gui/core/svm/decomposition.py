@@ -297,7 +297,7 @@ def solve(
         beta = _feasible(start, box)
         many = bool(np.count_nonzero(beta) > _MANY * n)
     elif n > WHOLE:
-        part = _first_quarter(y) if options.shuffled else _stratified(y, n // 4, options.seed)
+        part = _quarter(y, options)
         near = replace(options, tol=max(options.tol, _START_TOL))
         some = None if weights is None else weights[part]
         first = solve(source.take(part), y[part], near, weights=some, scratch=scratch, progress=steady.pulse)
@@ -358,19 +358,19 @@ def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Pr
     return total
 
 
-def _first_quarter(y: Array) -> Indices:
-    """Return the sorted indices of the first quarter of each class, at least one point each."""
-    parts = (np.flatnonzero(y == label) for label in (-1.0, 1.0))
-    return np.sort(np.concatenate([members[: max(1, len(members) // 4)] for members in parts]))
+def _quarter(y: Array, options: SolverOptions) -> Indices:
+    """Return the sorted indices of about a quarter of each class, at least one point each.
 
-
-def _stratified(y: Array, size: int, seed: int) -> Indices:
-    """Return about `size` random points, sorted, with the classes in proportion and at least one point each."""
-    rng = np.random.default_rng(seed)
-    parts = []
+    They are the first points if these are a random sample already.
+    """
+    random, parts = np.random.default_rng(options.seed), []
     for label in (-1.0, 1.0):
         members = np.flatnonzero(y == label)
-        parts.append(rng.choice(members, max(1, round(size * len(members) / len(y))), replace=False))
+        if options.shuffled:
+            parts.append(members[: max(1, len(members) // 4)])
+        else:
+            size = max(1, round((len(y) // 4) * len(members) / len(y)))
+            parts.append(random.choice(members, size, replace=False))
     return np.sort(np.concatenate(parts))
 
 
@@ -404,7 +404,7 @@ class _WorkingSetSolver:
         n = len(y)
         self._source, self._y, self._box, self._ridge, self._options = source, y, box, ridge, options
         self._progress, self._refinable = progress, refinable
-        self._whole, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
+        self._entire, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
         values = scratch.floats(self._largest**2 + capacity * n, source.dtype)
         self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
         self._rows = CachedRows(source, store, options.tol, progress.pulse)
@@ -448,11 +448,11 @@ class _WorkingSetSolver:
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
-        if self._whole and not len(self._matrix):
+        if self._entire and not len(self._matrix):
             self._matrix = self._kernel(np.arange(len(beta)))
         if residual is not None:
             residual = residual.copy()
-        elif self._whole:
+        elif self._entire:
             residual = self._y - kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
         else:
             residual, support = self._y.copy(), np.flatnonzero(beta)
@@ -472,7 +472,7 @@ class _WorkingSetSolver:
             if gap < enough or self._steps >= options.limit or stalled > _MOST_STALLED:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
             before = beta
-            if self._whole:
+            if self._entire:
                 beta, residual = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0)
             else:
                 beta = self._step(residual, beta, bias, gap)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,9 +21,9 @@ from slide_gui.core.estimators import (
     labelled_rows,
     layer_sizes,
     listed,
-    parameters_of,
     remembered_layers,
     row_weights,
+    seed_of,
     store_parameters,
     written_out,
 )
@@ -31,7 +31,7 @@ from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import fit_svm
-from slide_gui.core.svm.training import one_after_the_other, solved_by
+from slide_gui.core.svm.training import in_this_process, solved_by
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
                 )
-        solve = one_after_the_other if client is None else solved_by(client)
+        solve = in_this_process if client is None else solved_by(client)
         model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, solve_pairs=solve)
         if not model.converged:
             warnings.warn(
@@ -256,7 +256,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
-        return parameters_of(self, SvmParameters, groups=self._groups(), widths=listed(self.widths)).checked()
+        given = self.get_params(deep=False)
+        normal = {"groups": self._groups(), "widths": listed(self.widths), "seed": seed_of(self.random_state)}
+        known = {field.name: given[field.name] for field in fields(SvmParameters) if field.name in given}
+        return SvmParameters(**known | normal).checked()
 
     def _groups(self) -> tuple[int, ...] | int | None:
         groups, names = self.groups, getattr(self, "feature_names_in_", None)

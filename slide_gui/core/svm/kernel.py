@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.validation import check_whole
+from slide_gui.core.validation import check_integer
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -36,14 +36,14 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
     if groups is None:
         return (n_columns,)
     if not isinstance(groups, Sequence):
-        n_blocks = check_whole("groups", groups, 1)
+        n_blocks = check_integer("groups", groups, 1)
         if n_columns % n_blocks:
             raise ValueError(
                 f"groups is {n_blocks}, which does not divide the {n_columns} columns into blocks of equal size; "
                 "give the sizes of the blocks, one per layer"
             )
         return (n_columns // n_blocks,) * n_blocks
-    sizes = tuple(check_whole("a size in groups", size, 1) for size in groups)
+    sizes = tuple(check_integer("a size in groups", size, 1) for size in groups)
     if sum(sizes) != n_columns:
         raise ValueError(f"groups is {sizes!r}; the sizes must add up to the {n_columns} columns")
     return sizes
@@ -508,13 +508,7 @@ class DistanceRows:
         progress: Progress = NO_PROGRESS,
     ) -> Values:
         """Return the kernel between some rows and some columns, by default all."""
-        others = self.points if columns is None else self.points[columns]
-        return self.between(self.points[rows], others, out, progress)
-
-    def between(
-        self, rows: Indices, columns: Indices, out: Values | None = None, progress: Progress = NO_PROGRESS
-    ) -> Values:
-        """Return the kernel between any rows and columns of the matrix of distances."""
+        rows, columns = self.points[rows], self.points if columns is None else self.points[columns]
         if out is None:
             out = np.empty((len(rows), len(columns)), dtype=self.dtype)
         for top in range(0, len(rows), _TILE_ROWS):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
-from slide_gui.core.validation import check_flag, check_number, check_whole
+from slide_gui.core.validation import check_flag, check_integer, check_number
 
 
 @dataclass(frozen=True)
@@ -95,18 +95,18 @@ class SvmParameters:
         if C is not None:
             C = check_number("C", C, positive=True, needed="a positive number, or None to select it")
         if max_iter is not None:
-            max_iter = check_whole("max_iter", max_iter, 1, otherwise=", or None for no limit")
+            max_iter = check_integer("max_iter", max_iter, 1, otherwise=", or None for no limit")
         return replace(
             self,
             widths=_checked_widths(self.widths),
             C=C,
             tol=check_number("tol", self.tol, positive=True),
             max_iter=max_iter,
-            subset_size=check_whole("subset_size", self.subset_size, 2),
-            starts=check_whole("starts", self.starts, 1),
+            subset_size=check_integer("subset_size", self.subset_size, 2),
+            starts=check_integer("starts", self.starts, 1),
             retune=check_flag("retune", self.retune),
-            memory=check_whole("memory", self.memory, 1),
-            seed=check_whole("seed", self.seed, 0),
+            memory=check_integer("memory", self.memory, 1),
+            seed=check_integer("seed", self.seed, 0),
         )
 
 

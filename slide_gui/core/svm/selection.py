@@ -26,7 +26,7 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import SvmModel, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters, WidthsStep
-from slide_gui.core.svm.training import Solve, TrainingSet, one_after_the_other, taken, train
+from slide_gui.core.svm.training import Solve, TrainingSet, in_this_process, rows_of, train
 from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
@@ -154,12 +154,12 @@ class CrossValidation:
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
             options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
-            weights = taken(self._weights, members)
+            weights = rows_of(self._weights, members)
             solution = solve(source.take(members), y, options, weights=weights, start=start, progress=progress)
             self._starts[fold, pair[0], pair[1]] = solution.beta
             converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
-            values = source.between(outside, members[support], progress=progress)
+            values = source.kernel(outside, members[support], progress=progress)
             margins[:, column] = values @ solution.beta[support] + solution.bias
         return predicted_codes(margins, n_classes) != codes[outside], converged
 
@@ -283,7 +283,7 @@ def tune(
     codes, fresh = data.codes[rows], np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
     if len(points) == 1 or np.bincount(codes[fresh]).max(initial=0) < 2:
         return points[0]
-    held_out = held_out_mask(codes, parameters.seed, fresh, taken(data.row_groups, rows))
+    held_out = held_out_mask(codes, parameters.seed, fresh, rows_of(data.row_groups, rows))
     if not held_out.any():
         return points[0]
     steady = MonotonicProgress(progress)
@@ -303,8 +303,8 @@ _HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared err
 _FOLDS = 5
 _FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
 _BEST = 3
-_JUDGED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
-_MOST_JUDGED = 5000
+_EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
+_MOST_EVALUATED = 5000
 _BLOCK = 500
 _STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
 
@@ -379,7 +379,7 @@ class _Comparison:
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
         outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
-        outside = outside[stratified_subset(data.codes[outside], _MOST_JUDGED, self._parameters.seed)]
+        outside = outside[stratified_subset(data.codes[outside], _MOST_EVALUATED, self._parameters.seed)]
         fitted = data.take(sample.rows, steady.pulse)
         limited = replace(self._parameters, max_iter=_STEPS_PER_ROW * len(sample.rows))
         for widths, best in both:
@@ -387,7 +387,7 @@ class _Comparison:
             blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
             predicted = [model.predict(take_rows(data.Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
             wrong = np.concatenate(predicted) != data.codes[outside]
-            self._held_out.append(_counted(best, wrong, taken(data.weights, outside), model.converged))
+            self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), model.converged))
         chosen = self._decision(learned.criterion)
         widths, best = both[chosen.guarded]
         return ChosenWidths(widths, best.C, learned.history, chosen)
@@ -397,7 +397,7 @@ class _Comparison:
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
-            n_held_out = 1 if n >= _FOLDS * _JUDGED else 2
+            n_held_out = 1 if n >= _FOLDS * _EVALUATED else 2
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 part = self._progress.part(0.6 * number / n_held_out, 0.6 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
@@ -406,13 +406,13 @@ class _Comparison:
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
-                    learned = learn_widths(inside, self._parameters, progress=_unheard(steady))
+                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
                     validation = self._cross_validation(sample, widths, folds, steady.pulse)
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
-                    self._held_out.append(_counted(best, wrong, taken(sample.weights, folds == fold), converged))
+                    self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
         if learned is None:
             return self._uncompared(learn_widths(sample, self._parameters, self._near, progress=self._progress))
         chosen = self._decision(learned.criterion)
@@ -476,7 +476,7 @@ class _Comparison:
             point, now = points[number], (folds >= 0) & (folds < some.stop)
             errors, converged = validation.wrong(point.scale**-2.0, point.C, some, steady.pulse)
             wrong[number, np.isin(folds, some)] = errors
-            return _counted(point, wrong[number, now], taken(sample.weights, now), converged and point.converged)
+            return _counted(point, wrong[number, now], rows_of(sample.weights, now), converged and point.converged)
 
         points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
         finalists = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
@@ -504,7 +504,7 @@ class _Comparison:
         return ChosenBy(criterion, median < learned, learned / total, median / total, n_rows, candidates)
 
 
-def _unheard(progress: Progress) -> Progress:
+def _without_steps(progress: Progress) -> Progress:
     """Return a progress of the first 70 % that hides the steps, because they do not belong to the result."""
     return Listener(lambda fraction, _: progress.report(0.7 * fraction))
 
@@ -533,7 +533,7 @@ def fit_svm(
     row_groups: Indices | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
-    solve_pairs: Solve = one_after_the_other,
+    solve_pairs: Solve = in_this_process,
 ) -> SvmModel:
     """Select widths and C by the parameters, then train on all rows.
 

@@ -20,7 +20,6 @@ from slide_gui.core.svm.kernel import (
     Values,
     VectorRows,
     kernel_rounding,
-    median_distances,
     shares_of,
     squared_norms,
     varying_columns,
@@ -73,10 +72,10 @@ class TrainingSet:
     def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> TrainingSet:
         """Return a copy of some rows."""
         Z = take_rows(self.Z, rows, progress)
-        return TrainingSet(Z, self.codes[rows], self.sizes, taken(self.weights, rows), taken(self.row_groups, rows))
+        return TrainingSet(Z, self.codes[rows], self.sizes, rows_of(self.weights, rows), rows_of(self.row_groups, rows))
 
 
-def taken(values: Any, rows: NDArray[Any]) -> Any:
+def rows_of(values: Any, rows: NDArray[Any]) -> Any:
     """Return the values of some rows, or None if there are no values."""
     return None if values is None else values[rows]
 
@@ -150,7 +149,7 @@ class PairProblems:
                 source,
                 np.where(codes[members] == pair[1], 1.0, -1.0),
                 replace(options, memory=memory),
-                weights=taken(self.data.weights, members),
+                weights=rows_of(self.data.weights, members),
                 start=self._start(number, members),
                 scratch=scratch,
                 progress=Listener(report),
@@ -170,7 +169,7 @@ Solve = Callable[[PairProblems, Progress], Iterable[tuple[Indices, Solution]]]
 """Function that solves all problems in order."""
 
 
-def one_after_the_other(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
+def in_this_process(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
     """Solve all problems in this process."""
     return problems.solved(range(len(problems.pairs)), progress)
 
@@ -210,11 +209,11 @@ def train(
     C: float,
     parameters: SvmParameters,
     *,
-    medians: Array | None = None,
+    medians: Array,
     start: SvmModel | None = None,
     exact: bool = True,
     progress: Progress = NO_PROGRESS,
-    solve_pairs: Solve = one_after_the_other,
+    solve_pairs: Solve = in_this_process,
 ) -> SvmModel:
     """Train at given widths and C, with the arguments of `fit_svm`.
 
@@ -223,7 +222,6 @@ def train(
     n = len(data.codes)
     if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):
         start = None
-    medians = median_distances(data.Z, data.sizes, seed=parameters.seed) if medians is None else medians
     steady = MonotonicProgress(progress)
     embedding = Embedding.of(data.Z, data.sizes, widths, steady.pulse)
     solved = list(solve_pairs(PairProblems(data, embedding, C, parameters, start, exact), steady))

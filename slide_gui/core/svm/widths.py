@@ -16,7 +16,7 @@ from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
 from slide_gui.core.svm.parameters import SvmParameters, WidthsStep
-from slide_gui.core.svm.training import TrainingSet, taken
+from slide_gui.core.svm.training import TrainingSet, rows_of
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ class WidthsSample:
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
-        weights, groups = taken(self.weights, some), taken(self.row_groups, some)
+        weights, groups = rows_of(self.weights, some), rows_of(self.row_groups, some)
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:

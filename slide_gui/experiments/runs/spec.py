@@ -15,7 +15,7 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.validation import check_flag, check_noise, check_whole
+from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
@@ -247,8 +247,8 @@ class RunSpec:
     def drawn(self, split: int, seed: int) -> RunSpec:
         """Return the normal form of this run with another split and seed, and without a neighbour."""
         spec = self.checked()
-        split = check_whole("split", split, 0) if spec.training == "split" else 0
-        seed = check_whole("seed", seed, 0)
+        split = check_integer("split", split, 0) if spec.training == "split" else 0
+        seed = check_integer("seed", seed, 0)
         svm, sda = spec.svm, spec.sda
         if seed != spec.seed:
             svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
@@ -269,11 +269,11 @@ class RunSpec:
         return self.stack.depth if self.stacked else 0
 
     def _checked_numbers(self) -> dict[str, Any]:
-        numbers: dict[str, Any] = {name: check_whole(name, getattr(self, name), 0) for name in ("split", "seed")}
+        numbers: dict[str, Any] = {name: check_integer(name, getattr(self, name), 0) for name in ("split", "seed")}
         for name, least in (("test_rows", 1), ("labels", 2)):
             value = getattr(self, name)
             if value is not None:
-                numbers[name] = check_whole(name, value, least, otherwise=", or None for all")
+                numbers[name] = check_integer(name, value, least, otherwise=", or None for all")
         return numbers
 
     def _check_parts(self, method: Method) -> None:
@@ -510,7 +510,7 @@ class SweepSpec:
                 raise ValueError(f"{name} is {axis!r}; a sweep needs at least one value")
         noises = sorted({check_noise(noise) for noise in self.noises})
         depths, splits, seeds = (
-            sorted({check_whole(name, number, 0) for number in axis})
+            sorted({check_integer(name, number, 0) for number in axis})
             for name, axis in (("depth", self.depths), ("split", self.splits), ("seed", self.seeds))
         )
         warm = check_flag("warm", self.warm)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.blas import loaded_blas
 from slide_gui.core import workers
-from slide_gui.core.validation import check_whole
+from slide_gui.core.validation import check_integer
 from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
@@ -75,7 +75,7 @@ class ClusterChoice:
         ValueError
             If both fields are given, or one is invalid.
         """
-        check_whole("workers", self.workers, 0, MOST_WORKERS)
+        check_integer("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
             raise ValueError("--workers and --scheduler exclude each other; leave out one of them")
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
