@@ -283,10 +283,8 @@ class ExportDialog(QDialog):
         self.preview = self._paper.picture
         self._note = label("", self, wraps=True)
         self._arrange()
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MILLISECONDS)
-        self._rest.timeout.connect(self._ask_preview)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._request_preview)
         self.figure_box.currentIndexChanged.connect(self._choose_figure)
         for box in (self.format_box, self.width_box, self._levels, self._colors):
             box.currentIndexChanged.connect(self._changed)
@@ -435,7 +433,7 @@ class ExportDialog(QDialog):
     # Preview ----------------------------------------------------------------------------------------------------
 
     @Slot()
-    def _ask_preview(self) -> None:
+    def _request_preview(self) -> None:
         option, ready, style = self._option(), self._export, self.style_chosen()
         self._paper.set_style(style)
         wanted = self._paper.dots() * self.devicePixelRatioF()

@@ -54,10 +54,8 @@ class DecisionController(QObject):
         self.result: RunResult | None = None
         self.decision: Decision | None = None
         self.flip: Flip | None = None
-        self._rested = QTimer(self)
-        self._rested.setSingleShot(True)
-        self._rested.setInterval(_REST_MILLISECONDS)
-        self._rested.timeout.connect(self._look_for_flip)
+        self._rested = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
+        self._rested.timeout.connect(self._search_flip)
         runs.result_changed.connect(self._take_result)
 
     @property
@@ -154,7 +152,7 @@ class DecisionController(QObject):
         self.changed.emit()
 
     @Slot()
-    def _look_for_flip(self) -> None:
+    def _search_flip(self) -> None:
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(

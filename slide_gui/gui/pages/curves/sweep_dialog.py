@@ -86,9 +86,7 @@ class SweepDialog(QDialog):
         self.start.setDefault(True)
         self._cancel.clicked.connect(self.reject)
         self.start.clicked.connect(self._request)
-        self._wait = QTimer(self)
-        self._wait.setSingleShot(True)
-        self._wait.setInterval(_PAUSE_MILLISECONDS)
+        self._wait = QTimer(self, singleShot=True, interval=_PAUSE_MILLISECONDS)
         self._wait.timeout.connect(self.count)
         for edit in (self.noises, self.depths, self.seeds):
             edit.textChanged.connect(self._changed)
