@@ -130,7 +130,7 @@ def test_that_cells_fill_one_after_the_other_and_are_shown_when_the_window_opens
     times = page.running_times.rows()
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")
-    assert page.course.text() == "all 6 splits are finished"
+    assert page.status.text() == "all 6 splits are finished"
     errors = [cell.main for cell in all_cells(page)]
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
     again.show()
@@ -153,7 +153,7 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     assert page.controls.start_button.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
-    assert "of 4 splits are finished" in page.course.text()
+    assert "of 4 splits are finished" in page.status.text()
     with RunStore(tmp_path / "runs.sqlite") as store:
         before = {run.hash: run.created for run in store.runs()}
     page.controls.start_button.click()
@@ -178,7 +178,7 @@ def test_that_a_benchmark_pauses_and_resumes_and_gives_way_to_other_jobs(window,
     done = runs.latest.done
     settle(0.2)
     assert runs.latest.done == done
-    assert "paused" in page.course.text()
+    assert "paused" in page.status.text()
     page.controls.pause_button.click()
     finished(window)
     assert window.session.evaluation.state().cell("rectangles", "raw-svm").complete
@@ -202,7 +202,7 @@ def test_that_a_store_that_cannot_be_read_is_told_and_not_waited_for(small_plan,
     window.actions_by_name["page_evaluation"].trigger()
     wait(lambda: window.notice.isVisible() and not window.session.evaluation.is_reading)
     assert not window.session.evaluation.known
-    assert window.pages.page("evaluation").course.text() == ""
+    assert window.pages.page("evaluation").status.text() == ""
 
 
 def test_that_both_tables_are_written_in_every_form_and_read_back(full, window, page, tmp_path):
@@ -240,7 +240,7 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
 def test_that_nothing_is_started_where_nothing_is_chosen(page):
     page.controls.data_sets.boxes["rectangles"].setChecked(False)
     assert not page.controls.start_button.isEnabled()
-    assert page.course.text() == "No data set is selected."
+    assert page.status.text() == "No data set is selected."
 
 
 def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():

@@ -136,6 +136,6 @@ def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch
     trial = window.session.runs.trial.latest
     assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
     n = trial.answers[0].rate.n
-    assert f"curves: error on {n} validation rows in each of" in curves.course.text()
-    assert f"estimate: error on {n} validation rows" in curves.course.text()
+    assert f"curves: error on {n} validation rows in each of" in curves.status.text()
+    assert f"estimate: error on {n} validation rows" in curves.status.text()
     assert n != trial.result.n_test

@@ -165,7 +165,7 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
     results[1] = replace(results[1], classifier=replace(results[1].classifier, chosen=overruled))
     save(window, tmp_path, *results)
     curves = show_page(window, "curves")
-    assert curves.course.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
+    assert curves.status.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
     text = open_result(window, tmp_path, results[1])
@@ -242,7 +242,7 @@ def test_that_a_sweep_with_labels_criterion_and_rows_computes_and_shows_exactly_
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
-    assert f"retrained on all rows: test error {final.rate}" in curves.course.text()
+    assert f"retrained on all rows: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
     assert "yes" in curves.table()
 
@@ -262,8 +262,8 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     assert point.rate.value != final.rate.value
     assert f"another run here has {point.rate.value} %: trained on 80 %, 20 labels" in classifier.details.text()
     show_page(window, "curves")
-    assert f"the Classifier page shows {final.rate.value} % at noise" in curves.course.text()
-    assert curves.course.text().endswith("trained on all rows, not 20 labels")
+    assert f"the Classifier page shows {final.rate.value} % at noise" in curves.status.text()
+    assert curves.status.text().endswith("trained on all rows, not 20 labels")
 
 
 def test_that_the_criterion_of_the_classifier_page_is_that_of_the_curves_unless_told(window):
@@ -291,7 +291,7 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
     curves.shown.activated.emit(few)
     assert curves.setting().spec.labels == 20
     assert curves.choices()["shown"] == curves.shown.itemData(few)
-    assert "no point is selected: every row was used for training" in curves.course.text()
+    assert "no point is selected: every row was used for training" in curves.status.text()
     wait(lambda: not window.queue.busy, 60)
 
 

@@ -38,7 +38,7 @@ def plot(shown: Shown) -> ErrorPlot:
 
 
 @pytest.fixture
-def heard(plot: ErrorPlot) -> dict[str, list[Any]]:
+def emitted(plot: ErrorPlot) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {"clicked": [], "moved": []}
     plot.point_clicked.connect(found["clicked"].append)
     plot.cursor_moved.connect(found["moved"].append)
@@ -138,7 +138,7 @@ def test_that_labels_at_the_ends_never_overlap(shown: Shown, depths: int, height
     assert places[-1] <= plot.box().bottom()
 
 
-def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, heard: dict[str, list[Any]]) -> None:
+def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, emitted: dict[str, list[Any]]) -> None:
     plot.set_cursor(0.25)
     over = QPoint(place(plot, 0.25, 2.0).x(), int(plot.box().top()) + 3)
     assert min(far(colour(plot, over + QPoint(d, 0)), QColor(LIGHT.accent)) for d in (-1, 0)) < 90
@@ -147,12 +147,12 @@ def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, hea
     assert plot.values_at(0.9) == []
     plot.set_cursor(0.5)
     assert far(colour(plot, at(plot, "0.5/1")), LIGHT.pin(1)) <= 3
-    assert heard["moved"] == []
+    assert emitted["moved"] == []
 
 
 @pytest.mark.parametrize("on_the_axis", [False, True])
 def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(
-    plot: ErrorPlot, heard: dict[str, list[Any]], on_the_axis: bool
+    plot: ErrorPlot, emitted: dict[str, list[Any]], on_the_axis: bool
 ) -> None:
     plot.set_cursor(0.5)
     start = at(plot, "0.5/2")
@@ -164,38 +164,42 @@ def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(
         QTest.mouseMove(plot, QPoint(place(plot, noise, 0.0).x(), start.y()))
     QTest.mouseMove(plot, QPoint(plot.width() + 50, start.y()))
     QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=start)
-    assert heard["moved"][-2:] == [pytest.approx(0.7), 1.0]
-    assert all(abs(100 * v - round(100 * v)) < 1e-9 for v in heard["moved"])
-    assert heard["clicked"] == []
+    assert emitted["moved"][-2:] == [pytest.approx(0.7), 1.0]
+    assert all(abs(100 * v - round(100 * v)) < 1e-9 for v in emitted["moved"])
+    assert emitted["clicked"] == []
     assert plot.shown() == before
 
 
 def test_that_a_click_moves_the_cursor_and_a_double_click_shows_everything_instead(
-    plot: ErrorPlot, heard: dict[str, list[Any]]
+    plot: ErrorPlot, emitted: dict[str, list[Any]]
 ) -> None:
     empty = place(plot, 0.3, 1.3)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
-    assert heard["moved"] == []
+    assert emitted["moved"] == []
     plot.set_cursor(0.5)
     wheel(plot, place(plot, 0.3, 1.5), 120)
     empty = place(plot, 0.3, 1.3)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=empty)
-    assert heard["moved"] == [0.3, 0.5]
+    assert emitted["moved"] == [0.3, 0.5]
     assert not plot.is_zoomed()
 
 
-def test_that_the_mouse_describes_a_point_and_a_click_reports_it(plot: ErrorPlot, heard: dict[str, list[Any]]) -> None:
+def test_that_the_mouse_describes_a_point_and_a_click_reports_it(
+    plot: ErrorPlot, emitted: dict[str, list[Any]]
+) -> None:
     QTest.mouseMove(plot, at(plot, "0.5/2") + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=at(plot, "0.5/2"))
-    assert [p.key for p in heard["clicked"]] == ["0.5/2"]
+    assert [p.key for p in emitted["clicked"]] == ["0.5/2"]
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.current() is None
     assert plot.accessibleDescription() == "9 points"
 
 
-def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot: ErrorPlot, heard: dict[str, list[Any]]) -> None:
+def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(
+    plot: ErrorPlot, emitted: dict[str, list[Any]]
+) -> None:
     plot.set_cursor(0.5)
     keys = Qt.Key
     for key, wanted in (
@@ -214,25 +218,25 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot: ErrorPlo
         assert current is not None
         assert current.key == wanted
     QTest.keyClick(plot, keys.Key_Return)
-    assert [p.key for p in heard["clicked"]] == ["0.8/1"]
+    assert [p.key for p in emitted["clicked"]] == ["0.8/1"]
     QTest.keyClick(plot, keys.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-    assert heard["moved"] == [0.51]
+    assert emitted["moved"] == [0.51]
     QTest.keyClick(plot, keys.Key_Escape)
     assert plot.current() is None
 
 
 def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
-    plot: ErrorPlot, heard: dict[str, list[Any]]
+    plot: ErrorPlot, emitted: dict[str, list[Any]]
 ) -> None:
     there = at(plot, "0.5/2")
     QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
     plot.set_points([replace(p, note="new") for p in points()])
     QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
-    assert heard["clicked"][0].note == "new"
+    assert emitted["clicked"][0].note == "new"
     QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
     plot.set_points(points()[:3])
     QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
-    assert len(heard["clicked"]) == 1
+    assert len(emitted["clicked"]) == 1
 
 
 def test_that_only_points_being_computed_pulse(plot: ErrorPlot) -> None:

@@ -50,7 +50,7 @@ def table(shown: Shown) -> RunTable:
 
 
 @pytest.fixture
-def heard(table: RunTable) -> dict[str, list[Any]]:
+def emitted(table: RunTable) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {"open": [], "compare": [], "delete": [], "tag": []}
     table.open_requested.connect(found["open"].append)
     table.compare_requested.connect(found["compare"].append)
@@ -121,7 +121,7 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
     assert table.selected() == ("c",)
 
 
-def test_that_open_compare_and_delete_ask_for_what_is_chosen(table: RunTable, heard: dict[str, list[Any]]) -> None:
+def test_that_open_compare_and_delete_ask_for_what_is_chosen(table: RunTable, emitted: dict[str, list[Any]]) -> None:
     view = table.view()
     assert not any(button(table, t).isEnabled() for t in ("Open", "Compare", "Delete"))
     view.setFocus()
@@ -136,29 +136,29 @@ def test_that_open_compare_and_delete_ask_for_what_is_chosen(table: RunTable, he
     table.select(["a", "b", "d"])
     QTest.keyClick(view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
     QTest.keyClick(view, Qt.Key.Key_Delete)
-    assert heard == {"open": ["c"], "compare": [("c", "a")] * 2, "delete": [("d", "b", "a")], "tag": []}
+    assert emitted == {"open": ["c"], "compare": [("c", "a")] * 2, "delete": [("d", "b", "a")], "tag": []}
     assert order(table) == "dcba"
 
 
-def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, heard: dict[str, list[Any]]) -> None:
+def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, emitted: dict[str, list[Any]]) -> None:
     view = table.view()
     for col in (2, TAG):
         place = view.visualRect(view.model().index(1, col)).center()
         QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
         QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-    assert heard["open"] == ["c"]
+    assert emitted["open"] == ["c"]
     editor = view.viewport().findChild(QLineEdit)
     assert isinstance(editor, QLineEdit)
     QTest.keyClicks(editor, "seen")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    wait(lambda: heard["tag"] == [("c", "seen")])
+    wait(lambda: emitted["tag"] == [("c", "seen")])
     assert column(table, "Tag") == ["Figure 3", "seen", "", ""]
     table.set_filter("seen")
     assert order(table) == "c"
 
 
 def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
-    table: RunTable, heard: dict[str, list[Any]]
+    table: RunTable, emitted: dict[str, list[Any]]
 ) -> None:
     rows = {row.hash: row for row in [*ROWS, MORE]}
 
@@ -177,7 +177,7 @@ def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
     QTest.keyClicks(editor, "st")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     wait(lambda: column(table, "Tag") == ["", "Figure 3", "", "", "best"])
-    assert heard["tag"] == [("a", "best")]
+    assert emitted["tag"] == [("a", "best")]
     assert table.selected() == ("a",)
 
 
@@ -273,14 +273,14 @@ def test_that_a_column_keeps_the_width_that_it_was_dragged_to(table: RunTable) -
     assert head.sectionSize(method) == before + 40
 
 
-def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, list[Any]]) -> None:
+def test_that_the_empty_table_says_what_to_do(table: RunTable, emitted: dict[str, list[Any]]) -> None:
     table.set_placeholder("No runs yet. Train one.")
     table.set_rows([])
     assert table.view().accessibleDescription() == "No runs yet. Train one."
     table.view().setFocus()
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete, Qt.Key.Key_F2):
         QTest.keyClick(table.view(), key)
-    assert heard == {"open": [], "compare": [], "delete": [], "tag": []}
+    assert emitted == {"open": [], "compare": [], "delete": [], "tag": []}
     table.grab()
 
 

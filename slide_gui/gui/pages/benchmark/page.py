@@ -179,7 +179,7 @@ class EvaluationPage(Page):
         self.controls = EvaluationControls(controller, self)
         self.controls.changed.connect(self.chosen)
         self.column.addWidget(self.controls)
-        self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
+        self._build_status(nested(self.column, QHBoxLayout(), spacing=12))
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._ask_runs)
@@ -193,16 +193,16 @@ class EvaluationPage(Page):
         self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
-    def _build_course(self, row: QHBoxLayout) -> None:
+    def _build_status(self, row: QHBoxLayout) -> None:
         self._bar = QProgressBar(self)
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
         self._bar.setAccessibleName("Progress of the runs")
-        self.course = label("", self)
+        self.status = label("", self)
         row.addStrut(16)
         row.addWidget(self._bar)
-        row.addWidget(self.course, 1)
+        row.addWidget(self.status, 1)
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
@@ -327,10 +327,10 @@ class EvaluationPage(Page):
         self.running_times.set_table(time_heads(times), time_rows_of(times))
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self.controls.refresh()
-        self._show_course()
+        self._show_status()
         self.numbers_changed.emit()
 
-    def _show_course(self) -> None:
+    def _show_status(self) -> None:
         controller, live = self._controller, self._controller.runs.latest
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
@@ -340,19 +340,19 @@ class EvaluationPage(Page):
                 texts.append("paused")
             if live.faults:
                 texts.append(f"{len(live.faults)} damaged runs were recomputed")
-            self.course.setText(" · ".join(texts))
+            self.status.setText(" · ".join(texts))
         elif controller.runs.running:
             self._bar.setValue(0)
-            self.course.setText("opening the data…")
+            self.status.setText("opening the data…")
         elif controller.timing.running:
-            self.course.setText("timing the tutorial’s autoencoders…")
+            self.status.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
-            self.course.setText("reading the runs…" if controller.is_reading else "")
+            self.status.setText("reading the runs…" if controller.is_reading else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
             done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
-            self.course.setText(controller.why_not() or _done(done, asked))
+            self.status.setText(controller.why_not() or _done(done, asked))
 
 
 def _done(done: int, asked: int) -> str:

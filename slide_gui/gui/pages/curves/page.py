@@ -102,9 +102,9 @@ class CurvesPage(Page):
         self.estimate_button = add_button(self, row, "Estimate this point", tip)
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
-        self.course = label("", self, wraps=True)
-        self.course.setMinimumHeight(32)
-        self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.status = label("", self, wraps=True)
+        self.status.setMinimumHeight(32)
+        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
         self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
@@ -115,7 +115,7 @@ class CurvesPage(Page):
         self.bundle_button.clicked.connect(self.export_requested)
         self._trial.addWidget(self.sentence, 1)
         self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
-        self.column.addWidget(self.course)
+        self.column.addWidget(self.status)
 
     # Settings ---------------------------------------------------------------------------------------------------
 
@@ -328,7 +328,7 @@ class CurvesPage(Page):
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
         self._plot.set_marks(self._marks() if part == "test" else [])
-        self._show_course(points, setting)
+        self._show_status(points, setting)
         self.numbers_changed.emit()
 
     def _show_settings(self, shown: Setting | None) -> None:
@@ -419,7 +419,7 @@ class CurvesPage(Page):
             self._plot.setToolTip(" ".join(sensitivity().statements))
         return marks
 
-    def _show_course(self, points: list[ErrorPoint], setting: Setting | None) -> None:
+    def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
         """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
@@ -435,7 +435,7 @@ class CurvesPage(Page):
             parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
         elif controller.estimate.running:
             parts.insert(0, "estimating the point at the sliders…")
-        self.course.setText(" · ".join(filter(None, parts)))
+        self.status.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
         """Return the point selected on validation rows with its test error, or why none is selected."""

@@ -141,8 +141,8 @@ class SweepDialog(QDialog):
         ValueError
             If a field is invalid; the message names the problem.
         """
-        judged = str(self.part.currentData())
-        split = self.choice.isChecked() or judged == "validation"
+        evaluated = str(self.part.currentData())
+        split = self.choice.isChecked() or evaluated == "validation"
         chosen = replace(
             self._sweep,
             noises=noise_axis(self.noises.text().replace(" ", "")),
@@ -151,7 +151,7 @@ class SweepDialog(QDialog):
             splits=tuple(range(self.splits.value() if split else 1)),
             labels=self.labels.value() if self.labels.value() > 1 else None,
             svm=replace(self._sweep.svm, criterion=str(self.criterion.currentData())),
-            evaluate=judged,
+            evaluate=evaluated,
             training="split" if split else "whole",
             choose="pooled" if self.choice.isChecked() else "none",
         )
