@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QScrollAre
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.gui.dialogs.export import ExportDialog, unused
+from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.shell import main_window
 from tests.gui.helpers import at_rest, labelled, show_page, wait
@@ -105,18 +105,7 @@ def test_that_a_dialog_closed_while_its_button_is_down_or_the_place_is_asked_for
     assert requests == []
 
 
-def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
-    dialog = dialog_of(trained, "classifier")
-    wait(lambda: not dialog.preview.pixmap().isNull(), 60)
-    first = dialog.preview.pixmap().toImage()
-    choose(dialog.figure_box, "1")
-    assert dialog.windowTitle() == "Export the course of the widths"
-    wait(lambda: not dialog.preview.pixmap().isNull() and dialog.preview.pixmap().toImage() != first, 60)
-    dialog.reject()
-    wait(lambda: not trained.queue.busy, 60)
-
-
-def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(trained):
+def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_export(trained):
     first = dialog_of(trained, "weights")
     assert (first.figure_box.count(), first.bias_box.isVisible()) == (3, True)
     first.bias_box.setChecked(True)
@@ -134,6 +123,11 @@ def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(t
     other = dialog_of(trained, "classifier")
     assert (other.figure_box.count(), other.bias_box.isVisible()) == (2, False)
     assert other.focusWidget() is other.figure_box
+    wait(lambda: not other.preview.pixmap().isNull(), 60)
+    first = other.preview.pixmap().toImage()
+    choose(other.figure_box, "1")
+    assert other.windowTitle() == "Export the course of the widths"
+    wait(lambda: not other.preview.pixmap().isNull() and other.preview.pixmap().toImage() != first, 60)
     other.reject()
     wait(lambda: not trained.queue.busy, 60)
 
@@ -232,13 +226,6 @@ def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and
         wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
         wait(lambda: not window.queue.busy, 60)
         assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
-
-
-def test_that_an_unused_name_is_the_one_given_or_has_a_number(tmp_path):
-    assert unused(tmp_path / "a.csv") == tmp_path / "a.csv"
-    (tmp_path / "a.csv").touch()
-    (tmp_path / "a 2.csv").mkdir()
-    assert unused(tmp_path / "a.csv") == tmp_path / "a 3.csv"
 
 
 def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_when_asked_for(window):

@@ -442,6 +442,23 @@ def test_that_the_runs_are_read_while_the_window_computes_and_the_page_reports_i
     wait(lambda: not window.queue.busy)
 
 
+def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monkeypatch):
+    wait(lambda: window.session.library.listed)
+    read, trained_now = RunStore.runs, threading.Event()
+
+    def read_slowly(store):
+        rows = read(store)
+        trained_now.wait(20)
+        return rows
+
+    monkeypatch.setattr(RunStore, "runs", read_slowly)
+    window.session.library.refresh()
+    trained(window)
+    trained_now.set()
+    wait(lambda: not window.session.library.reading)
+    listed(window, 1)
+
+
 def test_that_an_unreadable_store_is_reported(window, tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
     runs = show_page(window, "runs")
