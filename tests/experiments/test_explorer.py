@@ -1,5 +1,3 @@
-import time
-
 import numpy as np
 import pytest
 
@@ -75,10 +73,8 @@ def test_that_a_request_may_be_superseded_while_it_settles():
     used.update(StackParameters(depth=1))
     recorder = Recorder()
     recorder.unwanted = True
-    start = time.monotonic()
     with pytest.raises(Cancelled):
-        used.update(StackParameters(depth=1, noise=0.9), settle=5.0, progress=recorder)
-    assert time.monotonic() - start < 1.0
+        used.update(StackParameters(depth=1, noise=0.9), settle=1000.0, progress=recorder)
 
 
 @pytest.mark.parametrize("squashing", ["threshold", "tanh"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import multiprocessing
-import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,7 +27,7 @@ from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_points, run_sweep
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled, Listener, Progress
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles, same_numbers
 
@@ -146,43 +144,24 @@ def test_that_the_state_tells_what_is_done_and_how_long_it_takes(tmp_path: Path)
     assert all(state.seconds_left is not None for state in states)
 
 
-def test_that_a_paused_sweep_waits_and_can_be_cancelled_or_go_on(tmp_path: Path) -> None:
-    pause, cancel, errors = Pause(), threading.Event(), []
+def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_path: Path) -> None:
+    pause, n_stored = Pause(), list[int]()
 
-    class Stop(Progress):
-        def report(self, fraction: float, payload: object = None) -> None:
-            if cancel.is_set():
+    def listen(_fraction: float, _payload: object) -> None:
+        stored = len(store.runs())
+        if pause.paused:
+            n_stored.append(stored)
+            if len(n_stored) == 4:
+                pause.resume()
+            elif len(n_stored) == 8:
                 raise Cancelled
-
-    def work() -> None:
-        with RunStore(tmp_path / "runs.sqlite") as store:
-            try:
-                run_sweep(DATA, FAST, store, progress=Stop(), pause=pause)
-            except Cancelled as error:
-                errors.append(error)
-
-    def count() -> int:
-        with RunStore(tmp_path / "runs.sqlite") as store:
-            return len(store.runs())
+        elif stored == 2:
+            pause.pause()
 
     pause.pause()
-    thread = threading.Thread(target=work)
-    thread.start()
-    time.sleep(0.4)
-    assert count() == 0
-    pause.resume()
-    deadline = time.monotonic() + 20
-    while count() == 0 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    pause.pause()
-    time.sleep(0.4)
-    held = count()
-    time.sleep(0.3)
-    assert count() == held > 0
-    cancel.set()
-    thread.join(5)
-    assert not thread.is_alive()
-    assert len(errors) == (held < len({point.spec.hash for point in FAST.points()}))
+    with RunStore(tmp_path / "runs.sqlite") as store, pytest.raises(Cancelled):
+        run_sweep(DATA, FAST, store, progress=Listener(listen), pause=pause)
+    assert n_stored == [0] * 4 + [2] * 4
 
 
 def _sweep_alone(path: Path) -> None:
