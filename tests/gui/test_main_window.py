@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, QTreeWidget
 
@@ -9,7 +9,7 @@ from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
-from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait
+from tests.gui.helpers import at_rest, labelled, open_data, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -203,8 +203,7 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
 
 
 def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
-    window.workspace.open(StubSource(labelled()))
-    wait(lambda: window.workspace.dataset.name == "bars" and not window.queue.busy)
+    open_data(window, labelled())
     palette = ask_palette(window, "sweep")
     assert "Sweep noise and depth" in [item.text(0) for item in lines_of(palette)]
     palette.reject()
@@ -234,32 +233,6 @@ def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, ca
     assert window.notice.isVisible()
     assert "the unexpected" in window.notice.accessibleName()
     assert "the unexpected" in capsys.readouterr().err
-
-
-def test_that_features_without_a_picture_are_shown_as_bars(window):
-    from slide_gui.data.dataset import Dataset
-
-    rows = np.random.default_rng(0).random((200, 12)).astype("float32")
-    window.workspace.open(StubSource(Dataset("plain", rows, rows[:0])))
-    wait(lambda: window.workspace.dataset.name == "plain" and window.workspace.model() is not None)
-    bars, tiles = window.weights_page.pointer_and_tiles()
-    assert tiles.rows[0].tiles[0].values.shape == (12,)
-    QTest.mouseMove(bars, QPoint(bars.width() // 2, bars.height() // 2))
-    settle(0.02)
-    assert tiles.rows[0].title.startswith("x")
-    window.actions_by_name["view_all"].trigger()
-    settle(0.02)
-    wait(lambda: not window.queue.busy)
-
-
-def test_that_the_exchange_of_rows_and_columns_changes_the_display_only(window):
-    image, _ = window.weights_page.pointer_and_tiles()
-    before = window.workspace.model()
-    window.actions_by_name["transpose"].trigger()
-    settle(0.02)
-    grid = image.grid()
-    assert grid.transposed
-    assert window.workspace.model().stack.layers == before.stack.layers
 
 
 def test_that_closing_while_a_fit_runs_leaves_no_worker(window):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt
@@ -21,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.weights.flow_view import FlowLayout
 from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.main_window import MainWindow, _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
@@ -29,7 +26,7 @@ from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import StubSource, at_rest, every_view, settle, wait
+from tests.gui.helpers import at_rest, every_view, open_data, settle, wait
 
 
 def drawn(height: int, width: int, name: str = "given") -> Dataset:
@@ -134,8 +131,7 @@ def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use_and_a_fift
 
 def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     window.resize(1280, 720)
-    window.workspace.open(StubSource(drawn(24, 12, "tall")))
-    wait(lambda: window.workspace.dataset.name == "tall" and window.workspace.model() is not None, 60)
+    open_data(window, drawn(24, 12, "tall"))
     settle(0.1)
     sample, (image, _) = window.weights_page.findChild(SamplePanel), window.weights_page.pointer_and_tiles()
     grid = image.grid()
@@ -223,18 +219,6 @@ def test_that_escape_takes_an_enlarged_tile_back_before_it_cancels_anything(wind
     assert not window.notice.isVisible()
     settle(0.05)
     assert tiles.layout_of().size == small.size
-
-
-def test_that_pins_are_set_in_a_tile_with_ctrl_and_an_undone_pin_leaves_no_enlarged_ghost(window):
-    tiles, pins = tiles_of(window), window.workspace.state.selection.pins
-    layout = tiles.layout_of()
-    place = layout.spot(layout.tile(0, 0), 100).center().toPoint()
-    QTest.mouseClick(tiles, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, place)
-    assert window.workspace.state.selection.pins == (*pins, 100)
-    tiles.enlarge(len(pins) + 1, 0)
-    window.actions_by_name["undo"].trigger()
-    assert window.workspace.state.selection.pins == pins
-    assert tiles.enlarged is None
 
 
 # Small truths ------------------------------------------------------------------------------------------------------
@@ -376,14 +360,6 @@ def test_that_no_word_is_cut_on_a_small_screen(window, size):
     for view in every_view(window):
         seen += [f"{view}: {words}" for words in cut(window)]
     assert not seen, "\n".join(seen)
-
-
-def test_that_words_of_a_flow_of_small_tiles_have_room_beside_each_other():
-    flow = FlowLayout(780, 1.0, (28, 28), False, height=220, depth=4)
-    boxes = [flow.captions(flow.lower(column)) for column in range(1, 5)]
-    assert all(box.width() >= 96 for box in boxes)
-    assert not any(a.intersects(b) for a, b in pairwise(boxes))
-    assert boxes[-1].right() <= flow.needed <= 780
 
 
 def test_that_everything_is_larger_from_the_next_start_on(window):

@@ -15,7 +15,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.table_window import TableWindow
-from tests.gui.helpers import labelled, settle, show_page, wait
+from tests.gui.helpers import labelled, settle, show_page, train, wait
 
 
 @pytest.fixture
@@ -85,8 +85,7 @@ def test_that_the_flow_and_the_explanation_are_tables(window: MainWindow) -> Non
 
 
 def test_that_runs_curves_and_the_classifier_are_tables(window: MainWindow) -> None:
-    window.actions_by_name["train"].trigger()
-    wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
+    train(window)
     result, table = window.session.runs.result, shown_table(window)
     np.testing.assert_array_equal(numbers(table).astype(int), result.confusion)
     assert (head(table, 1), head(table, 0, across=False)) == ("predicted as down", "across")
