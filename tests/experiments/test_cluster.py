@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -297,59 +298,22 @@ def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: p
     assert tried == [("127.0.0.1", 8786)] * 3
 
 
-class Idle:
-    """A client, and a cluster of this computer, whose workers do nothing: it notes what is asked of it."""
-
-    scheduler = None
-
-    def __init__(self, workers: int) -> None:
-        self.n_workers, self.status = workers, "running"
-        self.asked: list[str] = []
-        self.closed: list[float] = []
-
-    def scheduler_info(self, **_options: object) -> dict[str, object]:
-        return {"workers": {f"tcp://there:{number}": {"nthreads": 1} for number in range(self.n_workers)}}
-
-    def run(self, *_arguments: object, **_options: object) -> dict[str, object]:
-        return dict.fromkeys((f"tcp://there:{number}" for number in range(self.n_workers)), versions_here())
-
-    def submit(self, *_arguments: object, key: str, **_options: object) -> LostTask:
-        self.asked.append(key)
-        return LostTask(self)
-
-    def subscribe_topic(self, *_arguments: object) -> None: ...
-
-    def unsubscribe_topic(self, *_arguments: object) -> None: ...
-
-    def cancel(self, *_arguments: object) -> None: ...
-
-    def close(self, timeout: float) -> None:
-        self.closed.append(timeout)
-
-
-class LostTask:
-    """A task that never ends; whoever asks for its result loses the scheduler with it."""
-
-    def __init__(self, client: Idle) -> None:
-        self.client = client
-
-    def add_done_callback(self, called: Callable[[LostTask], None]) -> None:
-        self.called = called
-
-    def done(self) -> bool:
-        return False
-
-    def result(self, **_options: object) -> None:
-        self.client.status = "closed"
-        raise OSError("lost")
-
-
 @pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
-    client = Idle(1)
+def idle(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+    """A client, and a cluster of this computer, with one worker that never completes a task."""
+    client = MagicMock(status="running", scheduler=None)
+    client.scheduler_info.return_value = {"workers": {"tcp://there:1": {"nthreads": 1}}}
+    client.run.return_value = {"tcp://there:1": versions_here()}
+    client.submit.return_value.done.return_value = False
     monkeypatch.setattr(cluster_module, "_connect", lambda *_: (client, client))
     monkeypatch.setattr(cluster_runs, "POLL_SECONDS", 0.001)
     return client
+
+
+def submitted(client: MagicMock) -> list[str]:
+    """Return the keys of the submitted runs."""
+    keys = [call.kwargs["key"] for call in client.submit.call_args_list]
+    return [key.removeprefix("slide-run-") for key in keys if key.startswith("slide-run-")]
 
 
 def loop_of(
@@ -361,8 +325,9 @@ def loop_of(
     return loop
 
 
-def begun(client: Idle, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
-    """Return the hashes of the runs that workers are given before anything comes back."""
+def begun(client: MagicMock, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
+    """Return the hashes of the runs that are submitted before any is completed."""
+    client.submit.reset_mock()
     reports = iter(range(len(specs) + 3))
 
     def wait(_fraction: float, _payload: object) -> None:
@@ -372,37 +337,30 @@ def begun(client: Idle, specs: list[RunSpec], rank: Callable[[RunSpec], int] = l
     loop = loop_of([RunRequest(each, DATA, rank(each)) for each in specs], progress=Listener(wait))
     with pytest.raises(Cancelled):
         next(iter(loop))
-    return [key.removeprefix("slide-run-") for key in client.asked if key.startswith("slide-run-")]
+    return submitted(client)
 
 
-def test_that_leaving_a_cluster_ends_its_workers_and_the_connection(idle: Idle) -> None:
+def test_that_leaving_a_cluster_ends_its_workers_and_the_connection(idle: MagicMock) -> None:
     with Cluster(ClusterChoice(workers=1)):
-        assert idle.closed == []
-    assert len(idle.closed) == 2
+        assert idle.close.call_count == 0
+    assert idle.close.call_count == 2
 
 
-def test_that_two_runs_a_worker_are_begun_and_some_for_workers_that_are_yet_to_come(
-    idle: Idle, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("slots", "count"), [(1, 2), (3, 6), (0, 2)])
+def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_are_yet_to_come(
+    idle: MagicMock, monkeypatch: pytest.MonkeyPatch, slots: int, count: int
 ) -> None:
     specs = [point.spec for point in replace(SWEEP, noises=(0.2, 0.4, 0.6), warm=False).points()]
-    assert len(begun(idle, specs)) == 2
-    idle.n_workers, idle.asked = 3, []
-    assert len(begun(idle, specs)) == 6
-    idle.asked = []
-    monkeypatch.setattr(Cluster, "n_slots", 0)
-    assert len(begun(idle, specs)) > 0
+    monkeypatch.setattr(Cluster, "n_slots", slots)
+    assert len(begun(idle, specs)) == count
 
 
-def test_that_the_run_from_which_the_longest_chain_starts_is_begun_first(idle: Idle) -> None:
+def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_chains(idle: MagicMock) -> None:
     first = spec(DATA, 0.2, 1)
     then, longer = spec(DATA, 0.4, 1, neighbour=first), spec(DATA, 0.2, 2)
     assert begun(idle, [longer, then]) == [first.hash, longer.hash]
-
-
-def test_that_runs_of_a_lower_rank_are_begun_first_however_short(idle: Idle) -> None:
     short, long = spec(DATA, method="raw-svm"), spec(DATA, 0.2, 4)
-    assert begun(idle, [long, short]) == [long.hash, short.hash]
-    idle.asked = []
+    assert begun(idle, [short, long]) == [long.hash, short.hash]
     assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
 
 
@@ -429,21 +387,24 @@ def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_i
         assert equal(chain(None), alone)
 
 
-def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
-    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        next(iter(loop_of([RunRequest(spec(DATA), DATA)])))
-    assert [key for key in idle.asked if "again" in key] == []
-
-
-def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) -> None:
-    def lose(_fraction: float, _payload: object) -> None:
+@pytest.mark.parametrize("when", ["a run is lost", "workers read the data"])
+def test_that_a_lost_scheduler_is_named_and_the_run_is_not_submitted_again(idle: MagicMock, when: str) -> None:
+    def lose(*_arguments: object, **_options: object) -> None:
         idle.status = "closed"
+        raise OSError("lost")
 
-    data = replace(DATA, generated=False)
-    requests = [RunRequest(replace(spec(data), source="rows.csv"), data)]
+    data, asked = DATA, spec(DATA)
+    if when == "a run is lost":
+        future = idle.submit.return_value
+        future.result.side_effect = lose
+        future.add_done_callback.side_effect = lambda called: called(future)
+    else:
+        data, asked = replace(DATA, generated=False), replace(spec(replace(DATA, generated=False)), source="rows.csv")
+        future = idle.submit.return_value
+        future.done.side_effect = lambda: setattr(idle, "status", "closed")
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        next(iter(loop_of(requests, progress=Listener(lose))))
+        next(iter(loop_of([RunRequest(asked, data)])))
+    assert submitted(idle) == ([asked.hash] if when == "a run is lost" else [])
 
 
 def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:
