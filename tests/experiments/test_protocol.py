@@ -153,7 +153,9 @@ def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors
         PointResult(point, ErrorRate.of_run(error, 240), error, 1.0)
         for point, error in zip(points, errors, strict=True)
     ]
-    best = cell.best(answers)
+    best = cell.select(points, answers)
+    assert best is not None
+    assert cell.select(points, answers[:-1]) is None
     assert best.point.noise == 0.5
     assert best.validation_error == pytest.approx(0.2)
     assert cell.final(best.point).spec == cell.final(points[4]).spec

@@ -95,6 +95,14 @@ _SEEDS = 10_000
 
 
 @dataclass(frozen=True)
+class SelectedCandidate:
+    """A selected candidate with its validation error, which the only candidate of a method lacks."""
+
+    point: SweepPoint
+    validation_error: float | None = None
+
+
+@dataclass(frozen=True)
 class CellPlan:
     """The plan of one method on one data set.
 
@@ -193,9 +201,17 @@ class CellPlan:
         """Return the run that evaluates a candidate on the test set."""
         return replace(point, spec=final_spec(point.spec, self.train))
 
-    def best(self, answers: Sequence[PointResult]) -> PointResult:
-        """Return the candidate selected from the results of one split (see `choose` and `pooled`)."""
-        return choose(pooled(answers))[0]
+    def select(self, points: Sequence[SweepPoint], answers: Sequence[PointResult]) -> SelectedCandidate | None:
+        """Return the candidate selected from the results of one split (see `choose` and `pooled`).
+
+        The only candidate of a method needs no results. Return None while results are missing.
+        """
+        if len(points) == 1:
+            return SelectedCandidate(points[0])
+        if len(answers) < len(points):
+            return None
+        (best,) = choose(pooled(answers))
+        return SelectedCandidate(best.point, best.validation_error)
 
 
 @lru_cache(maxsize=64)

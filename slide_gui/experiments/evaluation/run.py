@@ -85,17 +85,16 @@ class _SplitRuns:
         self.complete = False
         self._dataset, self._points = dataset, points
         self._answers: dict[str, PointResult] = {}
-        self.chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
+        self.selected = task.plan.select(points, ())
 
     @property
     def requests(self) -> list[RunRequest]:
         """The runs to compute next: all candidates, or the selected one."""
-        if self.chosen is None:
+        if self.selected is None:
             deepest = max(point.depth for point in self._points)
             return [RunRequest(point.spec, self._dataset, self.rank, deepest) for point in self._points]
-        chosen = self.chosen.point if isinstance(self.chosen, PointResult) else self.chosen
         # No fit of a stack is shared, so that the time of feature generation covers the whole computation.
-        return [RunRequest(self.task.plan.final(chosen).spec, self._dataset, self.rank, None)]
+        return [RunRequest(self.task.plan.final(self.selected.point).spec, self._dataset, self.rank, None)]
 
     @property
     def is_begun(self) -> bool:
@@ -106,17 +105,18 @@ class _SplitRuns:
     def progress(self) -> SplitProgress:
         """Progress of this split."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
-        return SplitProgress(*place, *((len(self._answers), len(self._points)) if self.chosen is None else (0, 1)))
+        return SplitProgress(*place, *((len(self._answers), len(self._points)) if self.selected is None else (0, 1)))
 
     def add(self, result: RunResult) -> SplitAnswer | None:
         """Add a result. Return the result of the split if it is complete, otherwise None."""
-        if self.chosen is not None:
+        if self.selected is not None:
             self.complete = True
-            return split_answer(self.task.split, self.chosen, result)
+            return split_answer(self.task.split, self.selected, result)
         (point,) = (point for point in self._points if point.spec.hash == result.spec.hash)
         self._answers[result.spec.hash] = PointResult.of(point, result)
         if len(self._answers) == len(self._points):
-            self.chosen = self.task.plan.best([self._answers[point.spec.hash] for point in self._points])
+            answers = [self._answers[point.spec.hash] for point in self._points]  # in the order of the protocol
+            self.selected = self.task.plan.select(self._points, answers)
         return None
 
 
@@ -158,7 +158,7 @@ class _Evaluation:
                 for split in self._waiting.pop(result.spec.hash, ()):
                     answer = split.add(result)
                     self._state = replace(with_answer(self._state, split.task, answer), done=self._state.done + 1)
-                    if split.chosen is not None and answer is None:
+                    if split.selected is not None and answer is None:
                         self._request(split)
                 self._update()
         self._measure_features()
@@ -180,7 +180,7 @@ class _Evaluation:
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.is_begun))
         self._state = replace(self._state, active=tuple(split.progress for split in active))
-        self._loop.expected = [each.kind_of_final for each in self._splits if each.chosen is None]
+        self._loop.expected = [each.kind_of_final for each in self._splits if each.selected is None]
         self._report()
 
     def _take_stored(self) -> None:

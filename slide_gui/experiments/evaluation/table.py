@@ -16,7 +16,14 @@ from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import LEVEL, ErrorRate
-from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published, published_seconds
+from slide_gui.experiments.evaluation.protocol import (
+    CellPlan,
+    Published,
+    SelectedCandidate,
+    data_key,
+    published,
+    published_seconds,
+)
 from slide_gui.experiments.files.source import describe_choice, describe_widths
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
@@ -185,31 +192,24 @@ class Reader:
         info = self.infos[task.plan.data]
         return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
 
-    def choose(self, task: Task) -> PointResult | SweepPoint | None:
-        """Return the selected candidate, or None while results are missing."""
-        points = self.candidates(task)
-        if len(points) == 1:
-            return points[0]
-        rows = [self.rows.get(point.spec.hash) for point in points]
-        answers = [_answer(point, row) for point, row in zip(points, rows, strict=True) if row is not None]
-        return task.plan.best(answers) if len(answers) == len(points) else None
-
     def stored_answer(self, task: Task) -> SplitAnswer | None:
         """Return the result of a task, or None if it is not completely stored."""
-        chosen = self.choose(task)
-        if chosen is None:
+        points = self.candidates(task)
+        rows = ((point, self.rows.get(point.spec.hash)) for point in points)
+        selected = task.plan.select(points, [PointResult.of(point, row) for point, row in rows if row is not None])
+        if selected is None:
             return None
-        final = task.plan.final(chosen.point if isinstance(chosen, PointResult) else chosen)
+        final = task.plan.final(selected.point)
         if final.spec.hash not in self.rows:
             return None
         try:
             result = self._store.load(final.spec.hash)
         except (KeyError, DamagedRun):
             return None
-        return split_answer(task.split, chosen, result)
+        return split_answer(task.split, selected, result)
 
 
-def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult) -> SplitAnswer:
+def split_answer(split: int, selected: SelectedCandidate, result: RunResult) -> SplitAnswer:
     """Return the result of a split from its run on test rows."""
     return SplitAnswer(
         split,
@@ -219,19 +219,15 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         result.n_train,
         result.n_test,
         result.row_errors,
-        chosen.validation_error if isinstance(chosen, PointResult) else None,
+        selected.validation_error,
         result.timings.features,
-        result.timings.total,
+        result.seconds,
     )
 
 
 def _choice(result: RunResult) -> str:
     guard = describe_widths(GUARD) if result.chosen_by == GUARD else ""
     return ", ".join(filter(None, [describe_choice(result.spec), guard]))
-
-
-def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
-    return PointResult(point, row.rate, row.validation_error, row.seconds)
 
 
 REFERENCE = "slide-svm"

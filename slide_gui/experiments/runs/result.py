@@ -243,6 +243,11 @@ class RunResult:
         return document_hash(self.spec.document(), version_in_hashes(self.numerics))
 
     @property
+    def seconds(self) -> float:
+        """Duration of the run."""
+        return self.timings.total
+
+    @property
     def n_test(self) -> int:
         """Number of evaluated rows."""
         return len(self.judged)

@@ -102,7 +102,7 @@ class StoredRun:
     error: float = stored(lambda result: result.error)
     n_test: int = stored(lambda result: result.n_test)
     validation_error: float | None = stored(lambda result: result.validation_error)
-    seconds: float = stored(lambda result: result.timings.total)
+    seconds: float = stored(lambda result: result.seconds)
     created: float = stored(None)
     tags: tuple[str, ...] = stored(None)
     deleted: bool = stored(None)

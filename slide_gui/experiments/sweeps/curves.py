@@ -128,8 +128,7 @@ def known_answers(
             continue
         spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
         point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
-        answer = PointResult(point, run.rate, run.validation_error, run.seconds, run.chosen_by or "", run.row_errors)
-        take(run.hash, way, answer)
+        take(run.hash, way, PointResult.of(point, run))
     for answer in done:
         spec = answer.point.spec
         if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):

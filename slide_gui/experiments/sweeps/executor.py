@@ -279,7 +279,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             self._wanted.add(spec.hash)
             self._add(request)
         else:
-            self.cost.add(self._kind(request), result.timings.total)
+            self.cost.add(self._kind(request), result.seconds)
         return result
 
     def _stored(self, spec: RunSpec) -> RunResult | None:
@@ -372,7 +372,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             self._results[spec_hash] = result
         for follower in self._followers.pop(spec_hash):
             self._make_ready(follower)
-        self.cost.add(self._kinds[spec_hash], result.timings.total)
+        self.cost.add(self._kinds[spec_hash], result.seconds)
         del self._pending[spec_hash], self._active[spec_hash]
         self.live, self.fraction, self._seconds = None, 0.0, None
         return result if spec_hash in self._wanted else None

@@ -10,6 +10,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.statistics import splits_rate
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.text import place_name
 
 Place = tuple[float, int]  # noise and depth
@@ -42,11 +43,9 @@ class PointResult:
     row_errors: bytes | None = None
 
     @classmethod
-    def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
+    def of(cls, point: SweepPoint, run: RunResult | StoredRun) -> PointResult:
         """Return the result of a point."""
-        return cls(
-            point, result.rate, result.validation_error, result.timings.total, result.chosen_by, result.row_errors
-        )
+        return cls(point, run.rate, run.validation_error, run.seconds, run.chosen_by or "", run.row_errors)
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
