@@ -125,24 +125,24 @@ def read_csv(
     shape = square_shape(len(features), SMALLEST_SQUARE)
     skipped = skipped_guess(layout.comments, layout.blanks + table.blanks)
     return DataPart(
-        rows,
-        labels,
-        shape,
-        place,
-        role_of(path.name),
-        tuple(sorted(texts.classes)),
-        True,
-        tuple(layout.names[k] for k in features) if layout.names else (),
-        ParseReport(
-            layout.names or tuple(str(k + 1) for k in range(d)),
-            label,
-            bool(layout.names),
-            (*encoding, *skipped, *guesses, *square_guess(shape)),
-            unlabelled,
-            tuple(sorted(layout.text)),
+        rows=rows,
+        labels=labels,
+        image_shape=shape,
+        place=place,
+        role=role_of(path.name),
+        label_names=tuple(sorted(texts.classes)),
+        finite=True,
+        feature_names=tuple(layout.names[k] for k in features) if layout.names else (),
+        opened=ParseReport(
+            columns=layout.names or tuple(str(k + 1) for k in range(d)),
+            label_column=label,
+            header=bool(layout.names),
+            guesses=(*encoding, *skipped, *guesses, *square_guess(shape)),
+            unlabelled=unlabelled,
+            text=tuple(sorted(layout.text)),
         ),
-        groups,
-        tuple(texts.groups),
+        groups=groups,
+        group_names=tuple(texts.groups),
     )
 
 
