@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import os
 import re
-import stat
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -77,9 +76,6 @@ def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]]
     assert listener.fractions[-1] == 1.0
     assert len(listener.fractions) > 10
     assert [p.name for p in path.parent.iterdir()] == ["file.bin"]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
 
 
 @pytest.mark.parametrize(

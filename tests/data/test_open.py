@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,6 @@ from slide_gui.data.open import open_data
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
-
-REAL = os.environ.get("SLIDE_GUI_DATA")
 
 
 def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
@@ -98,16 +95,6 @@ def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path: Path) -> None:
     for calls in range(1, len(complete.fractions)):
         with pytest.raises(Cancelled):
             open_data(paths, progress=CancelAfter(calls))
-
-
-@pytest.mark.skipif(not (REAL and (Path(REAL) / "mnist").is_dir()), reason="SLIDE_GUI_DATA names no folder with mnist/")
-def test_that_the_real_mnist_is_read_correctly() -> None:
-    data = open_data([Path(REAL or "") / "mnist"])
-    assert data.name == "MNIST"
-    assert (data.train.shape, data.test.shape) == ((60_000, 784), (10_000, 784))
-    assert data.train_labels is not None
-    assert np.bincount(data.train_labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
-    assert abs(float(data.train.mean(dtype=np.float64)) - 0.1306605) < 1e-6  # the published mean
 
 
 def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path: Path) -> None:
