@@ -24,8 +24,7 @@ from slide_gui.figures.export import FigureExport, figure_bytes, save_export
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import NOISES, draw_layer, draw_weights, layers_animation, noise_animation
 from slide_gui.progress import Cancelled, Listener
-
-from .weight_rows import weight_rows
+from tests.figures.drawings import weight_rows
 
 STYLE = Style(width="single", dpi=80)
 COLORS = ColorScale.symmetric(STYLE.colors, 1.0).lut()[:, :3]
@@ -113,26 +112,6 @@ def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
     assert drawn.keys() == tiles(whole).keys()
     for name, image in tiles(whole).items():
         np.testing.assert_array_equal(drawn[name], image)
-
-
-@pytest.mark.parametrize("shape", [(6, 8), None])
-@pytest.mark.parametrize("width", ["single", "slide"])
-@pytest.mark.parametrize("levels", ["layer", "tile"])
-def test_that_tiles_and_texts_of_a_layer_stay_within_the_figure(
-    shape: tuple[int, int] | None, width: str, levels: str
-) -> None:
-    rows = weight_rows("a name that is far too long for the figure " * 2, shape=shape, pixels=tuple(range(1, 8)))
-    style = Style(width=width, levels=levels, bias=True, dpi=60)
-    figure = Figure()
-    draw_layer(figure, style, rows, 2)
-    figure.set_dpi(60)
-    figure.draw_without_rendering()
-    for artist in (*figure.texts, *figure.axes):
-        box = artist.get_window_extent().transformed(figure.transFigure.inverted())
-        assert box.x0 > -0.001, artist
-        assert box.y0 > -0.001, artist
-        assert box.x1 < 1.001, artist
-        assert box.y1 < 1.001, artist
 
 
 def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path) -> None:

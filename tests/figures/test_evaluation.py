@@ -6,16 +6,8 @@ import csv
 import re
 from pathlib import Path
 
-import numpy as np
-import pytest
-from matplotlib.figure import Figure
-
-from slide_gui.core.sda.model import TUTORIAL
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, Extrapolated, SplitAnswer, time_rows
-from slide_gui.experiments.statistics import row_errors
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
 from slide_gui.figures.evaluation import (
-    draw_errors,
-    draw_times,
     error_table,
     errors_csv,
     latex,
@@ -26,41 +18,7 @@ from slide_gui.figures.evaluation import (
 )
 from slide_gui.figures.style import Style
 from slide_gui.text import duration
-
-
-def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:
-    return tuple(
-        SplitAnswer(
-            k,
-            "ab",
-            "80.0% of variance",
-            error,
-            10_000,
-            1000,
-            row_errors("", np.arange(1000), np.arange(round(error * 1000))),
-            0.1,
-            features,
-            3.0,
-        )
-        for k, error in enumerate(errors)
-    )
-
-
-ERRORS = {"raw-svm": (0.090, 0.091), "pca-svm": (0.020, 0.021), "white-svm": (0.052,)}
-
-
-def state() -> EvaluationState:
-    cells = [Cell("rectangles", "slide-svm", 2, answers((0.050, 0.052), 2.0))]
-    cells += [Cell("rectangles", method, 2, answers(errors, 1.0)) for method, errors in ERRORS.items()]
-    cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
-    cells.append(Cell("rectangles", "sda", 2))
-    info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
-    return EvaluationState((info,), tuple(cell.method for cell in cells), tuple(cells))
-
-
-def drawn_texts(figure: Figure) -> str:
-    texts = [text for axes in figure.axes for text in (*axes.get_yticklabels(), *axes.texts)]
-    return "\n".join(text.get_text() for text in (*texts, *figure.texts))
+from tests.figures.drawings import DRAWINGS, TUTORIAL_TIMES, answers, drawn, state, texts
 
 
 def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
@@ -95,19 +53,10 @@ def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: 
 def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path) -> None:
     table = error_table(state())
     errors_csv(tmp_path / "errors.csv", state())
-    figure = Figure()
-    draw_errors(figure, state(), Style(width="double"))
-    drawn = " ".join(text.get_text() for text in reversed(figure.texts))
-    for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), drawn):
-        for words in (
-            "Holm",
-            "mean difference over test rows",
-            "McNemar",
-            "Student",
-            "Wilson",
-            "conditional on the training set",
-        ):
-            assert words in text
+    notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], Style(width="double")))))
+    said = ("Holm", "mean difference over test rows", "McNemar", "Student", "Wilson", "conditional on the training set")
+    for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), notes):
+        assert [words for words in said if words not in text] == []
 
 
 def test_that_markdown_and_latex_hold_every_cell() -> None:
@@ -123,8 +72,7 @@ def test_that_markdown_and_latex_hold_every_cell() -> None:
 
 
 def test_that_times_say_what_was_extrapolated() -> None:
-    tutorial = {"rectangles": Extrapolated(600.0, 2.0, 400, TUTORIAL)}
-    rows = time_rows(state(), tutorial)
+    rows = time_rows(state(), TUTORIAL_TIMES)
     assert (rows[0].slide, rows[0].sda, rows[0].speedup, rows[0].tutorial_speedup) == (2.0, 300.0, 150.0, 300.0)
     text = markdown(time_table(rows))
     assert "EXTRAPOLATED from one epoch of 400 rows" in text
@@ -166,25 +114,8 @@ def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
         "sda": "equal",
     }  # fmt: skip
-    for width in ("single", "double", "slide"):
-        figure = Figure()
-        draw_errors(figure, state(), Style(width=width))
-        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
-        assert names == ["PCA-SVM", "SLIDE-SVM", "SdA-SVM", "White-SVM", "Raw-SVM"]
-        assert "5.20 (3.99–6.76)  1/2" in drawn_texts(figure)
-
-
-def test_that_the_figure_of_times_shows_both_speed_ups() -> None:
-    figure = Figure()
-    draw_times(
-        figure, time_rows(state(), {"rectangles": Extrapolated(600.0, 2.0, 400, TUTORIAL)}), Style(width="double")
-    )
-    assert "× 150 over SdA" in drawn_texts(figure)
-    assert "× 300 over tutorial" in drawn_texts(figure)
-
-
-def test_that_nothing_is_not_drawn() -> None:
-    with pytest.raises(ValueError, match="nothing to draw"):
-        draw_errors(Figure(), EvaluationState((), (), ()), Style())
-    with pytest.raises(ValueError, match="nothing to draw"):
-        draw_times(Figure(), (), Style())
+    figure = drawn(DRAWINGS["errors"])
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["PCA-SVM", "SLIDE-SVM", "SdA-SVM", "White-SVM", "Raw-SVM"]
+    assert "5.20 (3.99–6.76)  1/2" in texts(figure)
+    assert {"× 150 over SdA", "× 300 over tutorial"} <= set(texts(drawn(DRAWINGS["times"])))

@@ -18,8 +18,7 @@ from matplotlib.figure import Figure
 from slide_gui.figures.export import FORMATS, save_figure, weights_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
-
-from .weight_rows import weight_rows
+from tests.figures.drawings import weight_rows
 
 WEIGHTS = [weight_rows(), weight_rows("plain, features", shape=None, generated=False)]
 

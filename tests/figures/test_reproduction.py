@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
@@ -22,14 +21,14 @@ from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.figures.closeness import closeness_csv, draw_closeness
-from slide_gui.figures.samples import draw_samples, sample_images
-from slide_gui.figures.style import Style
+from slide_gui.figures.closeness import closeness_csv
+from slide_gui.figures.samples import sample_images
 from slide_gui.progress import Cancelled, Progress
 from slide_gui.reproduction.figures import ReproducedItem, ReproductionState, reproduce
 from slide_gui.reproduction.page import reading_page
 from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 from tests.experiments.tiny import rectangles
+from tests.figures.drawings import DRAWINGS, drawn
 
 DATA = rectangles(60, 80)
 DATA_KEYS = ("rectangles", "rectangles-images", "convex", "mnist")
@@ -118,11 +117,6 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
     assert re.search(r"<td>\d+\.\d\d \(\d+\.\d\d–", page)
 
 
-def test_that_a_page_escapes_what_it_is_told() -> None:
-    one = ReproducedItem("a", (), "<script>", "", "", title="<b>&")
-    assert "<script>" not in reading_page([one], ("<i>",), True)
-
-
 def test_that_the_small_version_says_what_it_leaves_out() -> None:
     quick, full = reproduction_scale(True), reproduction_scale(False)
     assert any("600 training" in sentence for sentence in quick.left_out)
@@ -148,8 +142,6 @@ def test_that_distances_are_set_in_relation_to_other_classes(tmp_path: Path) -> 
     other = labels[:, None] != labels[None]
     away = [distance[row][other[row]].mean() for row in found.rows]
     assert found.pair[0] == pytest.approx(distance[found.rows] / np.mean(away), rel=1e-6)
-    for width in ("single", "double", "slide"):
-        draw_closeness(Figure(), found, Style(width=width))
     closeness_csv(tmp_path / "c.csv", found)
     with open(tmp_path / "c.csv", newline="", encoding="utf-8") as stream:
         assert [float(row["pair"]) for row in csv.DictReader(stream)] == found.pair.tolist()
@@ -165,8 +157,6 @@ def test_that_samples_hold_as_many_of_each_class() -> None:
     assert len(set(samples.rows.tolist())) == 10
     many = sample_images(rectangles(60, 20, n_classes=3), 2)
     assert len(set(many.names)) == 2
-    figure = Figure()
-    draw_samples(figure, [samples, many], Style(width="slide"))
-    assert len(figure.axes) == 12
+    assert len(drawn(DRAWINGS["samples"]).axes) == 12
     with pytest.raises(ValueError, match="contains no images"):
         sample_images(replace(DATA, image_shape=None))

@@ -1,9 +1,10 @@
-"""Figures of runs: a bundle makes itself again, by its script and by its command line."""
+"""Bundles reproduce themselves by their script and by their command line; provenances are read and checked."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,16 +13,22 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD
+from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.runs.spec import SweepSpec
-from slide_gui.figures.export import save_bundle, save_export
+from slide_gui.figures.copies import copies_export
+from slide_gui.figures.export import FigureExport, save_bundle, save_export
+from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import figure_names, run_export
 from slide_gui.figures.style import Style
 from tests.experiments.tiny import rectangles, spec
+from tests.figures.drawings import copies_of
 from tests.scripts import run_script
 
 STYLE = Style(width="double", dpi=120)
@@ -36,7 +43,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSource:
     return DataSource(paths=("tiny.npz",))
 
 
-def recipe_of(figure: str, source: DataSource) -> FigureProvenance:
+def provenance_of(figure: str, source: DataSource) -> FigureProvenance:
     dataset = source.load()
     if figure != "curves":
         return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
@@ -44,37 +51,46 @@ def recipe_of(figure: str, source: DataSource) -> FigureProvenance:
     return FigureProvenance(figure, source, sweep.points())
 
 
-@pytest.mark.parametrize(("figure", "alone"), [("curves", True), ("confusion", False), ("widths", False)])
-def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
-    source: DataSource, figure: str, alone: bool
-) -> None:
-    provenance = recipe_of(figure, source)
+def export_of(figure: str, source: DataSource) -> FigureExport:
     dataset = source.load()
-    save_bundle(Path("bundle"), run_export(provenance, dataset, provenance.answers(dataset)), STYLE)
+    if figure == "flow":
+        image = dataset.train[0].copy()
+        image[5:20] = 1.0
+        model = fit_model(dataset, StackParameters(depth=2))
+        return flow_export(flow_result(model, image, "training image 1, drawn on", 3), source)
+    if figure == "copies":
+        return copies_export(copies_of(dataset), source)
+    provenance = provenance_of(figure, source)
+    return run_export(provenance, dataset, provenance.answers(dataset))
+
+
+@pytest.mark.parametrize("figure", ["curves", "confusion", "widths", "flow", "copies"])
+def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSource, figure: str) -> None:
+    save_bundle(Path("bundle"), export_of(figure, source), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
-    assert sorted(os.listdir("bundle")) == sorted([*figures, f"{figure}.py", f"{figure}.json", "commands.txt", RECORD])
+    extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure not in ("flow", "copies"))
+    assert sorted(os.listdir("bundle")) == sorted([*figures, *extra, f"{figure}.py", "commands.txt", RECORD])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
     os.makedirs("script")
     os.link("tiny.npz", "script/tiny.npz")
     for name in figures:
         os.remove(f"bundle/{name}")
-    if alone:  # in a process of its own
+    if figure == "curves":  # in a process of its own
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
-        subprocess.run([sys.executable, f"../bundle/{figure}.py"], check=True, cwd="script", env=environment)
+        subprocess.run([sys.executable, "../bundle/curves.py"], check=True, cwd="script", env=environment)
     else:
         run_script(Path("bundle", f"{figure}.py"), Path("script"))
-    os.rename(f"bundle/{figure}.json", f"{figure}.json")
+    for name in extra:
+        os.rename(f"bundle/{name}", name)
     (command,) = Path("bundle/commands.txt").read_text(encoding="utf-8").splitlines()
-    assert command.startswith("slide-gui ")
-    assert main(command.split()[1:]) == 0
-    assert os.listdir("script") == ["tiny.npz"], "the script writes next to itself"
+    assert main(shlex.split(command.removeprefix("slide-gui "))) == 0
+    assert os.listdir("script") == ["tiny.npz"], "the script writes to its own folder"
     for name, content in before.items():
-        assert Path("bundle", name).read_bytes() == content
-        assert Path(name).read_bytes() == content
+        assert content == Path("bundle", name).read_bytes() == Path(name).read_bytes()
 
 
 def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> None:
-    provenance = recipe_of("curves", source)
+    provenance = provenance_of("curves", source)
     Path("curves.json").write_text(provenance.text(), encoding="utf-8")
     read = FigureProvenance.read("curves.json")
     assert read == provenance
@@ -96,7 +112,7 @@ def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> Non
     ],
 )
 def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, damage) -> None:
-    text = recipe_of("curves", source).text()
+    text = provenance_of("curves", source).text()
     assert damage(text) != text
     Path("curves.json").write_text(damage(text), encoding="utf-8")
     with pytest.raises(DataError, match=r"curves\.json"):
@@ -107,14 +123,14 @@ def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, da
 def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
     source: DataSource, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    Path("pie.json").write_text(recipe_of("pie", source).text(), encoding="utf-8")
+    Path("pie.json").write_text(provenance_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(figure_names())
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected {known}\n"
 
 
 def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("widths.json").write_text(recipe_of("widths", source).text(), encoding="utf-8")
+    Path("widths.json").write_text(provenance_of("widths", source).text(), encoding="utf-8")
     other = rectangles(60, 150, seed=1)
     images = {"X_train": other.train.reshape(-1, 8, 8), "X_test": other.test.reshape(-1, 8, 8)}
     np.savez("tiny.npz", y_train=other.train_labels, y_test=other.test_labels, **images)
@@ -127,7 +143,7 @@ def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureF
 def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning(
     source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, said: str
 ) -> None:
-    document = json.loads(recipe_of("confusion", source).text())
+    document = json.loads(provenance_of("confusion", source).text())
     if numerics is not None:
         document["numerics"] = numerics
     Path("confusion.json").write_text(json.dumps(document), encoding="utf-8")
@@ -146,8 +162,6 @@ def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> No
 
 
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
-    from slide_gui.figures.export import FigureExport
-
     export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "")
     with pytest.raises(ValueError, match="table"):
         save_export(tmp_path / "runs.pdf", export, STYLE)

@@ -244,7 +244,7 @@ def test_that_nothing_is_started_where_nothing_is_chosen(page):
 
 
 def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
-    from tests.figures.test_evaluation import answers
+    from tests.figures.drawings import answers
 
     info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
     stored = EvaluationState((info,), ("raw-svm",), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))

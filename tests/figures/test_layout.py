@@ -1,0 +1,61 @@
+"""All figures: they have their width, all of them is on the page, and the same input gives the same bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from slide_gui.experiments.evaluation.table import EvaluationState
+from slide_gui.experiments.runs.run import run
+from slide_gui.figures.curves import draw_curves
+from slide_gui.figures.evaluation import draw_errors, draw_times
+from slide_gui.figures.export import save_figure
+from slide_gui.figures.samples import draw_samples
+from slide_gui.figures.style import WIDTHS, Style
+from slide_gui.figures.weights import draw_weights
+from slide_gui.figures.widths import draw_widths
+from tests.experiments.tiny import spec
+from tests.figures.drawings import CURVES, DATA, DRAWINGS, drawn, weight_rows
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name: str, width: str) -> None:
+    figure = drawn(DRAWINGS[name], Style(width=width, bias=True))
+    wide, high = figure.get_size_inches()
+    assert wide * 25.4 == pytest.approx(WIDTHS[width])
+    assert width != "slide" or wide / high == pytest.approx(16 / 9)
+    box = figure.get_tightbbox()  # inches
+    assert min(box.x0, box.y0) >= -0.01
+    assert box.x1 <= wide + 0.01
+    assert box.y1 <= high + 0.01
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_that_two_exports_are_the_same_bytes(tmp_path: Path, name: str) -> None:
+    for number in (1, 2):
+        save_figure(lambda figure: DRAWINGS[name](figure, Style()), tmp_path / f"{number}.svg", Style())
+    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
+
+
+def test_that_an_empty_figure_is_refused() -> None:
+    for draw, content in (
+        (draw_curves, replace(CURVES, points=())),
+        (draw_errors, EvaluationState((), (), ())),
+        (draw_times, ()),
+        (draw_samples, ()),
+        (draw_weights, []),
+        (draw_weights, [weight_rows(pixels=())]),
+        (draw_widths, run(DATA, spec(DATA, widths="median", C=1.0))),
+    ):
+        with pytest.raises(ValueError, match="nothing to draw"):
+            draw(Figure(), content, Style())  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("change", [{"width": "huge"}, {"colors": "viridis"}, {"levels": "row"}, {"dpi": 10}])
+def test_that_an_unknown_style_is_refused_by_name(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        replace(Style(), **change)  # type: ignore[arg-type]
