@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QSpinBox
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
@@ -15,7 +15,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.shell.main_window import MainWindow, within
+from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
@@ -275,21 +275,6 @@ def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, tab
     assert window.panel.threshold_slider.value() == 1.0
 
 
-@pytest.mark.parametrize(
-    ("frame", "expected"),
-    [
-        ((100, 50, 1280, 800), (100, 50, 1280, 800)),
-        ((1500, 900, 1280, 800), (640, 280, 1280, 800)),
-        ((-300, -20, 1280, 800), (0, 0, 1280, 800)),
-        ((2000, 10, 3000, 2000), (0, 0, 1920, 1080)),
-    ],
-)
-def test_that_a_window_stays_on_a_screen_that_became_smaller(frame, expected):
-    assert within(QRect(*frame), QRect(0, 0, 1920, 1080)) == QRect(*expected)
-    beside = within(QRect(*frame).translated(1920, 30), QRect(1920, 30, 1920, 1080))
-    assert beside == QRect(*expected).translated(1920, 30)
-
-
 def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_makes_no_sense_passed_over(
     windows, table
 ):
@@ -298,6 +283,10 @@ def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_ma
     tear_down(window)
     again = windows(table)
     assert again.settings.value("window/geometry") == place
+    again.move(5000, 4000)
+    again.settings.setValue("window/geometry", again.saveGeometry())
+    again.restore_place()
+    assert again.screen().availableGeometry().intersects(again.geometry())
     again.settings.setValue("window/geometry", "nowhere")
     again.restore_place()
     quiet(again, "table")

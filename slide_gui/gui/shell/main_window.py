@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QPoint, QRect, QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
 from PySide6.QtWidgets import (
     QApplication,
@@ -175,14 +175,6 @@ _NARROW = 900  # width of a window below which the panel is hidden by default, a
 _PLACE = "window/geometry"
 
 
-def within(frame: QRect, room: QRect) -> QRect:
-    """Shrink and move a rectangle as far as necessary to lie within another."""
-    size = frame.size().boundedTo(room.size())
-    left = min(max(frame.left(), room.left()), room.left() + room.width() - size.width())
-    top = min(max(frame.top(), room.top()), room.top() + room.height() - size.height())
-    return QRect(QPoint(left, top), size)
-
-
 _PRIVATE = "no data leave this computer"
 _FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
 
@@ -271,7 +263,6 @@ class MainWindow(QMainWindow):
         status.addPermanentWidget(self._right_status)
 
     def _connect(self) -> None:
-        self.panel.dataset_chosen.connect(self.open_entry)
         self.panel.files_chosen.connect(self.open_files)
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
@@ -331,15 +322,10 @@ class MainWindow(QMainWindow):
         return [*self.opening.folders(), *self.recent.folders]
 
     def restore_place(self) -> None:
-        """Restore the geometry that the window had when it was closed, as far as the screen allows."""
+        """Restore the geometry that the window had when it was closed; Qt keeps it on the screen."""
         place = self.settings.value(_PLACE)
         if isinstance(place, QByteArray):
             self.restoreGeometry(place)
-        if not self.isMaximized() and not self.isFullScreen():
-            decoration = self.frameGeometry().size() - self.size()
-            frame = within(self.frameGeometry(), self.screen().availableGeometry())
-            self.resize(frame.size() - decoration)
-            self.move(frame.topLeft())
 
     def save_session(self) -> None:
         """Ask for a path and save the session there."""

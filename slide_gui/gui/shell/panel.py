@@ -26,6 +26,7 @@ from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS, SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
@@ -287,8 +288,6 @@ class ParameterPanel(QScrollArea):
 
     Signals
     -------
-    dataset_chosen(object)
-        Key of a catalogue entry.
     files_chosen(object)
         Paths of recent files, to be opened together.
     open_requested()
@@ -299,7 +298,6 @@ class ParameterPanel(QScrollArea):
         The user asks how the files were read.
     """
 
-    dataset_chosen = Signal(object)
     files_chosen = Signal(object)
     open_requested = Signal()
     download_requested = Signal(object)
@@ -439,7 +437,7 @@ class ParameterPanel(QScrollArea):
         elif isinstance(key, RecentOpening):
             self.files_chosen.emit(list(key.paths))
         elif key is not None:
-            self.dataset_chosen.emit(key)
+            self._workspace.open(DataSource(key=key))
 
     @Slot()
     def _ask_for_files(self) -> None:
