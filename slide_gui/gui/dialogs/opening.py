@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import NO_COLUMN, ParseOptions
 from slide_gui.experiments.files.session import SUFFIX
+from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
@@ -112,7 +113,7 @@ class Opening(QObject):
 
     @Slot()
     def _download(self) -> None:
-        self._workspace.download(self._wanted)
+        self._workspace.open(DataSource(key=self._wanted), download=True)
 
     def _folder(self) -> str:
         return str(self._settings.value("folder/open", str(Path.home())))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -124,7 +125,6 @@ class Workspace(QObject):
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
-        self._blas_checked = False
         self._opening = 0
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -146,61 +146,45 @@ class Workspace(QObject):
 
     # Opening ---------------------------------------------------------------------------------------------------
 
-    def open(self, source: DataSource, state: State | None = None) -> None:
+    def open(self, source: DataSource, state: State | None = None, *, download: bool = False) -> None:
         """Load a data set in the job queue; the open one stays until the new one is ready.
 
-        Files without settings are read with those stored for them. A given state is restored with them.
-        Without it the parameters stay, and pins and image are the defaults.
+        Parameters
+        ----------
+        source : DataSource
+            Files without settings are read with those stored for them.
+        state : State, optional
+            State to restore with the data. Without it the parameters stay, and pins and image are the defaults.
+        download : bool
+            True to download the files of a benchmark data set first.
         """
         titles = {each.key: each.title for each in entries()}  # a session may contain an unknown key
         name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        title, failure = f"Opening {name}", "The data could not be opened"
-        self._load(source, title, failure, lambda _progress: None, state=state)
-
-    def download(self, key: str) -> None:
-        """Download the real files of a benchmark data set, then open them."""
-
-        def fetch(progress: Progress) -> None:
-            from slide_gui.data.catalogue import download
-
-            download(key, progress=progress)
-
-        title, failure = f"Downloading {key}", "The files could not be downloaded"
-        self._load(DataSource(key=key), title, failure, fetch, 0.7)
-
-    def _load(
-        self,
-        source: DataSource,
-        title: str,
-        failure: str,
-        prepare: Callable[[Progress], None],
-        prepared: float = 0.0,
-        state: State | None = None,
-    ) -> None:
         choices = self.choices if state is None else None  # a session contains how its data are read
 
         def work(progress: Progress) -> _Opening:
-            prepare(progress.part(0.0, prepared))
-            self._check_blas()
-            known = None if choices is None else choices.recall(source)
-            opened = known or source
-            dataset = opened.load(progress=progress.part(prepared, 0.95))
-            return _ready(opened, dataset, confirmed=known is not None or state is not None, state=state)
+            if download:
+                from slide_gui.data import catalogue
 
-        self._submit_opening(title, work, failure)
+                catalogue.download(source.key, progress=progress.part(0.0, 0.7))
+                progress = progress.part(0.7, 1.0)
+            _check_blas()
+            stored = None if choices is None else choices.recall(source)
+            dataset = (stored or source).load(progress=progress.part(0.0, 0.95))
+            return _ready(stored or source, dataset, confirmed=bool(stored or state), state=state)
+
+        if download:
+            self._submit_opening(f"Downloading {source.key}", work, "The files could not be downloaded")
+        else:
+            self._submit_opening(f"Opening {name}", work, "The data could not be opened")
 
     @property
     def is_opening(self) -> bool:
         """True if data are being opened or are about to be."""
         return self.queue.wants(self._opening)
 
-    def _submit_opening(
-        self,
-        title: str,
-        work: Callable[[Progress], _Opening],
-        failure: str,
-    ) -> None:
+    def _submit_opening(self, title: str, work: Callable[[Progress], _Opening], failure: str) -> None:
         self._opening = self.queue.submit(
             title,
             work,
@@ -253,15 +237,6 @@ class Workspace(QObject):
             return _ready(wanted, again, confirmed=confirmed)
 
         self._submit_opening("Splitting the rows", work, "The rows could not be split like this")
-
-    def _check_blas(self) -> None:
-        """Refuse to fit with a NumPy whose float32 products are wrong; runs once, in the job queue."""
-        if not self._blas_checked and not float32_scatter_is_exact():
-            raise RuntimeError(
-                "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
-                "Install another NumPy and start again"
-            )
-        self._blas_checked = True
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Open files or a folder as one data set."""
@@ -405,6 +380,16 @@ def _changed(state: State, old: State) -> str:
     ]
     several = "change of parameters"
     return _CHANGES.get(names[0], several) if len(names) == 1 else several
+
+
+@cache
+def _check_blas() -> None:
+    """Refuse to fit with a NumPy whose float32 products are wrong; runs once, in the job queue."""
+    if not float32_scatter_is_exact():
+        raise RuntimeError(
+            "this NumPy multiplies float32 matrices wrongly, so every result would be wrong. "
+            "Install another NumPy and start again"
+        )
 
 
 def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:
