@@ -68,6 +68,8 @@ def _read(target: Target, path: Path) -> tuple[bool, tuple[str, str] | None]:
         text = str(error)
         if not text.replace("\xa0", " ").isprintable() or not text or len(text) > _LONGEST:
             return True, ("sentence", ascii(text[:300]))
+        if path.name not in text:
+            return True, ("without the file", ascii(text[:300]))
         return True, ("memory", ascii(text[:300])) if _lacks_memory(error) else None
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]

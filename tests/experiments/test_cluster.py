@@ -44,8 +44,10 @@ from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(40, 60)
-SWEEP = SweepSpec(DATA.fingerprint, noises=(0.2, 0.5), depths=(0, 1, 2), svm=SvmParameters(starts=1), training="split")
-GIVEN = SvmParameters(widths="median", C=10.0)  # where nothing of it is about what is chosen
+SWEEP = SweepSpec(
+    DATA.fingerprint, noises=(0.2, 0.5), depths=(0, 1, 2), svm=SvmParameters(starts=1, C=10.0), training="split"
+)
+GIVEN = SvmParameters(widths="median", C=10.0)
 
 
 @pytest.fixture(scope="module")

@@ -33,7 +33,7 @@ from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = rectangles(60, 100)
 LEARNED = SweepSpec(
-    DATA.fingerprint, noises=(0.6, 0.2, 0.4), depths=(0, 1, 2), svm=SvmParameters(starts=1), training="split"
+    DATA.fingerprint, noises=(0.6, 0.2, 0.4), depths=(0, 1, 2), svm=SvmParameters(starts=1, C=10.0), training="split"
 )
 FAST = replace(LEARNED, svm=SvmParameters(widths="median", C=10.0), splits=(0, 1))
 
