@@ -23,7 +23,7 @@ from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import CLICKS, frame
-from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image
+from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table
 from slide_gui.text import counted
 
 _GAP = 1
@@ -187,7 +187,10 @@ class Mosaic(Plot):
         if self._fields is None or self._scale is None:
             return
         mosaic = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
-        self._picture = coloured_image(mosaic, colour_table(self._scale, QColor(theme.line)))
+        high, wide = mosaic.shape
+        picture = QImage(mosaic.data, wide, high, wide, QImage.Format.Format_Indexed8)  # a quarter of the memory
+        picture.setColorTable(colour_table(self._scale, QColor(theme.line)).tolist())
+        self._picture = picture.copy()
         self._place(self._placed_size())
 
     def _placed_size(self) -> QSize:
@@ -197,9 +200,9 @@ class Mosaic(Plot):
 
     def _place(self, size: QSize) -> None:
         shown = self._picture
-        if size != shown.size():  # weights that share a pixel of the screen: Qt averages their colours
-            smooth = Qt.TransformationMode.SmoothTransformation
-            shown = shown.scaled(size, Qt.AspectRatioMode.IgnoreAspectRatio, smooth)
+        if size != shown.size():  # weights share a pixel of the screen: Qt averages colours, but not indexed ones
+            smooth, ignore = Qt.TransformationMode.SmoothTransformation, Qt.AspectRatioMode.IgnoreAspectRatio
+            shown = shown.convertToFormat(QImage.Format.Format_RGB32).scaled(size, ignore, smooth)
         self._image.setPixmap(QPixmap.fromImage(shown))
         across, down = self._picture.width() / size.width(), self._picture.height() / size.height()
         self._image.setTransform(QTransform.fromScale(across, -down))  # the first row is at the top
