@@ -217,10 +217,10 @@ def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(
     said: list[str] = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
     window.actions_by_name["view_explain"].trigger()
-    panel = window.weights_page.shown_view().panel
-    panel.table.setFocus()
-    press(panel.table, Key.Key_Down, Key.Key_Down)
-    assert said == [line.tip for line in panel.lines()[:3]]
+    table = window.weights_page.shown_view().table
+    table.setFocus()
+    press(table, Key.Key_Down, Key.Key_Down)
+    assert said == [line.tip for line in table.lines[:3]]
 
 
 def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained: MainWindow) -> None:

@@ -311,7 +311,7 @@ def explained(window):
 
 
 def value(part, name):
-    (line,) = (line for line in part.panel.lines() if line.name == name)
+    (line,) = (line for line in part.table.lines if line.name == name)
     return float(line.value.replace("−", "-"))
 
 
@@ -334,7 +334,7 @@ def test_that_the_numbers_are_those_of_the_selected_pixel_and_the_one_under_the_
     most = (weights * np.sqrt(np.diag(layer.scatter)[:-1])).argmax(axis=1)
     a = int(np.flatnonzero(most != weights.argmax(axis=1))[0])
     window.weights_page.pixels.point_at(a)
-    wait(lambda: "contributes most" in explained.panel.table.accessibleDescription())
+    wait(lambda: "contributes most" in explained.table.accessibleDescription())
     assert value(explained, "W_{ab}") == pytest.approx(layer.weights[a, most[a]], abs=6e-5)
 
 
@@ -347,14 +347,14 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     next(b for b in explained.findChildren(QPushButton) if b.accessibleName() == "layer 3").click()
     a, layer = window.weights_page.pixels.target, window.workspace.fitting.stack.layers[2]
     assert value(explained, "S_{aa}") == pytest.approx(layer.scatter[a, a], abs=0.006)
-    description = explained.panel.table.accessibleDescription
+    description = explained.table.accessibleDescription
     assert "h²" in description()
     window.workspace.set_parameters(depth=0)
     assert "Depth 0" in description()
     window.workspace.set_parameters(depth=2)
     opened(window, plain())
     wait(lambda: "x15" in description())
-    assert len(explained.panel.lines()) == 9
+    assert len(explained.table.lines) == 9
 
 
 def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all_their_digits():

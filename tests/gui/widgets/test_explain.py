@@ -5,10 +5,12 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.rows import explain
-from slide_gui.gui.pages.weights.explained import ExplainPanel, lines_of
+from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
+from tests.gui.helpers import settle
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS
@@ -32,12 +34,15 @@ def test_that_the_diagonal_survives_once() -> None:
 
 
 def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown: Callable[..., Any]) -> None:
-    panel: ExplainPanel = shown(ExplainPanel(), 650, 300)
-    panel.set_lines("Layer 1", "b is chosen.", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
-    table = panel.table
+    window = QWidget()
+    table = FormulaTable(window)
+    QVBoxLayout(window).addWidget(table)
+    shown(window, 680, 300)
+    table.set_lines("Layer 1", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
     assert "E[P]_ab = S_ab q_b = " in table.accessibleDescription()
     assert table.item(3, 1).data(Qt.ItemDataRole.AccessibleTextRole) == "S_ab q_b"
     assert not any(table.isColumnHidden(column) for column in range(5))
-    panel.resize(330, 300)
+    window.resize(360, 300)
+    settle()
     assert [table.isColumnHidden(column) for column in range(5)] == [False, False, True, False, True]
-    assert table.columnViewportPosition(3) + table.columnWidth(3) <= 330
+    assert table.columnViewportPosition(3) + table.columnWidth(3) <= table.width()

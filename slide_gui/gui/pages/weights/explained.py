@@ -38,6 +38,7 @@ _TILES = 150  # least height of the tiles in pixels
 _ROUNDING = 1e-10  # relative to E[Q]_aa; rounding error of a sum that is exactly 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 _ROW, _GAP = 27, 28  # height of a line and space after a column in pixels
+_NUMBERS_HEIGHT = 9 * _ROW + 44  # of the table with its title
 _NUMBERS, _VALUE, _PLACE = 2, 3, 4  # columns of the table
 _ONE_LINE = QTextOption()
 _ONE_LINE.setWrapMode(QTextOption.WrapMode.NoWrap)
@@ -102,10 +103,17 @@ def _formula(text: str, font: str) -> QStaticText:
 
 
 class FormulaTable(QTableWidget):
-    """A table of formulas; Up and Down move between lines and report the meaning of each."""
+    """A table of formulas; Up and Down move between lines and report the meaning of each.
+
+    Attributes
+    ----------
+    lines : tuple of ExplainLine
+        The steps.
+    """
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(0, _PLACE + 1, parent)
+        self.lines: tuple[ExplainLine, ...] = ()
         self.setItemDelegate(_FormulaDelegate(self))
         self.setStyleSheet("QTableView { background: transparent; border: 0; border-radius: 0; }")
         self.setShowGrid(False)
@@ -122,8 +130,11 @@ class FormulaTable(QTableWidget):
         self.setAccessibleName("The numbers behind one weight: table of formulas")
         self.currentCellChanged.connect(self._show_tip)
 
-    def set_lines(self, lines: tuple[ExplainLine, ...], stale: bool) -> None:
-        """Show the steps, in grey if the numbers are stale."""
+    def set_lines(self, about: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
+        """Show the steps, in grey if the numbers are stale; screen readers also get a description of a and b."""
+        self.lines = lines
+        steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
+        self.setAccessibleDescription("; ".join([about, *steps]))
         theme, body, strong = theme_of(self), figure_font(self, BODY), figure_font(self, BODY, strong=True)
         fonts = (strong, body, body, strong, figure_font(self, SECONDARY))
         self.setRowCount(len(lines))
@@ -167,48 +178,6 @@ class FormulaTable(QTableWidget):
         cell = self.item(row, column)
         if self.hasFocus() and cell is not None:
             QToolTip.showText(self.mapToGlobal(self.visualItemRect(cell).bottomLeft()), cell.toolTip(), self)
-
-
-class ExplainPanel(QWidget):
-    """The steps that lead to one weight, below a description of a, b and the layer."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._lines: tuple[ExplainLine, ...] = ()
-        self._title, self._second = ElidedLabel("", self, ""), ElidedLabel("", self)
-        self._title.setFont(figure_font(self, strong=True))
-        self.table = FormulaTable(self)
-        column = flush(QVBoxLayout(self), 4)
-        for part in (self._title, self._second, self.table):
-            column.addWidget(part)
-
-    def set_lines(self, title: str, second: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
-        """Show the numbers of one pair of features.
-
-        Parameters
-        ----------
-        title, second : str
-            Description of a, b and the layer.
-        lines : tuple of ExplainLine
-            Steps; without any only the titles are shown.
-        stale : bool
-            True to grey the numbers because newer weights are being computed.
-        """
-        self._lines = lines
-        self._title.setText(title)
-        self._second.setText(second)
-        self.table.set_lines(lines, stale)
-        steps = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in lines]
-        self.table.setAccessibleDescription("; ".join(filter(None, [title, second, *steps])))
-
-    @property
-    def title(self) -> str:
-        """Return the description of a, b and the layer."""
-        return self._title.text()
-
-    def lines(self) -> tuple[ExplainLine, ...]:
-        """Return the steps."""
-        return self._lines
 
 
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
@@ -276,22 +245,25 @@ class ExplainedWeight(View):
         super().__init__(context, parent)
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
-        self.panel = ExplainPanel(self)
+        self._title, self._reason, self.table = ElidedLabel("", self, ""), ElidedLabel("", self), FormulaTable(self)
+        self._title.setFont(figure_font(self, strong=True))
         self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
         layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
-        self._body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
-        below = flush(QVBoxLayout(self._body.inner))
-        below.addWidget(self.panel)
+        self._body = LowScroll(_NUMBERS_HEIGHT + _TILES, self)
+        below = flush(QVBoxLayout(self._body.inner), 4)
+        for part in (self._title, self._reason, self.table):
+            below.addWidget(part)
+        below.addSpacing(4)
         below.addWidget(self.tiles, 1)
         layout.addWidget(self._body, 1)
         self._pixels.moved.connect(self._refresh_if_seen)
         self._pixels.crossed.connect(self._refresh_if_seen)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the tiles the height that the panel leaves."""
+        """Give the tiles the height that the numbers leave."""
         super().resizeEvent(event)
-        self.tiles.set_height(max(self._body.height() - self.panel.sizeHint().height(), _TILES))
+        self.tiles.set_height(max(self._body.height() - _NUMBERS_HEIGHT, _TILES))
 
     @Slot()
     def refresh(self) -> None:
@@ -325,17 +297,17 @@ class ExplainedWeight(View):
         lines = lines_of(explanation)
         if stale:
             lines = tuple(replace(line, numbers="", value="") for line in lines)
-        self.panel.set_lines(title, f"{why} {fitted_on}", lines, stale)
+        self._show_lines(title, f"{why} {fitted_on}", lines, stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
         self.numbers_changed.emit()
 
     def tables(self) -> tuple[NumberTable, ...]:
-        lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
+        lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.table.lines]
         plain = [tuple(map(plain_math, cells)) for cells in lines]
         if not plain or not plain[-1][3]:  # empty, or of a stack that is being replaced
             return ()
-        title, heads = plain_math(self.panel.title), ("formula", "numbers", "value", "in the paper")
+        title, heads = plain_math(self._title.text()), ("formula", "numbers", "value", "in the paper")
         return (NumberTable(title, ("quantity",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
@@ -348,8 +320,13 @@ class ExplainedWeight(View):
         other = strongest(row if shown is None else shown, a)
         return other, f"b {what}; move over an image below for another {noun}."
 
-    def _show_none(self, title: str, second: str) -> None:
-        self.panel.set_lines(title, second, ())
+    def _show_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
+        self._title.setText(title)
+        self._reason.setText(reason)
+        self.table.set_lines(f"{title}; {reason}", lines, stale)
+
+    def _show_none(self, title: str, reason: str) -> None:
+        self._show_lines(title, reason, ())
         self.tiles.set_content((), ())
 
     def _show_rows(self, explanation: Explanation, shape: tuple[int, int] | None, stale: bool) -> None:
