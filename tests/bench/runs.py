@@ -23,7 +23,7 @@ from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.data.catalogue import find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.open import open_data
-from slide_gui.experiments.runs.run import SvmPredictor, judge
+from slide_gui.experiments.runs.run import SvmPredictor, predict_in_blocks
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore
@@ -142,7 +142,7 @@ def _sweep_and_predictions() -> tuple[Callable[[Progress], Any], Callable[[Progr
     spec = SweepSpec(dataset.fingerprint, noises=(0.3, 0.5, 0.7), depths=(0, 1, 2, 3, 4))
     return (
         lambda p: _swept(dataset, spec, progress=p),
-        lambda p: judge(predictor, dataset.test, classes.test, order, progress=p),
+        lambda p: predict_in_blocks(predictor, dataset.test, classes.test, order, progress=p),
     )
 
 

@@ -48,7 +48,7 @@ _FIRST, _LARGEST = 500, 4000  # rows of the first block, and of the largest afte
 
 
 @dataclass(frozen=True, eq=False)
-class Judgement:
+class Predictions:
     """Predictions for some rows, sorted by row.
 
     Attributes
@@ -113,14 +113,14 @@ class OtherPredictor:
         return self.model.answer(self.representation.transform(rows, progress=progress))
 
 
-def judge(
+def predict_in_blocks(
     predictor: Predictor,
     part: NDArray[Any],
     codes: Indices,
     order: Indices,
     *,
     progress: Progress = NO_PROGRESS,
-) -> Judgement:
+) -> Predictions:
     """Predict rows in the given order, in blocks of increasing size.
 
     Parameters
@@ -151,7 +151,7 @@ def judge(
         size = min(2 * size, _LARGEST)
     by_row = np.argsort(order)
     rows = order[by_row].astype(np.int64)
-    return Judgement(rows, codes[rows], predicted[by_row], np.concatenate(decisions)[by_row])
+    return Predictions(rows, codes[rows], predicted[by_row], np.concatenate(decisions)[by_row])
 
 
 @dataclass(frozen=True)
@@ -338,11 +338,11 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
     times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
     network = _record(fitted.representation, fine_tuning)
-    result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
+    result = _evaluated(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
     return replace(result, network=network)
 
 
-def _judged(
+def _evaluated(
     dataset: Dataset,
     spec: RunSpec,
     classes: Classes,
@@ -362,22 +362,22 @@ def _judged(
         n_test = len(classes.test) if spec.test_rows is None else min(spec.test_rows, len(classes.test))
     total, done = min(_TRAIN_ROWS, len(rows)) + len(validation) + n_test, 0
 
-    def judged(part: NDArray[Any], codes: Indices, wanted: Indices, kind: str) -> Judgement:
+    def predictions_of(part: NDArray[Any], codes: Indices, wanted: Indices, kind: str) -> Predictions:
         nonlocal done
         start, done = done, done + len(wanted)
         ends = (begin + (1.0 - begin) * min(each / total, 1.0) for each in (start, done))
-        return judge(predictor, part, codes, wanted, progress=collector.phase(kind, *ends))
+        return predict_in_blocks(predictor, part, codes, wanted, progress=collector.phase(kind, *ends))
 
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
-    train_error = judged(dataset.train, classes.train, some, "train").error
+    train_error = predictions_of(dataset.train, classes.train, some, "train").error
     held_out = None
     if len(validation):
-        held_out = judged(dataset.train, classes.train, validation, "validation")
-    judgement = held_out
+        held_out = predictions_of(dataset.train, classes.train, validation, "validation")
+    evaluated = held_out
     if spec.evaluate == "test":
         order = stratified_sample(classes.test, spec.test_rows, spec.seed)
-        judgement = judged(dataset.test, classes.test, order, "test")
-    assert judgement is not None
+        evaluated = predictions_of(dataset.test, classes.test, order, "test")
+    assert evaluated is not None
     return RunResult(
         spec,
         dataset.name,
@@ -385,11 +385,11 @@ def _judged(
         classes.labels,
         classifier,
         len(rows),
-        judgement.confusion(len(classes.labels)),
-        judgement.rows,
-        judgement.rows[judgement.wrong],
-        judgement.predicted[judgement.wrong].astype(np.int64),
-        judgement.decisions[judgement.wrong],
+        evaluated.confusion(len(classes.labels)),
+        evaluated.rows,
+        evaluated.rows[evaluated.wrong],
+        evaluated.predicted[evaluated.wrong].astype(np.int64),
+        evaluated.decisions[evaluated.wrong],
         train_error,
         None if held_out is None else held_out.error,
         replace(times, test=time.perf_counter() - started),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.run import Estimate, Judgement, judge
+from slide_gui.experiments.runs.run import Estimate, Predictions, predict_in_blocks
 from slide_gui.progress import Progress
 
 
@@ -42,7 +42,7 @@ CODES = (np.arange(N) % 3 + (np.arange(N) % 10 == 0)) % 3  # every tenth row is 
 def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_row() -> None:
     order, predictor, listener = np.random.default_rng(0).permutation(N), Parity(), Listener()
     given = order.copy()
-    found = judge(predictor, PART, CODES, order, progress=listener)
+    found = predict_in_blocks(predictor, PART, CODES, order, progress=listener)
     np.testing.assert_array_equal(order, given)
     np.testing.assert_array_equal(found.rows, np.arange(N))
     np.testing.assert_array_equal(found.truth, CODES)
@@ -57,12 +57,12 @@ def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_
     assert [e.wrong for e in listener.estimates] == [int(np.sum(order[:end] % 10 == 0)) for end in ends]
     assert listener.estimates[-1].rate == ErrorRate.of_run(0.1, N)
     assert listener.fractions == [end / N for end in ends]
-    some = judge(Parity(), PART, CODES, order[:12_000])
+    some = predict_in_blocks(Parity(), PART, CODES, order[:12_000])
     np.testing.assert_array_equal(some.rows, np.sort(order[:12_000]))
 
 
 def test_that_a_confusion_counts_truth_down_and_predictions_across() -> None:
     truth, predicted = np.array([0, 0, 1, 2, 2, 2]), np.array([0, 1, 1, 0, 0, 2])
-    found = Judgement(np.arange(6), truth, predicted, np.zeros((6, 3)))
+    found = Predictions(np.arange(6), truth, predicted, np.zeros((6, 3)))
     assert found.confusion(3).tolist() == [[1, 1, 0], [0, 1, 0], [2, 0, 1]]
     assert found.error == pytest.approx(0.5)
