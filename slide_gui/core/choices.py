@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
@@ -34,7 +33,6 @@ class Choice:
 
 
 C = TypeVar("C", bound=Choice)
-Documented = TypeVar("Documented", bound=type)
 
 
 def table_of(*entries: C) -> Mapping[str, C]:
@@ -60,25 +58,3 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
             f"{name} is {str(value) if isinstance(value, str) else value!r}; it must be one of {', '.join(table)}"
         )
     return table[value]
-
-
-def stating(**tables: Mapping[str, Choice]) -> Callable[[Documented], Documented]:
-    """Return a decorator that writes the keys of tables into the docstring of a class.
-
-    The keys replace ``{…}`` in the line of the parameter that has the name of the table.
-
-    >>> @stating(loss=table_of(Choice("hinge", "hinge", "the ordinary SVM")))
-    ... class Model:
-    ...     '''loss : {…}, default="hinge"'''
-    >>> Model.__doc__
-    'loss : {"hinge"}, default="hinge"'
-    """
-
-    def state(documented: Documented) -> Documented:
-        for name, table in tables.items():
-            keys = ", ".join(f'"{key}"' for key in table)
-            text = documented.__doc__ or ""  # None if Python runs with -OO
-            documented.__doc__ = re.sub(rf"^(\s*{name} : ){{…}}", rf"\1{{{keys}}}", text, flags=re.MULTILINE)
-        return documented
-
-    return state

@@ -303,8 +303,9 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
         assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
-    assert found.widths[0] == pytest.approx(found.sigma * np.sqrt(median))
-    assert min(found.points, key=lambda p: p.error).C == found.C
+    best = min(found.points, key=lambda point: point.error)
+    assert found.widths[0] == pytest.approx(best.sigma * np.sqrt(median))
+    assert best.C == found.C
 
 
 def test_that_two_folds_are_enough_and_one_is_refused():

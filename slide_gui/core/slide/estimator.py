@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
     AcceptsSparse,
     checked_rows,
@@ -23,12 +22,11 @@ from slide_gui.core.slide.activations import is_sparse, without_duplicates
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
-from slide_gui.core.slide.parameters import FIT_ON, SQUASHINGS, StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import feature_array, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
 
-@stating(squashing=SQUASHINGS, fit_on=FIT_ON)
 class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
@@ -44,9 +42,9 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         Number of layers l, 0 to 8.
     threshold : float, default=0.5
         Threshold t of the function T(a) = 1 if a > t else 0.
-    squashing : {…}, default="threshold"
+    squashing : {"threshold", "sigmoid", "tanh", "identity"}, default="threshold"
         Function applied between two layers.
-    fit_on : {…}, default="values"
+    fit_on : {"values", "thresholded"}, default="values"
         Input that a layer is fitted on: the real-valued output of the layer below (as in the paper), or the squashed
         output. A fitted layer is always applied to squashed values.
     ridge : float, default=1e-5

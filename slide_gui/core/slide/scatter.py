@@ -98,9 +98,8 @@ class Scatter:
             If the rows are not a 2-D array of numbers, if a value is NaN or infinite, or if a parameter is out of
             range. The message names the row.
         """
-        return ScatterPass((parameters or StackParameters()).checked(), squashed=False).of(
-            block_of(rows), start, progress
-        )[0]
+        once = ScatterPass((parameters or StackParameters()).checked(), squashed=False)
+        return once.of(block_of(rows), start, progress)[0]
 
     @classmethod
     def squashed(
@@ -139,9 +138,8 @@ class Scatter:
                 raise ValueError(
                     f"weights of layer {number} have shape {np.shape(each)}; for {d} features it must be {(d, d + 1)}"
                 )
-        return ScatterPass((parameters or StackParameters()).checked(), weights=tuple(weights)).of(rows, 0, progress)[
-            -1
-        ]
+        once = ScatterPass((parameters or StackParameters()).checked(), weights=tuple(weights))
+        return once.of(rows, 0, progress)[-1]
 
     def __add__(self, other: Scatter) -> Scatter:
         if not isinstance(other, Scatter):

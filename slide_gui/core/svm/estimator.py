@@ -14,7 +14,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 
-from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
     AcceptsSparse,
     fitted_rows,
@@ -27,9 +26,9 @@ from slide_gui.core.estimators import (
     store_parameters,
     written_out,
 )
-from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
+from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
-from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import in_this_process, solved_by
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -42,7 +41,6 @@ Array = NDArray[np.float64]
 _DTYPES = (np.float64, np.float32)
 
 
-@stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
 class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width per layer (paper, section "SVM Training").
 
@@ -57,10 +55,10 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         An integer is a number of blocks of equal size, a sequence their sizes. Blocks that do not fit the columns or
         contradict their names raise an error. Arrays have no column names. To follow the depth of SLIDE in a pipeline
         of arrays, use `SLIDEClassifier`.
-    widths : {…} or sequence of float, default="learn"
+    widths : {"learn", "median"} or sequence of float, default="learn"
         Widths σ_t, one per block. "learn" minimises `criterion`. "median" sets σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖². σ² is
         the number of blocks if C is given, otherwise it is selected together with C on held-out rows.
-    criterion : {…}, default="auto"
+    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
         Criterion that learning minimises. "radius-margin" is radius over margin. "span" is the smoothed leave-one-out
         error from the span of the support vectors. "hold-out" is the smoothed error on a held-out fifth of the rows.
         "press" is the leave-one-out squared error of kernel ridge regression. "auto" is "span" for two classes and
@@ -71,7 +69,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
         With every criterion, the learned widths are compared with scaled median widths on rows used for neither. These
         are rows outside the subset, or a held-out fifth of the rows (two fifths in turn if it has fewer than 200 rows).
         The widths with fewer errors are used, the learned ones in a tie. `chosen_by_` reports the result.
-    loss : {…}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         Squared hinge (L2-SVM) or hinge (C-SVC). Widths are always learned with the squared hinge.
     C : float or None, default=None
         Penalty of errors. None selects C. It is learned together with the widths, or by cross-validation on the same

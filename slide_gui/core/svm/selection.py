@@ -55,15 +55,14 @@ class GridResult:
 
     Attributes
     ----------
-    sigma, C : float
-        Point with the smallest error; in a tie the first point of the grid.
+    C : float
+        Value at the point with the smallest error; in a tie the first point of the grid.
     widths : tuple of float
         Widths σ · σ_t for `MultiWidthSVC(widths=…)`.
     points : tuple of GridPoint
         All evaluated points.
     """
 
-    sigma: float
     C: float
     widths: tuple[float, ...]
     points: tuple[GridPoint, ...]
@@ -233,7 +232,7 @@ def median_width_search(
     for factor in FINER:
         evaluate(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=lambda point: point.error)
-    return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
+    return GridResult(best.C, tuple((best.sigma * widths).tolist()), tuple(points))
 
 
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
