@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
-_SCREENSHOT_MILLISECONDS = 60_000
+_SCREENSHOT_MILLISECONDS, _WAIT_MILLISECONDS = 60_000, 100
 
 
 def run(files: Sequence[Path], source: DataSource | None = None) -> int:
@@ -169,7 +169,7 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     TimeoutError, OSError
         If fitting the layers takes too long, or the file cannot be written.
     """
-    from PySide6.QtCore import QEventLoop, QTimer
+    from PySide6.QtCore import QDeadlineTimer, QEventLoop
 
     from slide_gui.gui.shell.faults import Interruption
     from slide_gui.gui.theme import apply_theme
@@ -180,15 +180,9 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     interruption = Interruption(window)
     window.resize(1280, 800)
     window.show()
-    loop, limit = QEventLoop(window), QTimer(window)
-    limit.setSingleShot(True)
-    window.queue.idle.connect(loop.quit)
-    limit.timeout.connect(loop.quit)
-    interruption.interrupted.connect(loop.quit)
-    limit.start(_SCREENSHOT_MILLISECONDS)
-    while limit.isActive() and window.workspace.model() is None and interruption.number is None:
-        loop.exec()
-    limit.stop()
+    limit = QDeadlineTimer(_SCREENSHOT_MILLISECONDS)
+    while not limit.hasExpired() and window.workspace.model() is None and interruption.number is None:
+        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, _WAIT_MILLISECONDS)
     app.processEvents()
     fitted = window.workspace.model() is not None
     saved = fitted and window.grab().save(str(path))
