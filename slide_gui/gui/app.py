@@ -181,7 +181,9 @@ def take_screenshot(path: Path, *, theme: str = "light") -> None:
     window.resize(1280, 800)
     window.show()
     limit = QDeadlineTimer(_SCREENSHOT_MILLISECONDS)
-    while not limit.hasExpired() and window.workspace.model() is None and interruption.number is None:
+    while not limit.hasExpired() and interruption.number is None:
+        if window.workspace.model() is not None and not window.queue.busy:
+            break
         app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, _WAIT_MILLISECONDS)
     app.processEvents()
     fitted = window.workspace.model() is not None
