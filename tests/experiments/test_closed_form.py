@@ -16,7 +16,8 @@ from slide_gui.experiments.inspection.closed_form import (
     shuffling,
     unshuffled,
 )
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.core.test_stack import images
 from tests.experiments.tiny import rectangles
 
@@ -78,26 +79,12 @@ def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each() -> None:
         np.testing.assert_allclose(point.row_errors[seed], expected)
 
 
-class Impatient(Progress):
-    """Cancels after a number of reports, and keeps the last payload."""
-
-    def __init__(self, reports: int) -> None:
-        self.left, self.seen, self.fractions = reports, None, []
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.seen = payload or self.seen
-        self.fractions.append(fraction)
-        self.left -= 1
-        if self.left < 0:
-            raise Cancelled
-
-
 def test_that_a_cancelled_study_goes_on_where_it_was_and_ends_the_same() -> None:
     whole = CopiesStudy(stack_of(), ROWS, most=16, seeds=2).run()
     study, cancelled = CopiesStudy(stack_of(), ROWS, most=16, seeds=2), 0
     for patience in (0, 1, 3, 4, 6, 9, 12):
         with pytest.raises(Cancelled):
-            study.run(Impatient(patience))
+            study.run(StopAfter(patience + 1))
         cancelled += 1
     last = study.run()
     assert cancelled == 7
@@ -111,10 +98,10 @@ def test_that_a_cancelled_study_goes_on_where_it_was_and_ends_the_same() -> None
 def test_that_points_come_one_by_one_with_a_fraction_that_never_falls(
     layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stack, progress = stack_of(depth=layer), Impatient(10_000)
+    stack, progress = stack_of(depth=layer), StopAfter()
     monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # of 300
     result = CopiesStudy(stack, ROWS, layer, most=8, seeds=2).run(progress)
-    assert progress.seen is result
+    assert progress.payloads[-1] is result
     assert progress.fractions == sorted(progress.fractions)
     assert progress.fractions[-1] == 1.0
 

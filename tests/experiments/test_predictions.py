@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.run import Estimate, Predictions, predict_in_blocks
+from slide_gui.experiments.runs.run import Predictions, predict_in_blocks
 from slide_gui.progress import Progress
+from tests.core.svm_data import StopAfter
 
 
 class Parity:
@@ -23,24 +24,13 @@ class Parity:
         return rows[:, 0].astype(np.intp) % 3, rows * np.array([1.0, 10.0])
 
 
-class Listener(Progress):
-    def __init__(self) -> None:
-        self.fractions: list[float] = []
-        self.estimates: list[Estimate] = []
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.fractions.append(fraction)
-        if isinstance(payload, Estimate):
-            self.estimates.append(payload)
-
-
 N = 13_000
 PART = np.column_stack([np.arange(N), np.ones(N)])
 CODES = (np.arange(N) % 3 + (np.arange(N) % 10 == 0)) % 3  # every tenth row is wrong
 
 
 def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_row() -> None:
-    order, predictor, listener = np.random.default_rng(0).permutation(N), Parity(), Listener()
+    order, predictor, listener = np.random.default_rng(0).permutation(N), Parity(), StopAfter()
     given = order.copy()
     found = predict_in_blocks(predictor, PART, CODES, order, progress=listener)
     np.testing.assert_array_equal(order, given)
@@ -53,9 +43,9 @@ def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_
     ends = [500, 1500, 3500, 7500, 11_500, N]
     blocks = [order[start:end] for start, end in zip([0, *ends], ends, strict=False)]
     assert predictor.blocks == [sorted(block.tolist()) for block in blocks]
-    assert [(e.done, e.total) for e in listener.estimates] == [(end, N) for end in ends]
-    assert [e.wrong for e in listener.estimates] == [int(np.sum(order[:end] % 10 == 0)) for end in ends]
-    assert listener.estimates[-1].rate == ErrorRate.of_run(0.1, N)
+    assert [(e.done, e.total) for e in listener.payloads] == [(end, N) for end in ends]
+    assert [e.wrong for e in listener.payloads] == [int(np.sum(order[:end] % 10 == 0)) for end in ends]
+    assert listener.payloads[-1].rate == ErrorRate.of_run(0.1, N)
     assert listener.fractions == [end / N for end in ends]
     some = predict_in_blocks(Parity(), PART, CODES, order[:12_000])
     np.testing.assert_array_equal(some.rows, np.sort(order[:12_000]))

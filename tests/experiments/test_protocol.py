@@ -25,6 +25,7 @@ from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles
 
 DATA = replace(rectangles(80, 150), name="Rectangles")
@@ -42,24 +43,9 @@ def load(key: str, progress: Progress) -> Dataset:
     return DATA
 
 
-class Listener(Progress):
-    def __init__(self, stop_after: int = 10**9) -> None:
-        self.states: list[EvaluationState] = []
-        self.fractions: list[float] = []
-        self.left = stop_after
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.fractions.append(fraction)
-        if isinstance(payload, EvaluationState):
-            self.states.append(payload)
-        self.left -= 1
-        if self.left < 0:
-            raise Cancelled
-
-
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvaluationState, Path, Listener]:
-    path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", Listener()
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvaluationState, Path, StopAfter]:
+    path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", StopAfter()
     with RunStore(path) as store:
         return run_evaluation(CELLS, load, store, progress=listener), path, listener
 
@@ -172,7 +158,7 @@ def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_
 
 
 def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
-    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
+    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path
 ) -> None:
     state, path, _ = whole
     plan_of = CELLS[0]
@@ -205,7 +191,7 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     assert cell.features is not None
 
 
-def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[EvaluationState, Path, Listener]) -> None:
+def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
     state, path, _ = whole
     cell = state.cell("rectangles", "sda")
     assert cell is not None
@@ -259,23 +245,23 @@ def test_that_significance_is_judged_by_holm_over_the_whole_table() -> None:
     assert not any(one.significant for one in crowd.comparisons.values())
 
 
-def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState, Path, Listener]) -> None:
+def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
     state, _, listener = whole
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == 1.0
     assert state.complete
     assert (state.done, state.total) == (3 + 3 + 1 + 1 + 3 + 3 + 3, 17)
     assert state.seconds_left == 0.0
-    assert all(len(s.active) <= 1 for s in listener.states)
-    splits = dict.fromkeys((c.data, c.method, c.split) for s in listener.states for c in s.active)
+    assert all(len(s.active) <= 1 for s in listener.payloads)
+    splits = dict.fromkeys((c.data, c.method, c.split) for s in listener.payloads for c in s.active)
     assert list(splits) == [
         ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
     ]
-    assert any(s.seconds_left for s in listener.states)
+    assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
 
 
-def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[EvaluationState, Path, Listener]) -> None:
+def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
     state, path, _ = whole
     with RunStore(path) as store:
         assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
@@ -296,22 +282,22 @@ def test_that_the_seconds_left_count_every_run_that_is_left_once(
 ) -> None:
     monkeypatch.setattr(executor, "CostModel", SecondEach)
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0)
-    listener = Listener()
+    listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_evaluation([cell], load, store, progress=listener)
-    live = [each.seconds_left for each in listener.states if each.live is not None]
+    live = [each.seconds_left for each in listener.payloads if each.live is not None]
     counts = [math.ceil(seconds) for seconds in live if seconds is not None and seconds % 1.0]
     assert list(dict.fromkeys(counts)) == [6, 5, 4, 3, 2, 1]
     assert state.total == 6
 
 
 def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
-    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "broken.sqlite"
     for reports in (300, 1100, 1500):
         with RunStore(path) as store, pytest.raises(Cancelled):
-            run_evaluation(CELLS, load, store, progress=Listener(reports))
+            run_evaluation(CELLS, load, store, progress=StopAfter(reports))
     with RunStore(path) as store:
         assert same(run_evaluation(CELLS, load, store), whole[0])
 
@@ -325,7 +311,7 @@ def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
 
 
 def test_that_the_store_is_read_without_running_anything(
-    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
+    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path
 ) -> None:
     state, path, _ = whole
     with RunStore(path) as store:

@@ -15,29 +15,15 @@ from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.run import RunProgress, live_spec, restore, run
+from slide_gui.experiments.runs.run import live_spec, restore, run
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
 DATA = rectangles()
 THREE = rectangles(n_classes=3)
-
-
-class Listener(Progress):
-    def __init__(self, stop_after: float = 2.0) -> None:
-        self.fractions: list[float] = []
-        self.payloads: list[RunProgress] = []
-        self.stop_after = stop_after
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.fractions.append(fraction)
-        if payload is not None:
-            assert isinstance(payload, RunProgress)
-            self.payloads.append(payload)
-        if fraction >= self.stop_after:
-            raise Cancelled
 
 
 def test_that_a_run_is_the_textbook_svm_on_scaled_layers() -> None:
@@ -139,7 +125,7 @@ def test_that_a_result_gives_back_its_classifier() -> None:
 
 
 def test_that_progress_rises_and_tells_all_that_came_before() -> None:
-    heard, data = Listener(), with_wrong_labels(DATA)
+    heard, data = StopAfter(), with_wrong_labels(DATA)
     found = run(data, spec(data, depth=2, training="split"), progress=heard)
     assert heard.fractions == sorted(heard.fractions)
     last = heard.payloads[-1]
@@ -168,7 +154,7 @@ def test_that_what_chose_the_widths_is_kept_with_the_result() -> None:
 def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
     data = rectangles(60, 6000)
     near = run(data, spec(data, 0.4))
-    heard = Listener()
+    heard = StopAfter()
     live = run(data, live_spec(spec(data, 0.5), near), progress=heard)
     assert live.classifier.widths == near.classifier.widths
     tests = {payload.test for payload in heard.payloads if payload.test is not None}
@@ -182,7 +168,7 @@ def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
 @pytest.mark.parametrize("when", [0.0, 0.11, 0.5, 0.9])
 def test_that_a_run_can_be_cancelled_anywhere(when: float) -> None:
     with pytest.raises(Cancelled):
-        run(DATA, spec(DATA), progress=Listener(when))
+        run(DATA, spec(DATA), progress=StopAfter(fraction=when))
 
 
 def test_that_wrong_data_are_refused() -> None:

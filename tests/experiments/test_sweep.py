@@ -26,9 +26,10 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
-from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_points, run_sweep
-from slide_gui.progress import Cancelled, Listener, Progress
+from slide_gui.experiments.sweeps.sweep import plan_sweep, run_points, run_sweep
+from slide_gui.progress import Cancelled, Listener
 from slide_gui.text import place_name
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = rectangles(60, 100)
@@ -36,18 +37,6 @@ LEARNED = SweepSpec(
     DATA.fingerprint, noises=(0.6, 0.2, 0.4), depths=(0, 1, 2), svm=SvmParameters(starts=1, C=10.0), training="split"
 )
 FAST = replace(LEARNED, svm=SvmParameters(widths="median", C=10.0), splits=(0, 1))
-
-
-class CancelAfter(Progress):
-    """Cancels at the n-th report."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.n -= 1
-        if self.n < 0:
-            raise Cancelled
 
 
 def test_that_the_points_stand_in_a_fixed_order_whatever_the_order_asked() -> None:
@@ -77,12 +66,12 @@ def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run()
 
 def test_that_a_sweep_broken_off_again_and_again_gives_the_same_bits(tmp_path: Path) -> None:
     with RunStore(tmp_path / "whole.sqlite") as whole, RunStore(tmp_path / "broken.sqlite") as broken:
-        counter, sweep = CancelAfter(10**9), replace(LEARNED, depths=(0, 1))
+        counter, sweep = StopAfter(), replace(LEARNED, depths=(0, 1))
         state = run_sweep(DATA, sweep, whole, progress=counter)
-        reports = 10**9 - counter.n
+        reports = len(counter.fractions)
         for share in (0.01, 0.1, 0.2, 0.3, 0.3):  # the sweep is not over after all of them
             with pytest.raises(Cancelled):
-                run_sweep(DATA, sweep, broken, progress=CancelAfter(int(share * reports)))
+                run_sweep(DATA, sweep, broken, progress=StopAfter(int(share * reports)))
         assert 0 < len(broken.runs()) < 4
         again = run_sweep(DATA, sweep, broken)
         assert len(whole.runs()) == len(broken.runs()) == 4  # depth 0 is one run for three noises
@@ -118,18 +107,10 @@ def test_that_a_damaged_run_is_reported_and_made_again(tmp_path: Path) -> None:
 
 
 def test_that_the_state_tells_what_is_done_and_how_long_it_takes(tmp_path: Path) -> None:
-    states: list[SweepState] = []
-    fractions: list[float] = []
-
-    class Listener(Progress):
-        def report(self, fraction: float, payload: object = None) -> None:
-            fractions.append(fraction)
-            if payload is not None:
-                assert isinstance(payload, SweepState)
-                states.append(payload)
-
+    listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
-        final = run_sweep(DATA, FAST, store, progress=Listener())
+        final = run_sweep(DATA, FAST, store, progress=listener)
+    states, fractions = listener.payloads, listener.fractions
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1.0)
     counts = [len(state.done) for state in states]
@@ -237,20 +218,15 @@ def test_that_the_measured_cost_of_a_plan_is_the_median_of_runs_of_its_kind(tmp_
 
 def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp_path: Path) -> None:
     asked = replace(FAST, evaluate="validation", choose="pooled", seeds=(0, 1))
-    fractions: list[float] = []
-
-    class Listen(Progress):
-        def report(self, fraction: float, payload: object = None) -> None:
-            fractions.append(fraction)
-
+    listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
-        state = run_sweep(DATA, asked, store, progress=Listen())
+        state = run_sweep(DATA, asked, store, progress=listener)
         assert [answer.point for answer in state.chosen] == [answer.point for answer in choose(pooled(state.done))]
         (final,) = state.final
         assert chosen_places(state.done) == ((final.point.noise, final.point.depth),)
         result = store.load(final.point.spec.hash)
         assert (result.n_train, result.n_test) == (60, 100)
-        assert fractions == sorted(fractions)
+        assert listener.fractions == sorted(listener.fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
     assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
 
