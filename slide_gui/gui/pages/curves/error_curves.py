@@ -16,7 +16,7 @@ from slide_gui.gui.pages.curves.points import (
     ErrorMark,
     ErrorPoint,
     PointPlot,
-    State,
+    PointState,
     chosen_of,
     depth_pen,
     draw_ring,
@@ -453,16 +453,16 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
     return before.error + share * (after.error - before.error), False
 
 
-def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
+def _runs(known: Sequence[ErrorPoint]) -> dict[PointState, list[list[ErrorPoint]]]:
     """Return the segments of a line by style, which the less certain of their two points determines."""
-    stretches: dict[State, list[list[ErrorPoint]]] = {}
+    stretches: dict[PointState, list[list[ErrorPoint]]] = {}
     for kind, pairs in groupby(pairwise(known), key=_kind):
         run = list(pairs)
         stretches.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
     return stretches
 
 
-def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
+def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> PointState:
     return "done" if all(p.state == "done" for p in pair) else "refining"
 
 

@@ -35,7 +35,7 @@ from slide_gui.figures.run_exports import run_export, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
-from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, chosen_of
+from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointState, chosen_of
 from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
@@ -290,7 +290,7 @@ class CurvesPage(Page):
             NumberTable("Error in % by noise and depth", ("depth",), rows, columns, grid),
         ]
         tables = tables if self.stack.currentIndex() == 0 else tables[::-1]
-        marks = self._marks() if self._part() == "test" else []
+        marks = self._marks()
         if marks:
             names, values = [(m.label, f"{m.noise:g}") for m in marks], [(f"{m.error:.3f}",) for m in marks]
             tables.append(NumberTable("Published errors", ("quantity", "noise"), names, ("error %",), values))
@@ -327,7 +327,10 @@ class CurvesPage(Page):
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
         self._plot.set_depth(parameters.depth)
-        self._plot.set_marks(self._marks() if part == "test" else [])
+        marks, dataset = self._marks(), self._workspace.dataset
+        self._plot.set_marks(marks)
+        is_paper_figure = bool(marks) and dataset is not None and dataset.key == data_key(sensitivity().data)
+        self._plot.setToolTip(" ".join(sensitivity().statements) if is_paper_figure else "")
         self._show_status(points, setting)
         self.numbers_changed.emit()
 
@@ -362,12 +365,12 @@ class CurvesPage(Page):
         if sweep is not None and sweep.current is not None and controller.sweep.running:
             place = sweep.current.noise, sweep.current.depth
             if place not in points and setting.covers(Setting.of(sweep.current.spec)):
-                points[place] = _running(*place, sweep.live, setting.spec.evaluate)
+                points[place] = _live_point(place, sweep.live, setting.spec.evaluate, "running")
         if controller.estimated is not None:
-            stack = controller.estimated.stack
-            if (stack.noise, stack.depth) not in points:
+            place = controller.estimated.stack.noise, controller.estimated.stack.depth
+            if place not in points:
                 seen = controller.estimate.latest
-                points[stack.noise, stack.depth] = _estimated(stack.noise, stack.depth, seen, setting.spec.evaluate)
+                points[place] = _live_point(place, seen, setting.spec.evaluate, "refining")
         return [points[place] for place in sorted(points)]
 
     def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
@@ -408,16 +411,14 @@ class CurvesPage(Page):
         return ErrorPoint(*place, mean.rate, key, "done", note, by, validation, mean.chosen)
 
     def _marks(self) -> list[ErrorMark]:
+        """Return the published errors of the raw input if the curves show test errors."""
         dataset = self._workspace.dataset
-        key = "" if dataset is None else dataset.key
-        marks = [
+        items = published(dataset.key) if dataset is not None and self._part() == "test" else ()
+        return [
             ErrorMark(0.0, 100 * item.error, f"{item.method}, {item.place}")
-            for item in published(key)
+            for item in items
             if item.method == "Raw-SVM"
         ]
-        if marks and key == data_key(sensitivity().data):
-            self._plot.setToolTip(" ".join(sensitivity().statements))
-        return marks
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
         """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
@@ -495,15 +496,10 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
     return ", ".join(f"{by} at {counted(many, 'point')}" for by, many in counts)
 
 
-def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
-    """Return the point that a sweep is computing."""
+def _live_point(place: Place, seen: RunProgress | None, part: str, state: PointState) -> ErrorPoint:
+    """Return a point that is being computed: by a sweep, or as the estimate at the sliders without learned widths."""
     estimate: Estimate | None = None if seen is None else getattr(seen, part)
-    rate = None if estimate is None or estimate.done == 0 else estimate.rate
-    return ErrorPoint(noise, depth, rate, "", "running")
-
-
-def _estimated(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
-    """Return the estimate at the sliders, whose widths are not learned."""
-    point = _running(noise, depth, seen, part)
-    note = "live estimate with median widths or those of the nearest run"
-    return replace(point, state="refining", note=note) if point.is_known else point
+    if estimate is None or estimate.done == 0:
+        return ErrorPoint(*place, None, "", "running")
+    note = "live estimate with median widths or those of the nearest run" if state == "refining" else ""
+    return ErrorPoint(*place, estimate.rate, "", state, note)

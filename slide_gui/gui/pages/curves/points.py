@@ -17,7 +17,7 @@ from slide_gui.gui.theme import PINS, Theme
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.text import count, counted, fixed, per_cent, place_name
 
-State = Literal["done", "running", "refining"]
+PointState = Literal["done", "running", "refining"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ErrorPoint:
     depth: int
     rate: ErrorRate | None
     key: str
-    state: State = "done"
+    state: PointState = "done"
     note: str = ""
     by: str = ""
     validation: float | None = None
