@@ -55,8 +55,7 @@ class RunLibrary(QObject):
         self._queue = JobQueue(self)
         """Reads and changes the table during computations in the window's queue; it computes no matrix products."""
         self._queue.problem.connect(workspace.problem)
-        self._deleted: list[tuple[str, ...]] = []
-        self._hidden: dict[tuple[str, ...], list[str]] = {}
+        self._deleted: dict[tuple[str, ...], list[str]] = {}
         """Runs requested for deletion → those it deleted; other processes had deleted the rest."""
         self._jobs = 0
         self._last_job = 0
@@ -93,24 +92,18 @@ class RunLibrary(QObject):
     def undelete(self) -> None:
         """Restore the runs deleted last."""
         if self._deleted:
-            keys = self._deleted[-1]
+            keys = next(reversed(self._deleted))
             self._change(f"restore {counted(len(keys), 'run')}", self._hide, (keys, True), (keys, False))
 
     @Slot(object)
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
         keys, deleted = change
         if deleted:
-            self._deleted.append(keys)
-        elif keys in self._deleted:
-            self._deleted.remove(keys)
-
-        def hide(store: RunStore) -> None:
-            if deleted:
-                self._hidden[keys] = store.delete(keys)
-            else:  # the queue makes one change after the other
-                store.delete(self._hidden.pop(keys, []), undo=True)
-
-        self._change_and_read(hide)
+            hidden = self._deleted[keys] = []
+            self._change_and_read(lambda store: hidden.extend(store.delete(keys)))
+        else:  # the queue makes one change after the other
+            hidden = self._deleted.pop(keys, [])
+            self._change_and_read(lambda store: store.delete(hidden, undo=True))
 
     @property
     def can_undelete(self) -> bool:

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.table import TimeRow
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
@@ -297,7 +296,7 @@ class EvaluationPage(Page):
             options.append(
                 ExportOption("errors", "the table of error rates", lambda _: errors_export(state), kinds=TABLES)
             )
-        if any(_timed(row) for row in times):
+        if any(row.slide or row.sda or row.tutorial for row in times):
             options.append(
                 ExportOption("times", "the table of running times", lambda _: times_export(times), kinds=TABLES)
             )
@@ -361,7 +360,3 @@ def _done(done: int, asked: int) -> str:
     if not done:
         return f"{done} of {asked} splits are finished"
     return f"{done} of {asked} splits are finished; Start resumes"
-
-
-def _timed(row: TimeRow) -> bool:
-    return bool(row.slide or row.sda or row.tutorial)
