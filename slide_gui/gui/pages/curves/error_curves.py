@@ -445,12 +445,10 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
     exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
     if exact is not None:
         return exact.error, True
-    before = next((p for p in reversed(known) if p.noise < noise), None)
-    after = next((p for p in known if p.noise > noise), None)
-    if before is None or after is None:
+    if not known:
         return math.nan, False
-    share = (noise - before.noise) / (after.noise - before.noise)
-    return before.error + share * (after.error - before.error), False
+    noises, errors = [p.noise for p in known], [p.error for p in known]
+    return float(np.interp(noise, noises, errors, math.nan, math.nan)), False
 
 
 def _runs(known: Sequence[ErrorPoint]) -> dict[PointState, list[list[ErrorPoint]]]:
