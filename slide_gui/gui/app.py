@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
     from slide_gui.gui.state.jobs import JobQueue
 
-_LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # environment variable; any value but 0 switches animations off
 _SWITCH_SECONDS = 0.001  # longest time for which a worker blocks the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS, _WAIT_MILLISECONDS = 60_000, 100
@@ -105,7 +104,6 @@ def make_application() -> QApplication:
 
     from slide_gui.gui.shell.faults import keep_errors_whole
     from slide_gui.gui.theme import apply_theme, stored_scale
-    from slide_gui.gui.widgets.motion import ask_for_less_motion
     from slide_gui.resources import resource
 
     keep_errors_whole()
@@ -118,8 +116,6 @@ def make_application() -> QApplication:
     app.setDesktopFileName("slide-gui")
     app.setWindowIcon(QIcon(str(resource("icons/slide-gui.svg"))))
     apply_theme(app, stored_theme(settings))
-    remembered = str(settings.value("less_motion", "false")).lower() == "true"
-    ask_for_less_motion(remembered or os.environ.get(_LESS_MOTION, "0") not in ("", "0"))
     return app
 
 

@@ -440,14 +440,6 @@ _VIEW = (
         lambda w: w.step_scale(-1),
         "Shrink text, images and controls, at least to normal size, from the next start",
     ),
-    Command(
-        "less_motion",
-        "Less motion",
-        "Ctrl+Alt+M",
-        lambda w: w.set_less_motion(not w.less_motion),
-        "Switch off all animations",
-        checked=lambda w: w.less_motion,
-    ),
 )
 _HELP = (
     Command(

@@ -43,7 +43,6 @@ from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_o
 from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.text import printable, time_left
 
@@ -379,17 +378,6 @@ class MainWindow(QMainWindow):
         if isinstance(app, QApplication):
             apply_theme(app, name)
         self._tint()
-
-    @property
-    def less_motion(self) -> bool:
-        """True if animations are switched off."""
-        app = QApplication.instance()
-        return app is not None and bool(app.property(REDUCED_MOTION))
-
-    def set_less_motion(self, reduced: bool) -> None:
-        """Switch animations off or on, and store that."""
-        self.settings.setValue("less_motion", reduced)
-        ask_for_less_motion(reduced)
 
     def step_scale(self, step: int) -> None:
         """Enlarge or shrink the window's contents from the next start."""

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolic
 
 from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.motion import motion_allowed
 
 
 class JobBar(QWidget):
@@ -60,11 +59,11 @@ class JobBar(QWidget):
         self._text.setText(text)
         self._cancel.setToolTip(f"Cancel this job: {text}")
         self._cancel.setAccessibleName(f"Cancel: {text}")
-        if fraction is None and motion_allowed(self):
+        if fraction is None:
             self._bar.setRange(0, 0)  # indeterminate: a moving bar
         else:
             self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(fraction or 0.0, 0.0), 1.0)))
+            self._bar.setValue(round(1000 * min(max(fraction, 0.0), 1.0)))
         self._left.setText(time_left)
         self._show(True)
 

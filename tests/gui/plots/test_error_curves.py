@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import rate, wait, wheel
+from tests.gui.helpers import rate, wheel
 
 Shown = Callable[..., Any]
 WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
@@ -239,14 +239,11 @@ def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
     assert len(emitted["clicked"]) == 1
 
 
-def test_that_only_points_being_computed_pulse(plot: ErrorPlot) -> None:
-    assert not plot.is_pulsing()
+def test_that_a_point_being_computed_is_hollow(plot: ErrorPlot) -> None:
+    place = at(plot, "0.8/2")
+    assert colour(plot, place) == LIGHT.pin(2)
     plot.set_points([*points()[:-1], replace(points()[-1], state="running")])
-    assert plot.is_pulsing()
-    seen: set[int] = set()
-    wait(lambda: seen.add(colour(plot, at(plot, "0.8/2") + QPoint(5, 0)).rgb()) or len(seen) >= 2)
-    plot.set_points(points())
-    assert not plot.is_pulsing()
+    assert colour(plot, place) == QColor(LIGHT.background)
 
 
 def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot: ErrorPlot) -> None:

@@ -90,13 +90,6 @@ def test_that_noise_levels_that_differ_only_by_rounding_share_a_column(view: Hea
     ]
 
 
-def test_that_running_cells_pulse(view: HeatMap) -> None:
-    view.set_points([*points(), ErrorPoint(0.9, 0, None, "w", "running")])
-    assert view.is_pulsing()
-    view.set_points(points())
-    assert not view.is_pulsing()
-
-
 @pytest.mark.parametrize(("width", "decimals"), [(340, 1), (900, 2)])
 def test_that_all_cells_carry_the_same_decimals(shown: Shown, width: int, decimals: int) -> None:
     view: HeatMap = shown(HeatMap(), width, 240)

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.motion import Settle
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
 
@@ -352,7 +351,6 @@ class ShareBars(QWidget):
         super().__init__(parent)
         self.shares: tuple[float, ...] = ()
         self.widths: tuple[float, ...] = ()
-        self._settle = Settle(self)
         self._placeholder = "There are no widths yet."
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
@@ -377,7 +375,6 @@ class ShareBars(QWidget):
         """
         same = len(shares) == len(self.shares)
         self.shares, self.widths, self._stale = tuple(shares), tuple(widths), stale
-        self._settle.go(self.shares)
         self._changed()
         if not same:
             self.updateGeometry()
@@ -389,10 +386,6 @@ class ShareBars(QWidget):
         ]
         self.setAccessibleDescription("; ".join(layers) or self._placeholder)
         self.update()
-
-    def is_moving(self) -> bool:
-        """Return True if bars are moving."""
-        return self._settle.is_running()
 
     def _sigma(self, layer: int) -> str:
         """Format a width with the decimals that give the smallest one three digits."""
@@ -411,7 +404,7 @@ class ShareBars(QWidget):
     def bar(self, layer: int) -> QRectF:
         """Return the current rectangle of a layer's bar."""
         left, right, _ = self._columns()
-        share = min(max(self._settle.values[layer], 0.0), 1.0)
+        share = min(max(self.shares[layer], 0.0), 1.0)
         return QRectF(left, _HEAD + layer * _LINE + (_LINE - _BAR) / 2, share * (right - left), _BAR)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -447,7 +440,7 @@ class ShareBars(QWidget):
         painter.setPen(QPen(QColor(theme.muted if self._stale else theme.text)))
         painter.setFont(figure_font(self))
         painter.drawText(QRectF(_EDGE, top, 40, _LINE), MIDDLE, layer_name(layer))
-        now = 100.0 * self._settle.values[layer]
+        now = 100.0 * self.shares[layer]
         painter.drawText(QRectF(right, top, start - _GAP - right, _LINE), RIGHT, per_cent(now, 1))
         painter.setPen(QColor(theme.muted))
         painter.drawText(QRectF(start, top, self.width() - _EDGE - start, _LINE), RIGHT, self._sigma(layer))

@@ -236,8 +236,8 @@ class ErrorPlot(PointPlot):
             self._paint_cursor_noise(painter, theme, box, noise)
 
     def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
-        """Draw a pulsing point, a hollow one, or one that the cursor's line would cover."""
-        level, page = self._pulse.level, QColor(theme.background)
+        """Draw a finished point filled, another one hollow, and a larger one while it is computed."""
+        page = QColor(theme.background)
         painter.setPen(Qt.PenStyle.NoPen)
         if point.state == "done":
             for fill, radius in ((page, RADIUS + 1.5), (theme.pin(point.depth), RADIUS)):
@@ -246,10 +246,8 @@ class ErrorPlot(PointPlot):
             return
         painter.setBrush(page)
         painter.drawEllipse(place, RADIUS + 1.5, RADIUS + 1.5)
-        grey = QColor(theme.muted)
-        grey.setAlphaF(0.4 + 0.6 * level if point.state == "running" else 1.0)
-        painter.setPen(QPen(grey, 1.5))
-        radius = RADIUS + 1.5 * level if point.state == "running" else RADIUS
+        painter.setPen(QPen(QColor(theme.muted), 1.5))
+        radius = RADIUS + 1.5 if point.state == "running" else RADIUS
         painter.drawEllipse(place, radius, radius)
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:

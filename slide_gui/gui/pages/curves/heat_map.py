@@ -176,14 +176,14 @@ class HeatMap(PointPlot):
             painter.drawText(box, CENTRE, text)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw pulses in cells being computed, and rings at the selected and the current ones."""
+        """Draw strips in cells being computed, and rings at the selected and the current ones."""
         painter.save()
         painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
         for at, point in self._cells.items():
             if point.state == "running":
                 box = self.cell(*at)
                 strip = QRectF(box.left(), box.bottom() - 3, box.width(), 3)
-                painter.fillRect(strip, washed(theme.accent, 0.2 + 0.6 * self._pulse.level))
+                painter.fillRect(strip, washed(theme.accent, 0.8))
             if point in self._chosen:
                 _ring(painter, theme, self.cell(*at), theme.text)
         if self._current is not None:

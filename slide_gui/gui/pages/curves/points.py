@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.plots.axes import Margins, Plot, Ticks, linear_ticks
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.text import count, counted, fixed, per_cent, place_name
 
 PointState = Literal["done", "running", "refining"]
@@ -35,7 +34,7 @@ class ErrorPoint:
     key : str
         Identifier given by the owner of the point.
     state : {"done", "running", "refining"}
-        Running: being computed, pulses. Refining: an estimate. Both are drawn differently from finished points:
+        Running: being computed. Refining: an estimate. Both are drawn differently from finished points:
         hollow, grey, without an interval.
     note : str
         Further line of the tooltip, such as the widths.
@@ -139,7 +138,7 @@ def draw_ring(painter: QPainter, theme: Theme, colour: str, draw: Callable[[], N
 
 
 class PointPlot(Plot):
-    """Base of the plots of error points, in which points that are being computed pulse."""
+    """Base of the plots of error points."""
 
     point_clicked = Signal(object)
     """The clicked ErrorPoint."""
@@ -155,14 +154,12 @@ class PointPlot(Plot):
         self._points: tuple[ErrorPoint, ...] = ()
         super().__init__(margins, ("Noise level 1 − p", "Test error (%)"), ticks, ruled=ruled, parent=parent)
         self._placeholder = "There are no points yet."
-        self._pulse = Pulse(self, self.update)
         self._set_filled(False)
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
         """Replace the points, whose keys must be unique, at most one per noise level and depth."""
         if tuple(points) != self._points:
             self._points = tuple(points)
-            self._pulse.set_wanted(any(point.state == "running" for point in points))
             self._renew()
             self._describe()
 
@@ -172,10 +169,6 @@ class PointPlot(Plot):
         if titles != self._titles:
             self._titles = titles
             self._changed()
-
-    def is_pulsing(self) -> bool:
-        """Return True if the pulse is running."""
-        return self._pulse.is_running()
 
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or cursor."""
