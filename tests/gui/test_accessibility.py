@@ -16,7 +16,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets import painted
-from slide_gui.gui.widgets.painted import Painted
+from slide_gui.gui.widgets.painted import PaintedWidget
 from tests.gui.helpers import dialogs, every_view, labelled, open_data, settle, train
 
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
@@ -72,7 +72,9 @@ def faults_of(seen: Seen) -> list[str]:
         kind = type(thing).__name__
         if not any(c.isalpha() for c in name) or "<" in name or name in (kind, kind.lstrip("_")):
             faults.append(f"is called {name!r}")
-    if isinstance(thing, Painted) or (thing is not None and type(thing).__module__.startswith("slide_gui.gui.plots")):
+    if isinstance(thing, PaintedWidget) or (
+        thing is not None and type(thing).__module__.startswith("slide_gui.gui.plots")
+    ):
         if not any(kind in seen.name.lower() for kind in KINDS):
             faults.append(f"{seen.name!r} does not say what kind of thing it is")
         if not seen.description:

@@ -33,7 +33,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
+from slide_gui.gui.widgets.painted import MIDDLE, STALE, HoverWidget, focus_ring, paint_callout, paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.text import count, fixed, number
 
@@ -232,7 +232,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
         return picture
 
 
-class Plot(Pointed):
+class Plot(HoverWidget):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
     The wheel zooms about the mouse, or along one axis over that axis. A drag pans. + and − zoom about the

@@ -18,7 +18,7 @@ from slide_gui.gui.widgets.painted import (
     RIGHT,
     STALE,
     CachedPixmap,
-    Pointed,
+    HoverWidget,
     focus_ring,
     paint_callout,
     paint_placeholder,
@@ -29,7 +29,7 @@ HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
 
 
-class ConfusionMatrix(Pointed):
+class ConfusionMatrix(HoverWidget):
     """A confusion matrix with true classes in rows, predictions in columns and the errors of the classes on the right.
 
     Correct predictions are blue. Errors are orange, on a separate scale that ends at the most frequent error,

@@ -114,7 +114,7 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 NOTHING = "There is nothing to show yet."
 
 
-class Painted(QWidget):
+class PaintedWidget(QWidget):
     """Base of widgets that draw something selectable by mouse or keys, with a text that explains why they are empty."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -158,7 +158,7 @@ class Painted(QWidget):
         super().focusOutEvent(event)
 
 
-class Pointed(Painted):
+class HoverWidget(PaintedWidget):
     """Base of widgets in which mouse and keys select one item or none.
 
     Arrow keys move between items, Home and End go to the ends, Enter and Space click, Escape clears the selection.
@@ -234,7 +234,7 @@ class Pointed(Painted):
             super().keyPressEvent(event)
 
 
-class Picker(Pointed):
+class Picker(HoverWidget):
     """Base of the views in which one of `count` values is hovered and clicked."""
 
     shape = Qt.CursorShape.CrossCursor

@@ -24,7 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
+from slide_gui.gui.widgets.painted import CLICKS, STALE, PaintedWidget, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image, tile_layout
 
@@ -133,7 +133,7 @@ USUAL_CAPTION = "max 0.00 · b +0.00"
 _BACK = "‹ Back"
 
 
-class WeightTiles(Painted):
+class WeightTiles(PaintedWidget):
     """Rows of weight images with common columns and cross-hair.
 
     A click enlarges a tile, and a second click restores it; so do Enter, Escape and a button. Arrow keys move
