@@ -47,7 +47,7 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(
         assert layout.captions(box).top() >= box.bottom()
         if shape == (28, 28) and depth <= 4 and size[0] >= 840:
             assert box.width() >= 112
-            assert layout.bottom <= size[1]
+            assert layout.captions(layout.lower(0)).bottom() <= size[1]
 
 
 def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowView) -> None:

@@ -58,30 +58,24 @@ class FlowLayout(ImageLayout):
         """Return the gap between two columns, which is wider if the tiles are narrower than their texts."""
         if self.bars or not self.depth:
             return ARROW
-        tile = self.scales[1] * self.shown[1]
-        spare = (self.width - self._across(*self.scales)) / (self.depth + 1)
+        canvas, tile = (scale * self.shown[1] for scale in self.scales)
+        spare = (self.width - self._across(canvas, tile, ARROW)) / (self.depth + 1)
         return ARROW + snapped(min(max(_WORDS - tile - ARROW + 10.0, 0.0), max(spare, 0.0)), self.ratio)
-
-    def _beyond(self, width: float) -> float:
-        """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
-        return min(max(_WORDS - width, 0.0), self.gap - 10.0)
 
     @property
     def needed(self) -> float:
         if self.bars:
             return 2 * EDGE + (self.depth + 1) * self._bar_width + self.depth * ARROW
         canvas, tile = (scale * self.shown[1] for scale in self.scales)
-        return 2 * EDGE + canvas + self.depth * (self.gap + tile) + self._beyond(tile)
+        return self._across(canvas, tile, self.gap)
 
-    def _across(self, canvas: float, tile: float) -> float:
-        columns = self.shown[1]
-        words = min(max(_WORDS - tile * columns, 0.0), ARROW - 10.0)
-        return 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + words
+    def _across(self, canvas: float, tile: float, gap: float) -> float:
+        return 2 * EDGE + canvas + self.depth * (gap + tile) + _beyond(tile, gap)
 
     def _fits(self, canvas: float, tile: float) -> bool:
-        rows, across = self.shown[0], self._across(canvas, tile)
+        rows, columns = self.shown
         down = EDGE + 2 * HEAD + canvas * rows + LINE + DOWN + tile * rows + _LINES * LINE + EDGE
-        return across <= self.width and down <= self.height
+        return self._across(canvas * columns, tile * columns, ARROW) <= self.width and down <= self.height
 
     @cached_property
     def canvas(self) -> QRectF:
@@ -122,12 +116,12 @@ class FlowLayout(ImageLayout):
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * self._beyond(box.width()), HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width(), self.gap), HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
         room = self.canvas.width() + self.gap - 10.0 if box.x() == EDGE else box.width()
-        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + self._beyond(box.width())), _LINES * LINE)
+        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width(), self.gap)), _LINES * LINE)
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -150,10 +144,10 @@ class FlowLayout(ImageLayout):
     def lowest(self) -> float:
         return self.lower(0).bottom()
 
-    @property
-    def bottom(self) -> float:
-        """Return the total height."""
-        return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
+
+def _beyond(width: float, gap: float) -> float:
+    """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
+    return min(max(_WORDS - width, 0.0), gap - 10.0)
 
 
 _layout = lru_cache(4)(FlowLayout)
