@@ -15,13 +15,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.end_to_end.program import Program, bare_environment, until  # noqa: E402
+from tests.end_to_end.program import Program, bare_environment, until, virtual_display  # noqa: E402
 
 LARGEST = 250.0  # MB, of a million bytes
 SLOWEST = 1.5  # seconds from the start to the window, with the files in the page cache
@@ -42,7 +41,7 @@ os._exit(0)
 def main() -> int:
     folder = Path(sys.argv[1]).resolve()
     program = folder / "slide-gui"
-    with tempfile.TemporaryDirectory() as home, display() as screen:
+    with tempfile.TemporaryDirectory() as home, virtual_display() as screen:
         place = Path(home)
         problems = [*look_inside(folder), *run_commands(program, place), *use_window(program, screen, place)]
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink()) / 1e6
@@ -147,24 +146,6 @@ def seconds_to_window(program: Path, screen: str, home: Path) -> float:
     finally:
         process.terminate()
         process.wait(timeout=20)
-
-
-@contextmanager
-def display() -> Iterator[str]:
-    """Start a virtual screen and yield its name."""
-    reader, writer = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"],
-        pass_fds=[writer],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writer)
-    try:
-        with os.fdopen(reader) as pipe:
-            yield f":{pipe.readline().strip()}"
-    finally:
-        server.terminate()
-        server.wait(timeout=10)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
-import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
 # Before Qt is imported anywhere. Tests marked `display` start their own processes, with their own platform.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
-# No example fails for its time: how fast the machine is, and what else it does, is no property of the program.
+# No example fails for its time, because the speed of the machine is no property of the program.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -67,7 +65,7 @@ def shown(app: QApplication) -> Iterator[Callable[[Widget, int, int], Widget]]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Keep what was imported out of every later collection."""
+    """Exclude imported modules from later collections."""
     gc.collect()
     gc.freeze()
 
@@ -94,18 +92,18 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     request.getfixturevalue("app")
     messages: list[str] = []
     quiet = (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg)
-    # The offscreen platform has no window manager to tell; no other platform says this.
-    of_the_platform = [f"This plugin does not support {what}()" for what in ("propagateSizeHints", "raise")]
+    # The offscreen platform has no window manager; no other platform warns of this.
+    harmless = [f"This plugin does not support {name}()" for name in ("propagateSizeHints", "raise")]
 
     def listen(kind: QtMsgType, _context: object, text: str) -> None:
-        if kind not in quiet and text not in of_the_platform:
+        if kind not in quiet and text not in harmless:
             messages.append(text)
 
     before = set(threading.enumerate())
     windows, timers = {id(w) for w in _windows()}, {id(t) for t in _running_timers()}
     previous = qInstallMessageHandler(listen)
-    # As in the window: a collection that happens to start in the compute queue would destroy what is Qt's off the GUI
-    # thread. Windows are torn down before, so that the one below finds none that is left to destroy.
+    # As in the window: a collection that starts in the thread of the job queue would destroy Qt objects there.
+    # Windows are torn down before, so that the collection below destroys none.
     gc.disable()
     try:
         yield
@@ -114,13 +112,13 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         left = [f"thread still runs: {name}" for name in threads]
         left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
         left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _running_timers() if id(t) not in timers]
-        gc.collect(0)  # all that the test made is young
+        gc.collect(0)  # all objects of the test are young
     finally:
         gc.enable()
         qInstallMessageHandler(previous)
     if request.node.stash.get(FAILED, False):
-        return  # Its traceback keeps what the test had.
-    left += [f"Qt said: {m}" for m in messages]
+        return  # its traceback keeps objects
+    left += [f"warning of Qt: {message}" for message in messages]
     assert not left, "\n".join(left)
 
 
@@ -135,32 +133,3 @@ def _running_timers() -> list[QTimer]:
     from shiboken6 import Shiboken
 
     return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, QTimer) and one.isActive()]
-
-
-@pytest.fixture(scope="session")
-def xvfb_display() -> Iterator[str]:
-    """Start a virtual X server, 1280 × 800 × 24, and return its display, e.g. ``":99"``.
-
-    For tests marked `display`, which start the program as a subprocess with
-    ``{**os.environ, "DISPLAY": xvfb_display, "QT_QPA_PLATFORM": "xcb"}``.
-    """
-    server = shutil.which("Xvfb")
-    if server is None:
-        pytest.skip("Xvfb is not installed (Debian and Ubuntu: apt-get install xvfb)")
-    reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [server, "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"],
-        pass_fds=[writer],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(writer)
-    try:
-        with os.fdopen(reader) as pipe:
-            number = pipe.readline().strip()
-        if not number:
-            pytest.skip("Xvfb did not start")
-        yield f":{number}"
-    finally:
-        process.terminate()
-        process.wait(timeout=10)

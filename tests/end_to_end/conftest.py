@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from slide_gui.data.generators.rectangles import rectangles
-from tests.end_to_end.program import Program
+from tests.end_to_end.program import Program, virtual_display
 
 
 @pytest.fixture(scope="session")
-def display(xvfb_display: str) -> str:
-    """Return a display on which mouse and keys can be moved."""
-    if shutil.which("xdotool") is None:
-        pytest.skip("xdotool is not installed (Debian and Ubuntu: apt-get install xdotool)")
-    return xvfb_display
+def display() -> Iterator[str]:
+    """Start a virtual display and return its name."""
+    for tool in ("Xvfb", "xdotool"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed (Debian and Ubuntu: apt-get install {tool.lower()})")
+    with virtual_display() as name:
+        yield name
 
 
 @pytest.fixture(scope="session")

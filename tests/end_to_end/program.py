@@ -8,8 +8,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -57,6 +57,27 @@ def until(ask: Callable[[], Answer | None], what: str, seconds: float = 100.0) -
             return result
         assert time.monotonic() < end, f"{what}: not within {seconds:.0f} s"
         time.sleep(0.05)
+
+
+@contextmanager
+def virtual_display() -> Iterator[str]:
+    """Start Xvfb, and return the name of its display, e.g. ``":99"``."""
+    reader, writer = os.pipe()
+    screen = f"{SIZE[0]}x{SIZE[1]}x24"
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(writer), "-screen", "0", screen, "-nolisten", "tcp", "-noreset"],
+        pass_fds=[writer],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as pipe:
+            number = pipe.readline().strip()
+        assert number, "Xvfb did not start"
+        yield f":{number}"
+    finally:
+        server.terminate()
+        server.wait(timeout=10)
 
 
 # Pictures ------------------------------------------------------------------------------------------------------------
