@@ -244,9 +244,9 @@ class InputScatter:
 
     def fits(self, parameters: StackParameters) -> bool:
         """Return True if a fit with `parameters` can use these scatters."""
-        own = self.parameters
-        same = own.squashing == parameters.squashing and own.sums == parameters.sums
-        return same and (not own.function.uses_threshold or own.threshold == parameters.threshold)
+        fitted = self.parameters
+        same = fitted.squashing == parameters.squashing and fitted.sums == parameters.sums
+        return same and (not fitted.function.uses_threshold or fitted.threshold == parameters.threshold)
 
 
 class ScatterAccumulator:

@@ -231,12 +231,12 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     MissingData
         If a file is missing.
     """
-    own_folders = [] if path is None else [path.absolute().parent]
-    own_folders = [path.absolute(), *own_folders] if path is not None and path.is_dir() else own_folders
-    all_folders = [*own_folders, *folders]
+    session_folders = [] if path is None else [path.absolute().parent]
+    session_folders = [path.absolute(), *session_folders] if path is not None and path.is_dir() else session_folders
+    all_folders = [*session_folders, *folders]
     paths, missing = [], []
     for name in record.source.paths:
-        place = _place(Path(name), own_folders, all_folders)
+        place = _place(Path(name), session_folders, all_folders)
         if place is None:
             missing.append(name)
         else:
@@ -246,9 +246,9 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     return _with_paths(record, tuple(paths))
 
 
-def _place(name: Path, own_folders: list[Path], all_folders: list[Path]) -> Path | None:
+def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> Path | None:
     """Return the path of a file found by its name, or None."""
-    places = [name] if name.is_absolute() else [folder / name for folder in own_folders]
+    places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
     return next((place for place in places if _exists(place)), None)
 
