@@ -24,6 +24,7 @@ from slide_gui.experiments.runs.splits import (
     split_rows,
     stratified_order,
     stratified_sample,
+    subset,
     undivided,
     with_test_part,
 )
@@ -261,3 +262,33 @@ def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch: pytest.Mon
     monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: passed.append(k["row_groups"]) or fit_svm(*a, **k))
     run(data, replace(spec(data, training="split"), held_out=data.held_out))
     assert passed[0].tolist() == data.groups[split_rows(data.train_labels, 0, 0, data.groups)[0]].tolist()
+
+
+DATA = rectangles(100, 60)
+
+
+def test_that_each_part_is_a_sorted_stratified_sample_and_the_source_says_so() -> None:
+    assert DATA.train_labels is not None
+    assert DATA.test_labels is not None
+    cut = subset(DATA, 40, 20, seed=5)
+    train, test = (
+        np.sort(stratified_sample(own, n, 5)) for own, n in ((DATA.train_labels, 40), (DATA.test_labels, 20))
+    )
+    np.testing.assert_array_equal(cut.train, DATA.train[train])
+    np.testing.assert_array_equal(cut.train_labels, DATA.train_labels[train])
+    np.testing.assert_array_equal(cut.test, DATA.test[test])
+    np.testing.assert_array_equal(cut.test_labels, DATA.test_labels[test])
+    assert cut.source == f"{DATA.source} (40 of 100 training and 20 of 60 test rows)"
+    assert (cut.name, cut.image_shape, cut.generated) == (DATA.name, DATA.image_shape, DATA.generated)
+    assert not np.array_equal(subset(DATA, 40, 20).train, cut.train)
+
+
+def test_that_a_part_of_no_more_rows_is_kept_whole() -> None:
+    for n_train, n_test in ((None, None), (100, 60), (None, 60), (200, 61)):
+        assert subset(DATA, n_train, n_test) is DATA
+    cut = subset(DATA, 99, None)
+    assert (len(cut.train), cut.test is DATA.test, cut.test_labels is DATA.test_labels) == (99, True, True)
+    assert cut.source.endswith("(99 of 100 training and 60 of 60 test rows)")
+    cut = subset(DATA, 100, 59)
+    assert cut.train is DATA.train
+    assert cut.source.endswith("(100 of 100 training and 59 of 60 test rows)")

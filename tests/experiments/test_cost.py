@@ -1,10 +1,9 @@
-"""A data set cut down to some of its rows, and what runs are expected to cost."""
+"""The expected duration of runs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from slide_gui.core.baselines import Estimator
@@ -12,39 +11,9 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
 from slide_gui.experiments.runs.spec import RunSpec
-from slide_gui.experiments.runs.splits import stratified_sample, subset
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(100, 60)
-
-
-def test_that_each_part_is_a_sorted_stratified_sample_and_the_source_says_so() -> None:
-    assert DATA.train_labels is not None
-    assert DATA.test_labels is not None
-    cut = subset(DATA, 40, 20, seed=5)
-    train, test = (
-        np.sort(stratified_sample(own, n, 5)) for own, n in ((DATA.train_labels, 40), (DATA.test_labels, 20))
-    )
-    np.testing.assert_array_equal(cut.train, DATA.train[train])
-    np.testing.assert_array_equal(cut.train_labels, DATA.train_labels[train])
-    np.testing.assert_array_equal(cut.test, DATA.test[test])
-    np.testing.assert_array_equal(cut.test_labels, DATA.test_labels[test])
-    assert cut.source == f"{DATA.source} (40 of 100 training and 20 of 60 test rows)"
-    assert (cut.name, cut.image_shape, cut.generated) == (DATA.name, DATA.image_shape, DATA.generated)
-    assert not np.array_equal(subset(DATA, 40, 20).train, cut.train)
-
-
-def test_that_a_part_of_no_more_rows_is_kept_whole() -> None:
-    for n_train, n_test in ((None, None), (100, 60), (None, 60), (200, 61)):
-        assert subset(DATA, n_train, n_test) is DATA
-    cut = subset(DATA, 99, None)
-    assert (len(cut.train), cut.test is DATA.test, cut.test_labels is DATA.test_labels) == (99, True, True)
-    assert cut.source.endswith("(99 of 100 training and 60 of 60 test rows)")
-    cut = subset(DATA, 100, 59)
-    assert cut.train is DATA.train
-    assert cut.source.endswith("(100 of 100 training and 59 of 60 test rows)")
-
-
 SHAPE = RunShape(100, 40, 784, 2)
 
 
