@@ -94,6 +94,12 @@ def test_that_the_noise_path_of_every_layer_equals_its_weights():
         stack.noise_path(4)
 
 
+def test_that_float32_rounding_of_hardly_varying_features_is_not_refused():
+    rows = np.random.default_rng(0).random((3000, 40))
+    stack = fit_stack(rows, StackParameters(depth=8, squashing="sigmoid", fit_on="thresholded"))
+    assert all(0.0 <= layer.error < 0.1 for layer in stack.layers)
+
+
 def test_that_high_noise_dilates_shapes_by_the_stated_amount():
     rows = images()
     stack = fit_stack(rows, StackParameters(noise=0.7, depth=1, dtype="float64"))
