@@ -6,8 +6,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["once_there", "slow", "tasks"]
-
 
 def slow(block: Any) -> Any:
     """Return a block after a delay."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -183,12 +181,6 @@ def test_that_an_amount_out_of_range_is_refused(projection: Projection, amounts:
         with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
             projection.checked(amount, "some-svm")
     assert projection.checked(1 if projection.keeps == "directions" else 0.999, "some-svm") in (1.0, 0.999)
-
-
-def test_that_the_mathematics_starts_without_scikit_learn() -> None:
-    code = "import sys, slide_gui.core.baselines; print([m for m in sys.modules if m.split('.')[0] == 'sklearn'])"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert output.strip() == "[]"
 
 
 MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])

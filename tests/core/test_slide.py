@@ -75,6 +75,8 @@ def test_that_whole_numbers_in_an_object_array_are_numbers():
     ("module", "absent"),
     [
         ("slide_gui", "numpy"),
+        ("slide_gui.core.baselines", "sklearn"),
+        ("slide_gui.core.svm.selection", "PySide6 matplotlib scipy sklearn"),
         ("slide_gui.core.slide.estimator", "PySide6 matplotlib pyqtgraph sklearn.svm sklearn.linear_model"),
     ],
 )
