@@ -86,6 +86,8 @@ def guarded(command: Callable[[], int]) -> int:
         code = command()
         sys.stdout.flush()
         return code
+    except SystemExit as end:  # argparse ends so after --help and --version
+        return int(end.code or DONE)
     except UsageError as error:
         warn(str(error))
         return USAGE

@@ -10,21 +10,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.cli import options
 from slide_gui.cli.console import Command, UsageError, add_json, print_answer, progress_bar
-from slide_gui.cli.options import (
-    add_cluster_options,
-    add_data,
-    add_seed,
-    add_stack_options,
-    check_outputs,
-    cluster_choice,
-    data_source,
-    fit_data,
-    opened_cluster,
-    read_data,
-    read_options,
-    stack_parameters,
-)
 from slide_gui.text import counted, dataset_title, label_names
 
 if TYPE_CHECKING:
@@ -46,8 +33,8 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
         named[name].set_defaults(run=run)
         add_json(named[name])
     named["get"].add_argument("key", metavar="NAME", nargs="+", help="a name from `slide-gui datasets list`")
-    add_data(named["info"])
-    add_seed(named["info"])
+    options.add_data(named["info"])
+    options.add_seed(named["info"])
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -82,7 +69,7 @@ def _get(arguments: argparse.Namespace) -> int:
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    document = _describe_data(read_data(data_source(arguments)))
+    document = _describe_data(options.read_data(options.data_source(arguments)))
     lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
     return print_answer(arguments, document, lines)
 
@@ -132,9 +119,9 @@ def _shown(value: Any) -> str:
 
 
 def _fit_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_stack_options(parser)
-    add_cluster_options(
+    options.add_data(parser)
+    options.add_stack_options(parser)
+    options.add_cluster_options(
         parser,
         "where to sum rows",
         "Default: in this process. zarr://PATH and parquet://PATH name data larger than memory: an array of rows or "
@@ -161,7 +148,7 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    parameters = stack_parameters(arguments)
+    parameters = options.stack_parameters(arguments)
     from slide_gui.data.lazy import is_lazy
     from slide_gui.experiments.files.model_file import is_model_file, save_model
     from slide_gui.experiments.files.source import DataSource
@@ -170,7 +157,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     if output is not None:
         # The colon of zarr:// would separate paths elsewhere.
         source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
-        check_outputs(arguments, [output], [source])
+        options.check_outputs(arguments, [output], [source])
         if output.is_file() and output.stat().st_size and not is_model_file(output):
             raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
     model = _fitted(arguments, parameters, lazy)
@@ -185,21 +172,21 @@ def _fitted(arguments: argparse.Namespace, parameters: StackParameters, lazy: bo
     from slide_gui.core.workers import ClusterError
     from slide_gui.data.lazy import open_lazy, reading_errors
 
-    where, place = cluster_choice(arguments), arguments.data[0]
+    where, place = options.cluster_choice(arguments), arguments.data[0]
     if not lazy and not where.is_here:
         raise UsageError("--workers and --scheduler need data named as zarr://PATH or parquet://PATH; leave them out")
     if not lazy:
-        return fit_data(read_data(data_source(arguments)), parameters)
+        return options.fit_data(options.read_data(options.data_source(arguments)), parameters)
     if len(arguments.data) > 1:
         raise UsageError(f"{' '.join(arguments.data)}: expected a single zarr://PATH or parquet://PATH")
-    reading, held_out = read_options(arguments)
+    reading, held_out = options.read_options(arguments)
     if held_out is not None:
         raise UsageError(f"{place}: all its rows are fitted; leave out the options of the test set")
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # Zarr leaves tasks behind after a broken chunk
-    with opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
+    with options.opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
         rows = open_lazy(place, reading)
         with reading_errors(place, ClusterError):
-            return fit_data(rows, parameters)
+            return options.fit_data(rows, parameters)
 
 
 def _model_lines(model: FittedModel) -> Iterator[str]:

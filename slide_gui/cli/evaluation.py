@@ -8,16 +8,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.cli import options
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
-from slide_gui.cli.options import (
-    add_cluster_options,
-    add_store,
-    check_folder,
-    check_outputs,
-    cluster_choice,
-    opened_cluster,
-    warn_of_guesses,
-)
 from slide_gui.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
@@ -34,7 +26,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     parser.add_argument("--splits", type=int, metavar="N", help="number of 80/20 splits per data set (the protocol's)")
     parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--generated", action="store_true", help="generate the data, even if the real files are found")
-    add_cluster_options(parser)
+    options.add_cluster_options(parser)
 
 
 def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable[[str, Progress], Dataset]:
@@ -48,7 +40,7 @@ def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable
         if key not in given:
             return DataSource(key=key, generated=generated).load(progress=progress)
         dataset = DataSource.parse(given[key]).load(progress=progress)
-        warn_of_guesses(dataset)
+        options.warn_of_guesses(dataset)
         return replace(dataset, name=entry(key).title, key="")
 
     return load
@@ -64,7 +56,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")
-    add_store(parser)
+    options.add_store(parser)
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
     parser.add_argument(
         "--tables",
@@ -92,10 +84,10 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if twice is not None:
         raise UsageError(f"{twice} is named {keys.count(twice)} times; name one file for it")
     with usage():
-        where = cluster_choice(arguments)
+        where = options.cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
     read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
-    check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
+    options.check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
     load = _loader(arguments.generated, files)
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import info_of, stored_evaluation, time_rows
@@ -106,7 +98,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
             known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
             state = stored_evaluation(cells, store, known=known)
         else:
-            with opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
+            with options.opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
                 state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
     times = time_rows(state)
     _save_tables(arguments.tables, state, times)
@@ -126,6 +118,15 @@ def _save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[
 
 def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
     other = state.comparison(cell)
+    names = ("split", "error", "n_train", "n_test", "validation_error", "chosen", "seconds")
+    splits = [
+        {
+            **{name: getattr(answer, name) for name in names},
+            "hash": answer.spec_hash,
+            "feature_seconds": answer.features,
+        }
+        for answer in cell.answers
+    ]
     return {
         "data": cell.data,
         "method": cell.method,
@@ -136,20 +137,7 @@ def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
         "feature_seconds": cell.features,
         "comparison": None if other is None else {**asdict(other), "test": other.test},
         "paper": None if cell.paper is None else cell.paper.error,
-        "splits": [
-            {
-                "split": answer.split,
-                "hash": answer.spec_hash,
-                "error": answer.error,
-                "n_train": answer.n_train,
-                "n_test": answer.n_test,
-                "validation_error": answer.validation_error,
-                "chosen": answer.chosen,
-                "feature_seconds": answer.features,
-                "seconds": answer.seconds,
-            }
-            for answer in cell.answers
-        ],
+        "splits": splits,
     }
 
 
@@ -176,7 +164,7 @@ def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow]) -> Iterat
 def _reproduce_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder for index.html and all files")
     _add_protocol_options(parser, "a small version in at most two minutes; the page lists what it leaves out")
-    add_store(parser, " (default: runs.sqlite in FOLDER)")
+    options.add_store(parser, " (default: runs.sqlite in FOLDER)")
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
@@ -187,9 +175,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     with usage():
         scale = reproduction_scale(arguments.quick, arguments.splits)
-        where = cluster_choice(arguments)
+        where = options.cluster_choice(arguments)
     folder: Path = arguments.out
-    check_folder(arguments, folder)
+    options.check_folder(arguments, folder)
     with folder_files(folder):  # marks the folder before the store is created in it
         pass
 
@@ -197,7 +185,7 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         _write_page(folder, items, scale, complete=False)
 
     load, place = _loader(arguments.generated), arguments.store or folder / "runs.sqlite"
-    with RunStore(place) as store, opened_cluster(where) as cluster, progress_bar("reproduce") as progress:
+    with RunStore(place) as store, options.opened_cluster(where) as cluster, progress_bar("reproduce") as progress:
         items = reproduce(folder, scale, load, store, progress=progress, seen=seen, cluster=cluster)
     page = _write_page(folder, items, scale, complete=True)
     keys = ("name", "title", "files", "data", "seconds")

@@ -9,26 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.cli import options
 from slide_gui.cli.console import Command, UsageError, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.data import describe_model
-from slide_gui.cli.options import (
-    add_data,
-    add_data_options,
-    add_fields,
-    add_image_options,
-    add_stack_options,
-    check_folder,
-    check_outputs,
-    chosen_image,
-    data_source,
-    data_sources,
-    fit_data,
-    given,
-    picture_session,
-    read_data,
-    refuse_existing,
-    stack_parameters,
-)
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -52,11 +35,11 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
 
     usual = Style()
     group = parser.add_argument_group("figure")
-    add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
+    options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
     _add_size(group)
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if of_weights:
-        add_fields(group, usual, show=("what tiles show", SHOWN))
+        options.add_fields(group, usual, show=("what tiles show", SHOWN))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, f"{name}.pdf")
     text = "write figure, CSV, commands and a Python script to this folder instead"
@@ -66,7 +49,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
 def _add_size(parser: argparse._ActionsContainer) -> None:
     from slide_gui.figures.style import WIDTHS, Style
 
-    add_fields(parser, Style(), width=", ".join(WIDTHS), dpi="dots per inch of a PNG")
+    options.add_fields(parser, Style(), width=", ".join(WIDTHS), dpi="dots per inch of a PNG")
 
 
 def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
@@ -83,7 +66,7 @@ def _style(arguments: argparse.Namespace) -> Style:
 
     names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
-        return Style(**given(arguments, *names), transposed=getattr(arguments, "transpose", False))
+        return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))
 
 
 def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
@@ -100,16 +83,16 @@ def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = 
     else:
         outputs = [output]
     if arguments.output is None and getattr(arguments, "bundle", None) is None:
-        refuse_existing(outputs)
+        options.refuse_existing(outputs)
     return outputs
 
 
 def _check_places(arguments: argparse.Namespace, outputs: Sequence[Path], sources: Sequence[DataSource]) -> None:
     """Refuse outputs that would replace an input, or a bundle in a folder with the user's files."""
     if arguments.bundle is None:
-        check_outputs(arguments, outputs, sources)
+        options.check_outputs(arguments, outputs, sources)
     else:
-        check_folder(arguments, arguments.bundle, sources)
+        options.check_folder(arguments, arguments.bundle, sources)
 
 
 def _write(
@@ -144,7 +127,7 @@ def _session(source: DataSource, model: FittedModel, style: Style, view: int, **
     colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     choices = (("weights", "view", str(view)),)
-    return picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
+    return options.picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
 
 
 _PINNED, _FLOW, _COPIES = 0, 2, 3  # views of the Weights page
@@ -154,28 +137,34 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text = "one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
     text += "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit"
     parser.add_argument("data", nargs="+", metavar="DATA", help=text)
-    add_data_options(parser)
+    options.add_data_options(parser)
     text = "pixels to show, as indices from 0 (or the index or name of a feature if the data are not images); once "
     text += "for all data sets, or once for each in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
-    add_stack_options(parser)
+    options.add_stack_options(parser)
     text = "write an animation as .gif: noise shows the weights at noise levels from 0 to 0.95, layers shows one "
-    parser.add_argument("--animate", metavar="WHAT", help=f"{text}layer after the other")
+    text += "layer after the other"
+    parser.add_argument("--animate", choices=("noise", "layers"), help=text)
     _add_figure_options(parser, "weights", of_weights=True)
 
 
 def _weights(arguments: argparse.Namespace) -> int:
-    moves = _animation(arguments)
+    from slide_gui.figures.style import ANIMATION_DPI, SHOWN
+
+    moves = arguments.animate
+    if moves and arguments.bundle is not None:
+        raise UsageError("--animate and --bundle exclude each other; give one of them")
+    if moves and arguments.dpi is None:
+        arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
     outputs = _outputs(arguments, "weights", ("gif",) if moves else _FORMATS)
-    parameters = stack_parameters(arguments)
+    parameters = options.stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
-    from slide_gui.figures.style import SHOWN
     from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
-    sources = data_sources(arguments, [[text] for text in arguments.data])
+    sources = options.data_sources(arguments, [[text] for text in arguments.data])
     _check_places(arguments, outputs, sources)
     wanted = _pixels_by_data(arguments.pixels, len(sources))
     models, weights, datasets = [], [], []
@@ -207,22 +196,6 @@ def _weights(arguments: argparse.Namespace) -> int:
     return _write(export, style, outputs, arguments, document, lines, session)
 
 
-def _animation(arguments: argparse.Namespace) -> str:
-    """Return the requested animation, empty if none. Refuse invalid combinations."""
-    from slide_gui.core.choices import check_choice
-    from slide_gui.figures.style import ANIMATION_DPI
-    from slide_gui.figures.weights import ANIMATIONS
-
-    if arguments.animate is None:
-        return ""
-    with usage():
-        key: str = check_choice("animate", arguments.animate, ANIMATIONS).key
-    if arguments.bundle is not None:
-        raise UsageError("--animate and --bundle exclude each other; give one of them")
-    arguments.dpi = arguments.dpi or ANIMATION_DPI
-    return key
-
-
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
     given = given or [[]]
     if len(given) == 1:
@@ -246,8 +219,8 @@ def _model(
         # A model contains no images. Use the sums of its first weights in place of the mean image.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
         return None, model, default_pixels(model.image_shape, light)
-    dataset = read_data(source)
-    model = fit_data(dataset, parameters)
+    dataset = options.read_data(source)
+    model = options.fit_data(dataset, parameters)
     return dataset, model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
@@ -289,17 +262,17 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
 
 
 def _flow_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    group = add_image_options(parser)
+    options.add_data(parser)
+    group = options.add_image_options(parser)
     group.add_argument("--name", help="name of the image in the figure")
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the corruption (0)")
     group.add_argument("--clean", action="store_true", help="leave the image uncorrupted")
-    add_stack_options(parser)
+    options.add_stack_options(parser)
     _add_figure_options(parser, "flow")
 
 
 def _flow(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments, "flow")
+    style, parameters, outputs = _style(arguments), options.stack_parameters(arguments), _outputs(arguments, "flow")
     if parameters.depth == 0:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
@@ -307,11 +280,11 @@ def _flow(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.inspection.flow import flow_result
     from slide_gui.figures.flow import flow_export
 
-    source = data_source(arguments)
+    source = options.data_source(arguments)
     _check_places(arguments, outputs, [source])
-    dataset = read_data(source)
-    image, name = chosen_image(dataset, arguments)
-    model = fit_data(dataset, parameters)
+    dataset = options.read_data(source)
+    image, name = options.chosen_image(dataset, arguments)
+    model = options.fit_data(dataset, parameters)
     result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
         f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
@@ -338,7 +311,7 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
 
 
 def _copies_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    options.add_data(parser)
     group = parser.add_argument_group("copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="layer to study, from 1 to the depth (1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
@@ -346,12 +319,12 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--seeds", type=int, default=3, metavar="N", help="number of corruptions averaged over (3)")
     group.add_argument("--rows", type=int, metavar="N", help="number of rows used, sampled if there are more (1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="pixel whose weights are drawn (the central one)")
-    add_stack_options(parser)
+    options.add_stack_options(parser)
     _add_figure_options(parser, "copies")
 
 
 def _copies(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments, "copies")
+    style, parameters, outputs = _style(arguments), options.stack_parameters(arguments), _outputs(arguments, "copies")
     if not 1 <= arguments.layer <= parameters.depth:
         raise UsageError(
             f"--layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}"
@@ -365,10 +338,10 @@ def _copies(arguments: argparse.Namespace) -> int:
     shown = counts[-1] if arguments.shown is None else arguments.shown
     if shown not in counts:
         raise UsageError(f"--shown is {shown}; it must be one of {', '.join(map(str, counts))}")
-    source = data_source(arguments)
+    source = options.data_source(arguments)
     _check_places(arguments, outputs, [source])
-    dataset = read_data(source)
-    model = fit_data(dataset, parameters)
+    dataset = options.read_data(source)
+    model = options.fit_data(dataset, parameters)
     shape = model.image_shape
     middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
     feature = middle if arguments.pixel is None else _pixel_named(arguments.pixel, model)
@@ -428,16 +401,16 @@ def _draw(arguments: argparse.Namespace) -> int:
         known = ", ".join(figure_names())
         raise DataError(f"unknown figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure)
-    check_outputs(arguments, outputs, [provenance.source])
+    options.check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
         print_line(f"slide-gui: {arguments.provenance}: {provenance.difference}", sys.stderr)
-    dataset = read_data(provenance.source)
+    dataset = options.read_data(provenance.source)
     with progress_bar("training") as progress:
         results = provenance.answers(dataset, progress=progress)
     export, session = run_export(provenance, dataset, results), ""
     if not arguments.no_session:
         page = "curves" if provenance.figure == CURVES else "classifier"
-        session = picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
+        session = options.picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
     for path in outputs:
         save_export(path, export, style, session)
     errors = [result.error for result in results]
@@ -450,7 +423,7 @@ def _demo_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    check_folder(arguments, arguments.out)
+    options.check_folder(arguments, arguments.out)
     with progress_bar("demo") as progress:
         saved = headless(arguments.out, progress=progress)
     return print_answer(arguments, {"outputs": saved}, [], saved)

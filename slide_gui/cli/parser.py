@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from slide_gui import __version__
 from slide_gui.blas import set_threads
 from slide_gui.cli import data, doctor, evaluation, figures, runs
-from slide_gui.cli.console import DONE, Command, UsageError, add_json, interruptible
+from slide_gui.cli.console import Command, UsageError, add_json, interruptible
 from slide_gui.cli.options import add_data_options, files_source
 
 if TYPE_CHECKING:
@@ -80,10 +80,7 @@ def run(arguments: Sequence[str]) -> int:
     """
     if arguments[0] == "--" or (not arguments[0].startswith("-") and arguments[0] not in _COMMANDS):
         return _open_window(arguments)
-    try:
-        parsed = build_parser().parse_args(arguments)
-    except SystemExit as end:  # --help and --version
-        return int(end.code or DONE)
+    parsed = build_parser().parse_args(arguments)
     if parsed.computes:
         set_threads()
     with interruptible():
@@ -102,10 +99,7 @@ def _open_window(arguments: Sequence[str]) -> int:
         parser = _Parser(prog="slide-gui FILE", description=about)
         parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
         add_data_options(parser)
-        try:
-            parsed = parser.parse_args(arguments)
-        except SystemExit as end:  # --help
-            return int(end.code or DONE)
+        parsed = parser.parse_args(arguments)
         files = [Path(name) for name in parsed.data]
         source = files_source(parsed)
     for file in files:

@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.cli import options
 from slide_gui.cli.console import (
     DONE,
     FAILED,
@@ -21,31 +22,6 @@ from slide_gui.cli.console import (
     print_answer,
     progress_bar,
     usage,
-)
-from slide_gui.cli.options import (
-    add_cluster_options,
-    add_data,
-    add_image_options,
-    add_method_options,
-    add_run_options,
-    add_seed,
-    add_stack_options,
-    add_store,
-    check_folder,
-    check_outputs,
-    chosen_image,
-    cluster_choice,
-    data_source,
-    integers,
-    opened_cluster,
-    parsed,
-    picture_session,
-    read_data,
-    refuse_existing,
-    run_choices,
-    stack_parameters,
-    svm_parameters,
-    warn_of_threshold,
 )
 from slide_gui.text import dataset_title, label_names, printable
 
@@ -79,10 +55,10 @@ def _describe_rate(rate: ErrorRate) -> dict[str, Any]:
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, every_fold=True)
-    add_stack_options(parser)
-    add_run_options(parser)
-    add_method_options(parser)
+    options.add_data(parser, every_fold=True)
+    options.add_stack_options(parser)
+    options.add_run_options(parser)
+    options.add_method_options(parser)
     parser.add_argument("--split", type=int, default=0, metavar="N", help="number of the 80/20 split, from 0 (0)")
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
     text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
@@ -104,25 +80,31 @@ def _describe_result(result: RunResult) -> dict[str, Any]:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    svm, stack = svm_parameters(arguments), stack_parameters(arguments)
+    svm, stack = options.svm_parameters(arguments), options.stack_parameters(arguments)
     figures = {path: _run_figure(path) for path in arguments.figure}
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
     from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
 
-    source, output = data_source(arguments, judges=arguments.evaluate), arguments.output
-    check_outputs(arguments, arguments.figure, [source], store=output)
-    place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
+    source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
+    options.check_outputs(arguments, arguments.figure, [source], store=output)
+    place = {
+        "stack": stack,
+        "svm": svm,
+        "split": arguments.split,
+        "seed": arguments.seed,
+        **options.run_choices(arguments),
+    }
     with usage():  # before the data are read
         RunSpec("", source.argument, **place).checked()
-    dataset = read_data(source)
+    dataset = options.read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
-    warn_of_threshold(dataset, spec.stack)
+    options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
     if dataset.held_out is not None and dataset.held_out.folds:
         return _print_folds(dataset, results, arguments)
     (result,) = results
-    session = picture_session(source, dataset.fingerprint, spec.stack, "classifier")
+    session = options.picture_session(source, dataset.fingerprint, spec.stack, "classifier")
     for path, figure in figures.items():
         _save_figure(path, figure.export(result, dataset.label_names), session)
     names = label_names(result.labels, dataset.label_names)
@@ -193,10 +175,10 @@ def _run_figure(path: Path) -> RunFigure:
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser, every_fold=True)
-    add_stack_options(parser, axes=True)
-    add_run_options(parser)
-    add_cluster_options(parser)
+    options.add_data(parser, every_fold=True)
+    options.add_stack_options(parser, axes=True)
+    options.add_run_options(parser)
+    options.add_cluster_options(parser)
     option = parser.add_argument_group("sweep").add_argument
     option("--splits", type=int, default=1, metavar="N", help="number of 80/20 splits (1)")
     option("--seeds", type=int, nargs="+", metavar="SEED", help="seeds of splits and classifiers (--seed)")
@@ -206,7 +188,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option(
         "--labels",
         dest="counts",
-        type=parsed(integers),
+        type=options.parsed(options.integers),
         metavar="N,N,…",
         help="with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
         "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows only, "
@@ -219,7 +201,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
         help="with --choose: select once for all splits and seeds, by the mean validation error, instead of once for "
         "each",
     )
-    add_store(parser)
+    options.add_store(parser)
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
 
 
@@ -235,8 +217,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
-    where = cluster_choice(arguments)
-    choices = run_choices(arguments)
+    where = options.cluster_choice(arguments)
+    choices = options.run_choices(arguments)
     if counts is not None:
         if len(counts) > 1 or len(arguments.noises) == len(arguments.depths) == 1:
             return _sweep_labels(arguments, choices)
@@ -246,8 +228,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         "depths": arguments.depths,
         "splits": tuple(range(arguments.splits)),
         "seeds": tuple(arguments.seeds or [arguments.seed]),
-        "stack": stack_parameters(arguments),
-        "svm": svm_parameters(arguments),
+        "stack": options.stack_parameters(arguments),
+        "svm": options.svm_parameters(arguments),
         "warm": not arguments.cold,
         "choose": ("pooled" if arguments.pooled else "each") if arguments.choose else "none",
         **choices,
@@ -257,24 +239,26 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
     from slide_gui.figures.run_exports import curves_export
 
-    source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
-    check_outputs(arguments, [figure], [source])
+    source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
+    options.check_outputs(arguments, [figure], [source])
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
-    dataset = read_data(source)
+    dataset = options.read_data(source)
     Classes.of(dataset)  # refuses data without usable labels before a store is created
     sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
-    warn_of_threshold(dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth))
+    options.warn_of_threshold(
+        dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth)
+    )
     makes_none = arguments.dry_run and not arguments.store.exists()
     with nullcontext() if makes_none else RunStore(arguments.store) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
         if store is None or arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])
         print(plan, file=sys.stderr)
-        with opened_cluster(where) as cluster, progress_bar("sweep") as progress:
+        with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     if figure is not None:
-        session = picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
+        session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
         _save_figure(figure, curves_export(dataset, state.done), session)
     document = _sweep_document(dataset, sweep, state)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
@@ -359,22 +343,26 @@ def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int
     from slide_gui.figures.curves import draw_labels, labels_csv
     from slide_gui.figures.export import export_of
 
-    source, figure = data_source(arguments, judges=arguments.evaluate), arguments.figure
-    check_outputs(arguments, [figure], [source])
-    stack = replace(stack_parameters(arguments), noise=arguments.noises[0], depth=arguments.depths[0])
-    base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
+    source, figure = options.data_source(arguments, judges=arguments.evaluate), arguments.figure
+    options.check_outputs(arguments, [figure], [source])
+    stack = replace(options.stack_parameters(arguments), noise=arguments.noises[0], depth=arguments.depths[0])
+    base = RunSpec("", source.argument, stack=stack, svm=options.svm_parameters(arguments), **choices)
     numbers, seeds = arguments.counts, arguments.seeds or [arguments.seed]
     with usage():
         label_points(base, numbers, seeds)  # before the data are read
-    dataset = read_data(source)
+    dataset = options.read_data(source)
     base = replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
     points = tuple(point for each in on_every_fold(base, dataset) for point in label_points(each, numbers, seeds))
-    where = cluster_choice(arguments)
-    with RunStore(arguments.store) as store, opened_cluster(where) as cluster, progress_bar("labels") as progress:
+    where = options.cluster_choice(arguments)
+    with (
+        RunStore(arguments.store) as store,
+        options.opened_cluster(where) as cluster,
+        progress_bar("labels") as progress,
+    ):
         state = run_points(dataset, points, store, progress=progress, cluster=cluster)
     curves = label_curves(dataset, state.done)
     if figure is not None:
-        session = picture_session(source, dataset.fingerprint, stack, "curves")
+        session = options.picture_session(source, dataset.fingerprint, stack, "curves")
         _save_figure(figure, export_of("labels", curves, draw_labels, labels_csv), session)
     document = asdict(curves) | {"store": arguments.store, "faults": state.faults}
     return print_answer(arguments, document, _label_lines(curves), [figure] if figure else [])
@@ -391,10 +379,10 @@ def _label_lines(curves: LabelCurves) -> Iterator[str]:
 
 
 def _try_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
-    add_cluster_options(parser)
-    add_seed(parser)
-    add_store(parser, " (not stored)")
+    options.add_data(parser)
+    options.add_cluster_options(parser)
+    options.add_seed(parser)
+    options.add_store(parser, " (not stored)")
     text = "folder for the figure, its numbers, and the script that reproduces it"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)
 
@@ -407,32 +395,32 @@ def _try(arguments: argparse.Namespace) -> int:
     from slide_gui.figures.run_exports import trial_export
     from slide_gui.figures.style import Style
 
-    where, source, folder = cluster_choice(arguments), data_source(arguments), arguments.out
-    check_folder(arguments, folder, [source])
-    dataset = read_data(source)
+    where, source, folder = options.cluster_choice(arguments), options.data_source(arguments), arguments.out
+    options.check_folder(arguments, folder, [source])
+    dataset = options.read_data(source)
     plan = plan_trial(dataset)  # refuses unusable data before a store is created
     announce(trial_seconds(plan, dataset))
     if folder is not None:
         with folder_files(folder):  # marks the folder, which may also receive the store
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
-    with stored as store, opened_cluster(where) as cluster, progress_bar("trying") as progress:
+    with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:
         trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster)
     written = []
     if folder is not None:
-        session = picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
+        session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
         written = save_bundle(folder, trial_export(trial, dataset, source), Style(), session)
     document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
     return print_answer(arguments, document, [f"{dataset.title}: {trial.sentence}", trial.details], written)
 
 
 def _decide_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    options.add_data(parser)
     group = parser.add_argument_group("classifier")
     group.add_argument("--store", type=Path, required=True, metavar="FILE", help="the store that holds its run")
     group.add_argument("--run", dest="hash", required=True, metavar="HASH", help="hash of the run, or its first digits")
-    add_image_options(parser)
-    add_seed(parser)
+    options.add_image_options(parser)
+    options.add_seed(parser)
     text = "do not search for the fewest features that change the predicted class"
     parser.add_argument("--no-flip", action="store_true", help=text)
 
@@ -444,8 +432,8 @@ def _decide(arguments: argparse.Namespace) -> int:
     with _open_store(arguments.store) as store:
         spec_hash = _full_hash(store, arguments.hash)
         result = store.load(spec_hash)
-    dataset = read_data(data_source(arguments))
-    image, name = chosen_image(dataset, arguments)
+    dataset = options.read_data(options.data_source(arguments))
+    image, name = options.chosen_image(dataset, arguments)
     with progress_bar("deciding") as progress:
         decider = Decider(restore(dataset, result, progress=progress.part(0.0, 0.5)), dataset)
         image = image.astype(dataset.train.dtype)
@@ -526,8 +514,8 @@ def _with_store(arguments: argparse.Namespace) -> int:
     with _open_store(arguments.store, read_only=arguments.read_only) as store:
         if arguments.task is _export and arguments.output is None:
             arguments.output = Path("runs.csv")
-            refuse_existing([arguments.output])
-        check_outputs(arguments, [getattr(arguments, "output", None)])
+            options.refuse_existing([arguments.output])
+        options.check_outputs(arguments, [getattr(arguments, "output", None)])
         code: int = arguments.task(store, arguments)
         return code
 

@@ -23,7 +23,7 @@ _RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]
 _PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
 
 
-def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str] = ()) -> None:
+def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
     """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
 
     The strength of a cell is its fraction of the class. Off the diagonal it is relative to the largest such fraction.
@@ -33,14 +33,8 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     figure : matplotlib.figure.Figure
         An empty figure. Its size comes from the style.
     names : sequence of str
-        Names of the classes. Empty means their labels.
-
-    Raises
-    ------
-    ValueError
-        If the number of names differs from the number of classes.
+        Name of each class.
     """
-    names = _names(result, names)
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
     title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
@@ -61,26 +55,16 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     plot.axis_titles(axes, "predicted as", "class")
 
 
-def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str] = ()) -> None:
+def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str]) -> None:
     """Write the matrix as a table, with one line per class and one column per predicted class.
 
     Raises
     ------
-    ValueError
-        If the number of names differs from the number of classes.
     OSError
         If the file cannot be written.
     """
-    names = _names(result, names)
     rows = [[name, *counts] for name, counts in zip(names, result.confusion.tolist(), strict=True)]
     save_table(path, ["class", *(f"predicted as {name}" for name in names)], rows)
-
-
-def _names(result: RunResult, names: Sequence[str]) -> list[str]:
-    texts = list(names) or [str(label) for label in result.labels]
-    if len(texts) != len(result.labels):
-        raise ValueError(f"got {len(texts)} names for {len(result.labels)} classes; give one name per class")
-    return texts
 
 
 def _too_wide(names: Sequence[str], size: float, room: float) -> bool:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.choices import Choice, table_of
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.source import DataSource
@@ -412,12 +411,6 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
     words += ["--show", style.show, *style_words(style), *["--bias"] * style.bias]
     return all_forms("weights", words)
 
-
-ANIMATIONS = table_of(
-    Choice("noise", "the weights against the noise", "one weight figure per noise level, 0 to 0.95 in steps of 0.05"),
-    Choice("layers", "the layers one by one", "the rows of one layer after the other, in the same place"),
-)
-"""What can be animated of rows of W."""
 
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
 """Noise levels of the pictures of `noise_animation`."""

@@ -25,7 +25,7 @@ USAGE = {
     "weights small.npz --show all": "show is 'all'",
     "weights small.npz -o w.jpg": "must end in",
     "weights small.npz --unknown": "--unknown",
-    "weights small.npz --animate depth": "animate is 'depth'; it must be one of noise, layers",
+    "weights small.npz --animate depth": "invalid choice: 'depth' (choose from 'noise', 'layers')",
     "weights small.npz --animate layers -o w.pdf": "must end in .gif",
     "weights small.npz --animate layers --bundle b": "exclude each other",
     "weights small.npz --animate layers --format png": "--format 'png' is none of gif",

@@ -68,8 +68,6 @@ def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark(
 def test_that_a_matrix_shows_every_count() -> None:
     (axes,) = drawn(DRAWINGS["confusion"]).axes
     assert [int(text.get_text()) for text in axes.texts] == result().confusion.ravel().tolist()
-    with pytest.raises(ValueError, match="2 names for 3 classes"):
-        drawn(lambda figure, style: draw_confusion(figure, result(), style, ["a", "b"]))
 
 
 def test_that_long_names_of_classes_remain_different() -> None:
