@@ -44,18 +44,16 @@ class _Start:
     C: NDArray[np.float64]
     support: NDArray[np.float64]
     best: int
+    least: float
+    """The smallest criterion, or infinity if none is finite."""
 
     @classmethod
     def of(cls, number: int, steps: list[WidthsStep]) -> _Start:
         rows = np.array([(s.iteration, s.objective, s.C, s.n_support) for s in steps], np.float64)
         iteration, criterion, C, support = np.where(np.isfinite(rows), rows, np.nan).T
-        best = int(np.argmin(np.nan_to_num(criterion, nan=np.inf)))
-        return cls(number, steps, iteration, criterion, C, support, best)
-
-    @property
-    def least(self) -> float:
-        """Return the smallest criterion, or infinity if none is finite."""
-        return float(np.nan_to_num(self.criterion[self.best], nan=np.inf))
+        finite = np.where(np.isnan(criterion), np.inf, criterion)
+        best = int(np.argmin(finite))
+        return cls(number, steps, iteration, criterion, C, support, best, float(finite[best]))
 
 
 class CriterionPlot(Plot):
@@ -67,6 +65,7 @@ class CriterionPlot(Plot):
     def __init__(self, parent: QWidget | None = None) -> None:
         self.history: Sequence[WidthsStep] = ()
         self._starts: list[_Start] = []
+        self._best: _Start | None = None
         self._log = False
         self._current: WidthsStep | None = None
         self._sparks: list[Any] = []
@@ -100,6 +99,7 @@ class CriterionPlot(Plot):
         self.history = history
         by_start = sorted(history, key=lambda step: step.start)
         self._starts = [_Start.of(n, list(steps)) for n, steps in groupby(by_start, key=lambda step: step.start)]
+        self._best = min(self._starts, key=lambda start: start.least, default=None)
         self._renew()
 
     def set_name(self, name: str) -> None:
@@ -119,8 +119,7 @@ class CriterionPlot(Plot):
 
     def best(self) -> WidthsStep | None:
         """Return the step with the smallest criterion so far; nan counts as the largest."""
-        start = self._best_start()
-        return None if start is None else start.steps[start.best]
+        return None if self._best is None else self._best.steps[self._best.best]
 
     def current(self) -> WidthsStep | None:
         """Return the iteration under mouse or cursor."""
@@ -141,9 +140,6 @@ class CriterionPlot(Plot):
         box, bottom = self.box(), self.height() - FOOT
         support = QRectF(box.left(), bottom - SPARK - 8, box.width(), SPARK)
         return support.translated(0, -SPARK - GAP), support
-
-    def _best_start(self) -> _Start | None:
-        return min(self._starts, key=lambda start: start.least, default=None)
 
     def _describe(self) -> None:
         step = self._current or self.best()
@@ -175,10 +171,12 @@ class CriterionPlot(Plot):
 
     def _height(self, criterion: float) -> float:
         """Return the position of a criterion on the axis, or nan."""
-        return float(_heights(np.array(criterion), self._log))
+        if not self._log:
+            return criterion if math.isfinite(criterion) else math.nan
+        return math.log10(criterion) if 0.0 < criterion < math.inf else math.nan
 
     def _draw(self, theme: Theme) -> None:
-        best = self._best_start()
+        best = self._best
         if not self._sparks:
             return
         for start in self._starts:
@@ -199,7 +197,7 @@ class CriterionPlot(Plot):
                 self._draw_spark(theme, spark, line, dot, best, values)
 
     def _colour(self, start: _Start, theme: Theme) -> str:
-        return theme.accent if start is self._best_start() else theme.muted
+        return theme.accent if start is self._best else theme.muted
 
     def _draw_spark(
         self, theme: Theme, spark: Any, line: Any, dot: Any, start: _Start, values: NDArray[np.float64]
@@ -237,7 +235,7 @@ class CriterionPlot(Plot):
     # Texts next to the axes, and moving marks
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
-        box, best = self.box(), self._best_start()
+        box, best = self.box(), self._best
         if best is None:
             return
         ends = [self.position(start.steps[start.best]) for start in self._starts]
@@ -308,8 +306,7 @@ class CriterionPlot(Plot):
     def _steps_of_current(self) -> list[WidthsStep]:
         """Return the steps of the start with the cursor, else of the best start."""
         if self._current is None:
-            best = self._best_start()
-            return [] if best is None else best.steps
+            return [] if self._best is None else self._best.steps
         return next(start.steps for start in self._starts if start.number == self._current.start)
 
     def _stepped(self, step: tuple[int, int]) -> WidthsStep | None:
