@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from math import prod
 from pathlib import Path
@@ -190,13 +189,11 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataPart]:
     arrays = {}
     for index, name in enumerate(names):
         step = progress.part(index / len(names), (index + 1) / len(names))
-        arrays[name] = _read_member(path, members[name], name in texts, step)
+        member = members[name]
+        with member_stream(path, member) as stream:
+            place = f"{path}, {member.filename}"
+            arrays[name] = read_array(stream, member.file_size, place, texts=name in texts, progress=step)
     return parts_from_named(arrays, str(path), path.name)
-
-
-def _read_member(path: Path, member: zipfile.ZipInfo, texts: bool, progress: Progress) -> NDArray[np.generic]:
-    with member_stream(path, member) as stream:
-        return read_array(stream, member.file_size, f"{path}, {member.filename}", texts=texts, progress=progress)
 
 
 def read_array(

@@ -104,15 +104,15 @@ def _arrays(stream: BinaryIO, order: str, size: int, place: str) -> Iterator[_Ar
         check_claim(n_bytes, size - at - 8, place)
         start = stream.read(min(n_bytes, _PREFIX))
         packed = kind == _COMPRESSED
-        inner, body = _decompressed_start(start, n_bytes, order, place) if packed else (n_bytes, start)
-        array = _description(body, order, at + 8, n_bytes if packed else inner, packed, place)
+        body = _decompressed_start(start, n_bytes, order, place) if packed else start
+        array = _description(body, order, at + 8, n_bytes, packed, place)
         if array is not None:
             yield array
         at += 8 + n_bytes
 
 
-def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple[int, bytes]:
-    """Return the size of a compressed array and the start of its body."""
+def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> bytes:
+    """Return the start of the body of a compressed array, after checking its declared size."""
     content = _decompressed(start, _PREFIX + 8, place)
     if len(content) < 8:
         raise DataError("has a truncated compressed array; save it again", place)
@@ -120,7 +120,7 @@ def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> t
     check_claim(inner, n_bytes, place, ratio=DEFLATE_RATIO)
     if kind != _MATRIX:
         raise DataError(_DAMAGED, place)
-    return inner, content[8:]
+    return content[8:]
 
 
 def _description(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: str) -> _Array | None:
