@@ -452,8 +452,8 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
-Thumbnails { background: transparent; border: 0; color: $muted; }
-Thumbnails:focus { border: 2px solid $accent; }
+Thumbnails { background: transparent; border: 2px solid transparent; color: $muted; }
+Thumbnails:focus { border-color: $accent; }
 Thumbnails::item { border: 2px solid transparent; border-radius: 3px; padding: 0; }
 Thumbnails::item:hover { background: $hover; color: $text; }
 Thumbnails::item:selected { background: $accent_wash; border-color: $accent; color: $text; }
