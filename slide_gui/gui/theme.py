@@ -321,7 +321,6 @@ def style_sheet(theme: Theme) -> str:
 
 
 _BASE = """
-QMainWindow, QDialog { background: $background; }
 QWidget[role="panel"], QFrame[role="panel"] { background: $panel; }
 QFrame[role="bar"] { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QFrame[role="rule"] { background: $line; border: 0; max-height: 1px; min-height: 1px; }
@@ -330,7 +329,6 @@ Notice { background: $accent_wash; border: 0; border-left: 4px solid $accent;
 Notice[kind="error"] { background: $danger_wash; border-left-color: $danger; }
 Notice QToolButton { font-size: 18px; padding: 0 6px 3px 6px; }
 QScrollArea { background: transparent; border: 0; }
-QLabel { background: transparent; }
 QLabel[role="title"] { font-size: 20px; font-weight: 600; }
 QLabel[role="secondary"] { font-size: 11px; color: $muted; }
 QLabel[role="for"] { font-size: 11px; color: $accent_text; }
@@ -351,7 +349,6 @@ QMenu { background: $panel; border: 1px solid $line; padding: 4px; }
 QMenu::item { padding: 6px 24px 6px 24px; border-radius: 4px; }
 QMenu::item:selected { background: $accent_wash; color: $accent_text; border-left: 3px solid $accent;
     padding-left: 21px; }
-QMenu::item:disabled { color: $muted; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
 """
@@ -475,7 +472,6 @@ QScrollBar::handle:horizontal { min-width: 32px; }
 QScrollBar::handle:hover { background: $muted; }
 QScrollBar::handle:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
-QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border-radius: 5px; margin-right: 4px; }
 QTabBar::tab:hover { background: $hover; color: $text; }
 QTabBar::tab:selected { background: $accent_wash; color: $accent_text; border: 1px solid $accent; }
