@@ -66,7 +66,7 @@ def paths() -> dict[str, list[str]]:
     from slide_gui.gui.app import tear_down
     from slide_gui.gui.state import fitting
     from tests.bench.window import open_window, paint_times, wait, wait_for_fit
-    from tests.gui.helpers import StubSource, labelled
+    from tests.gui.helpers import StubSource, image_and_tiles, labelled
 
     trace = Trace()
     app, window = open_window()
@@ -75,7 +75,7 @@ def paths() -> dict[str, list[str]]:
     window.workspace.open(StubSource(data))
     wait(app, lambda: window.workspace.dataset is data)
     wait_for_fit(app, window)
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     paints, workspace = paint_times(tiles), window.workspace
 
     def first_layer_is_fitted() -> bool:

@@ -81,8 +81,8 @@ from slide_gui.gui.state.jobs import JobQueue
 blas.cores = lambda: 1
 app = QCoreApplication([])
 queue = JobQueue()
-queue.submit("", lambda progress: print(blas.loaded_blas()[0].threads), channel="a")
-queue.idle.connect(app.quit)
+show = lambda progress: print(blas.loaded_blas()[0].threads)
+queue.submit("", show, channel="a", on_result=lambda _: app.quit())
 app.exec()
 """
     assert child(code) == 1

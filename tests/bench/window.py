@@ -205,8 +205,10 @@ def hover() -> Iterator[Figure]:
     from PySide6.QtCore import QPoint, Qt
     from PySide6.QtTest import QTest
 
+    from tests.gui.helpers import image_and_tiles
+
     app, window = _fitted_window()
-    image, tiles = window.weights_page.pointer_and_tiles()
+    image, tiles = image_and_tiles(window)
     floor = _image_seconds(app, tiles)
     paints, times = paint_times(tiles), []
     for step in range(scaled(200, 10) + 20):
@@ -225,9 +227,11 @@ def drag() -> Iterator[Figure]:
     """Noise slider moved to first-layer tiles painted, and to all four layers after it rests."""
     from PySide6.QtWidgets import QSlider
 
+    from tests.gui.helpers import image_and_tiles
+
     app, window = _fitted_window()
     slider = window.panel.noise_slider.findChild(QSlider)
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     floor = _image_seconds(app, tiles)
     paints, first, rested = paint_times(tiles), [], []
     workspace = window.workspace

@@ -121,6 +121,16 @@ def train(window: MainWindow) -> None:
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
 
 
+def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
+    """Return the image of the Weights page, or the bars of features that are no pixels, and the tiles next to it."""
+    from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
+    from slide_gui.gui.pages.weights.sample import SamplePanel
+
+    sample, dataset = window.weights_page.findChild(SamplePanel), window.workspace.dataset
+    is_plain = dataset is not None and dataset.image_shape is None
+    return sample.bars if is_plain else sample.image, window.weights_page.findChild(PinnedRows).tiles
+
+
 def dialogs(window: MainWindow) -> list[QWidget]:
     """Return the visible dialogs and other windows."""
     return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]

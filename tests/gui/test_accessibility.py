@@ -17,7 +17,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import PaintedWidget
-from tests.gui.helpers import dialogs, every_view, labelled, open_data, settle, train
+from tests.gui.helpers import dialogs, every_view, image_and_tiles, labelled, open_data, settle, train
 
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
 KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
@@ -169,7 +169,7 @@ def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(
             said.append(event.message())
 
     monkeypatch.setattr(painted, "QAccessible", Listening)
-    image, _ = window.weights_page.pointer_and_tiles()
+    image, _ = image_and_tiles(window)
     window.activateWindow()
     image.setFocus()
     assert image.hasFocus()

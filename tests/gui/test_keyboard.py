@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QW
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.shell.main_window import MainWindow
-from tests.gui.helpers import dialogs, every_view, labelled, open_data, settle, show_page, train, wait
+from tests.gui.helpers import dialogs, every_view, image_and_tiles, labelled, open_data, settle, show_page, train, wait
 from tests.gui.test_accessibility import plain
 
 CONTROL, SHIFT, ALT = (
@@ -112,7 +112,7 @@ def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_
     window: MainWindow,
 ) -> None:
     faults: list[str] = []
-    image, _ = window.weights_page.pointer_and_tiles()
+    image, _ = image_and_tiles(window)
     image.setFocus()
     for name in ("export", "cluster", "guide", "shortcuts", "about", "show_table", "wall", "palette"):
         window.activateWindow()
@@ -136,7 +136,7 @@ def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_
 
 def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window: MainWindow) -> None:
     window.workspace.select(pins=())
-    image, tiles = window.weights_page.pointer_and_tiles()
+    image, tiles = image_and_tiles(window)
     image.setFocus()
     press(image, Key.Key_Home, Key.Key_Down, Key.Key_Right)
     assert window.weights_page.pixels.features()[0] == 7
@@ -150,7 +150,7 @@ def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window: MainWind
 
 def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWindow) -> None:
     window.workspace.select(pins=())
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     first = window.weights_page.pixels.features()[0]
     tiles.setFocus()
     press(tiles, Key.Key_Right)

@@ -9,7 +9,7 @@ from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
-from tests.gui.helpers import at_rest, labelled, open_data, settle, wait
+from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -44,7 +44,7 @@ def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
 
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):
-    image, tiles = window.weights_page.pointer_and_tiles()
+    image, tiles = image_and_tiles(window)
     QTest.mouseMove(image, pixel_at(image, 2, 5))
     settle(0.05)
     assert tiles.rows[0].title == "2, 5"
@@ -57,7 +57,7 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
 
 
 def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(60)
     assert window.workspace.state.parameters.noise == 0.6
@@ -82,7 +82,7 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
 
 
 def test_that_depth_changes_the_columns(window):
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     window.actions_by_name["shallower"].trigger()
     assert tiles.layout_of().columns == 3
     for _ in range(5):
@@ -242,7 +242,7 @@ def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
 
 
 def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_so(window):
-    _, tiles = window.weights_page.pointer_and_tiles()
+    _, tiles = image_and_tiles(window)
     (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
     box.setCurrentIndex(box.findData("contribution"))
     box.activated.emit(box.currentIndex())

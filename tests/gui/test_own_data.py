@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import ParseOptions
-from tests.gui.helpers import StubSource, at_rest, settle, wait
+from tests.gui.helpers import StubSource, at_rest, image_and_tiles, settle, wait
 
 RANDOM = np.random.default_rng(0)
 
@@ -43,7 +43,7 @@ def said(window):
 
 def touch_everything(window):
     """Point at, pin, release and look at all rows."""
-    pointer, tiles = window.weights_page.pointer_and_tiles()
+    pointer, tiles = image_and_tiles(window)
     for x in range(4, pointer.width(), 40):
         QTest.mouseMove(pointer, QPointF(x, pointer.height() / 2).toPoint())
     QTest.mouseClick(pointer, Qt.MouseButton.LeftButton, pos=QPointF(8, 8).toPoint())

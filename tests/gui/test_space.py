@@ -26,7 +26,7 @@ from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import at_rest, every_view, open_data, settle, wait
+from tests.gui.helpers import at_rest, every_view, image_and_tiles, open_data, settle, wait
 
 
 def drawn(height: int, width: int, name: str = "given") -> Dataset:
@@ -133,7 +133,7 @@ def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     window.resize(1280, 720)
     open_data(window, drawn(24, 12, "tall"))
     settle(0.1)
-    sample, (image, _) = window.weights_page.findChild(SamplePanel), window.weights_page.pointer_and_tiles()
+    sample, (image, _) = window.weights_page.findChild(SamplePanel), image_and_tiles(window)
     grid = image.grid()
     assert abs(image.width() - grid.frame.width() - 8) <= 1
     assert abs(image.height() - grid.frame.height() - 8) <= 1

@@ -138,8 +138,6 @@ class JobQueue(QObject):
     -------
     status_changed(object)
         A `JobStatus` while a job that is not very short runs, else None.
-    idle()
-        The last job has ended and delivered its result.
     busy_changed()
         `busy` changed.
     problem(object)
@@ -147,7 +145,6 @@ class JobQueue(QObject):
     """
 
     status_changed = Signal(object)
-    idle = Signal()
     busy_changed = Signal()
     problem = Signal(object)
     _wake = Signal()  # no payload, because Qt would release a queued Python object in any thread if it drops the event
@@ -310,8 +307,6 @@ class JobQueue(QObject):
             if job.failure:
                 self.problem.emit(UserMessage(job.failure, sentence(error)))
         self._report_busy()
-        if not self._jobs:
-            self.idle.emit()
 
     def _announce(self) -> None:
         job = next(iter(self._jobs.values()), None)

@@ -20,9 +20,7 @@ from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.view import PixelSelection, ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import nested
-from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -237,13 +235,6 @@ class WeightsPage(Page):
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.flow_part().show_clean()
-
-    def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
-        """Return the image and the tiles next to it."""
-        pinned = self._view(VIEWS[0])
-        assert isinstance(pinned, PinnedRows)
-        plain = self._workspace.dataset is not None and self._shape() is None
-        return (self._sample.bars if plain else self._sample.image), pinned.tiles
 
     def mosaic(self) -> Mosaic:
         """Open the view of all rows and return its mosaic."""
