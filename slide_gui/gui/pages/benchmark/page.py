@@ -79,9 +79,9 @@ class EvaluationControls(QWidget):
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
         tip = "Data sets to run; the others show stored results"
-        self.data_sets = _Several("Data sets", tip, data, self)
+        self.data_sets = _CheckMenu("Data sets", tip, data, self)
         tip = "Methods to run; the others show stored results"
-        self.methods = _Several("Methods", tip, methods, self)
+        self.methods = _CheckMenu("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
             row.addWidget(button)
@@ -119,7 +119,7 @@ class EvaluationControls(QWidget):
         self.methods.choose(choice.methods)
 
 
-class _Several(QPushButton):
+class _CheckMenu(QPushButton):
     """A button with a menu of check boxes that stays open while they are ticked."""
 
     ticked = Signal()
@@ -154,8 +154,8 @@ class _Several(QPushButton):
             box.setChecked(key in keys)
             box.blockSignals(False)
         names = [box.text() for key, box in self.boxes.items() if key in keys]
-        said = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
-        self.setText(f"{self._title}: {said if names else 'none'}")
+        summary = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {summary if names else 'none'}")
 
 
 _NOTES = (
@@ -234,9 +234,12 @@ class EvaluationPage(Page):
 
     def choices(self) -> dict[str, str]:
         choice = self._controller.choice
-        asked = {"protocol": choice.extent, "splits": str(choice.splits or 0)}
-        asked |= {"data sets": ",".join(choice.data), "methods": ",".join(choice.methods)}
-        return super().choices() | asked
+        return super().choices() | {
+            "protocol": choice.extent,
+            "splits": str(choice.splits or 0),
+            "data sets": ",".join(choice.data),
+            "methods": ",".join(choice.methods),
+        }
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
