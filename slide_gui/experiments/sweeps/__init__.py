@@ -1,1 +1,1 @@
-"""Many runs: sweeps, selection, curves, trials, and workers of a cluster."""
+"""Many runs: the loop that computes them, sweeps, selection, curves, trials, and workers of a cluster."""
