@@ -209,7 +209,7 @@ def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as
         at_rest(window)
         settle(0.2)
         layout, bar = shown.layout_of(), part.findChild(ColorBar)
-        assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
+        assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).outer_width).size
         assert bar.geometry().left() - layout.needed < 40
 
 

@@ -125,8 +125,8 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
         groups.append([wanted[i] - rank * gap, 1.0])
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
             mean, size = groups.pop()
-            before, many = groups[-1]
-            groups[-1] = [(before * many + mean * size) / (many + size), many + size]
+            before, weight = groups[-1]
+            groups[-1] = [(before * weight + mean * size) / (weight + size), weight + size]
     base = [mean for mean, size in groups for _ in range(int(size))]
     roof = high - gap * (len(wanted) - 1)
     places = [0.0] * len(wanted)
@@ -399,8 +399,8 @@ class Plot(HoverWidget):
         """Pan by the smallest distance that makes a point visible."""
         moves = []
         for value, (low, high) in zip((x, y), self.shown(), strict=True):
-            room = 0.06 * (high - low)
-            moves.append(min(value - low - room, 0.0) + max(value - high + room, 0.0))
+            margin = 0.06 * (high - low)
+            moves.append(min(value - low - margin, 0.0) + max(value - high + margin, 0.0))
         if any(moves) and self.is_zoomed():
             self._box.translateBy(x=moves[0], y=moves[1])
             self._update_visible()
@@ -468,7 +468,7 @@ class Plot(HoverWidget):
         self._changed()
 
     def update(self) -> None:  # type: ignore[override]
-        """Repaint the moving marks; the view covers the whole widget."""
+        """Repaint the moving marks; the view covers the widget."""
         self._view.viewport().update()
 
     def _changed(self) -> None:

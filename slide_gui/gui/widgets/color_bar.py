@@ -138,7 +138,7 @@ class BesideColorBar(QWidget):
         self._limit_width()
 
     @property
-    def beside(self) -> int:
+    def outer_width(self) -> int:
         """Return the width outside the images: the bar, the gap and the scroll bar."""
         return self._bar.sizeHint().width() + BESIDE + self._scroll_bar()
 
@@ -147,7 +147,7 @@ class BesideColorBar(QWidget):
         return content.verticalScrollBar().sizeHint().width() if isinstance(content, QAbstractScrollArea) else 0
 
     def _limit_width(self) -> None:
-        layout = self._layout_of(max(self.width() - self.beside, 1))
+        layout = self._layout_of(max(self.width() - self.outer_width, 1))
         self._content.setMaximumWidth(math.ceil(layout.needed) + self._scroll_bar())
         lowest = math.ceil(layout.lowest) + FOOT
         self._bar.setFixedHeight(max(min(lowest, self.height()), self._bar.minimumSizeHint().height()))

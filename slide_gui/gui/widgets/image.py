@@ -87,8 +87,8 @@ class ImageView(Picker):
         rows, columns = self._values.shape
         shown = (columns, rows) if self._transposed else (rows, columns)
         ratio = self.devicePixelRatioF()
-        room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        scale = min(integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio))
+        area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        scale = min(integer_scale(shown[0], area.height(), ratio), integer_scale(shown[1], area.width(), ratio))
         # The top left corner aligns the image with its neighbours above and below.
         return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed)
 

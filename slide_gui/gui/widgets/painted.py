@@ -103,8 +103,8 @@ def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
     """Draw a placeholder in the middle of an empty widget."""
     painter.setPen(QColor(theme_of(widget).muted))
     painter.setFont(figure_font(widget))
-    room = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
-    painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap), text)
+    area = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
+    painter.drawText(area, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap), text)
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)

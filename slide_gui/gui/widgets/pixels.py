@@ -94,12 +94,12 @@ class PixelGrid:
         return moved
 
 
-def integer_scale(pixels: int, room: float, ratio: float) -> float:
-    """Return the largest side of a pixel in an integer number of device pixels with which `pixels` fit in `room`.
+def integer_scale(pixels: int, extent: float, ratio: float) -> float:
+    """Return the largest side of a pixel in an integer number of device pixels with which `pixels` fit in `extent`.
 
     If not even one device pixel fits, an integer number of pixels shares one.
     """
-    device = room * ratio
+    device = extent * ratio
     pixels_per = int(device // max(pixels, 1))
     if pixels_per >= 1:
         return pixels_per / ratio

@@ -88,10 +88,10 @@ class Mosaic(Plot):
             True to grey the fields because newer ones are being computed.
         """
         self._set_faint(stale)
-        many, rows, columns = fields.shape
+        count, rows, columns = fields.shape
         if grid is None:
-            side = int(np.ceil(np.sqrt(many)))
-            grid = (rows, columns) if many == rows * columns else (-(-many // side), side)
+            side = int(np.ceil(np.sqrt(count)))
+            grid = (rows, columns) if count == rows * columns else (-(-count // side), side)
         other = (rows, columns) != self._shape or grid != self._grid
         if other:
             self._current = self._selected = None  # pixels of earlier data
@@ -330,18 +330,18 @@ def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: boo
     transposed : bool
         True to exchange rows and columns of the mosaic and of each field.
     """
-    (many, rows, columns), (down, across) = indices.shape, grid
+    (count, rows, columns), (down, across) = indices.shape, grid
     drawn = np.zeros((down, rows + _GAP, across, columns + _GAP), np.uint8)
-    if down * across > many:
-        indices = np.concatenate([indices, np.zeros((down * across - many, rows, columns), np.uint8)])
+    if down * across > count:
+        indices = np.concatenate([indices, np.zeros((down * across - count, rows, columns), np.uint8)])
     drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
     mosaic = drawn.reshape(down * (rows + _GAP), across * (columns + _GAP))[:-_GAP, :-_GAP]
     return np.ascontiguousarray(mosaic.T if transposed else mosaic)
 
 
-def fitting_zoom(room: float, ratio: float) -> float:
+def fitting_zoom(extent: float, ratio: float) -> float:
     """Return logical pixels per weight for an available width, in integer device pixels if at least one fits."""
-    device = room * ratio
+    device = extent * ratio
     return max(math.floor(device) if device >= 1.0 else device, 0.01) / ratio
 
 
@@ -435,9 +435,9 @@ class AllRows(View):
     def width_for(self, width: int, height: int) -> int:
         if not self._workspace.state.parameters.depth:
             return min(self._nothing.sizeHint().width(), width)
-        beside = self._bar.sizeHint().width() + 12
+        bar_width = self._bar.sizeHint().width() + 12
         above = self._choice.sizeHint().height() + 8
-        return min(self.mosaic.full_size(_UNLIMITED, height - above).width() + beside, width)
+        return min(self.mosaic.full_size(_UNLIMITED, height - above).width() + bar_width, width)
 
     @Slot()
     def _place_bar(self) -> None:

@@ -421,8 +421,8 @@ class CopiesPart(View):
     def _show(self) -> None:
         copies, dataset, running = self._copies, self._workspace.dataset, self._job is not None
         self._run.setVisible(running or (self._study is not None and not self._complete))
-        begun = copies is not None and not self._outdated
-        self._run.setText("Stop" if running else "Resume" if begun else "Start")
+        has_points = copies is not None and not self._outdated
+        self._run.setText("Stop" if running else "Resume" if has_points else "Start")
         self._run.setToolTip("Stop and leave the points plotted (Esc)" if running else "Corrupt more and more copies")
         if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
             start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."

@@ -35,7 +35,7 @@ class FlowLayout(ImageLayout):
 
     @cached_property
     def scales(self) -> tuple[float, float]:
-        """Return the sides of a pixel of the drawn image and of the tiles, in whole device pixels if possible."""
+        """Return the sides of a pixel of the drawn image and of the tiles, in integer device pixels if possible."""
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
         longest = max(self.shown)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
@@ -120,8 +120,10 @@ class FlowLayout(ImageLayout):
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        room = self.canvas.width() + self.gap - 10.0 if box.x() == EDGE else box.width()
-        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width(), self.gap)), _LINES * LINE)
+        width = self.canvas.width() + self.gap - 10.0 if box.x() == EDGE else box.width()
+        return QRectF(
+            box.x(), box.bottom() + 3, max(width, box.width() + _beyond(box.width(), self.gap)), _LINES * LINE
+        )
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -329,9 +331,9 @@ class FlowView(Picker):
                     painter.setPen(QColor(theme.accent_text))
                     painter.drawText(head, RIGHT, self.value_text(tile))
                 painter.setPen(QColor(theme.muted))
-                room = layout.captions(box)
+                area = layout.captions(box)
                 for line, text in enumerate(tile.lines):
-                    painter.drawText(QRectF(room.x(), room.y() + line * LINE, room.width(), LINE), MIDDLE, text)
+                    painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
         """Return the value of a tile under the cursor, or ""."""

@@ -34,8 +34,8 @@ class PinnedRows(View):
     def width_for(self, width: int, height: int) -> int:
         if not self._workspace.state.parameters.depth:
             return min(self._nothing.sizeHint().width(), width)
-        beside = self._with_bar.beside
-        return min(math.ceil(self.tiles.layout_of(width - beside, height).needed) + beside, width)
+        outer = self._with_bar.outer_width
+        return min(math.ceil(self.tiles.layout_of(width - outer, height).needed) + outer, width)
 
     @Slot()
     def refresh(self) -> None:
