@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -24,7 +25,6 @@ from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.files.model_file import FittedModel
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.all_rows import AllRows, Mosaic
     from slide_gui.gui.pages.weights.copies import CopiesPart
@@ -131,6 +131,8 @@ class WeightsPage(Page):
     ----------
     pixels : PixelSelection
         Selected pixel, shared by the image and all views.
+    wall : LayerWall or None
+        All layers on the full screen, once they were shown.
     """
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
@@ -143,7 +145,7 @@ class WeightsPage(Page):
         self.shown = ShownImage(workspace, self)
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
         self._view_of: dict[str, View] = {}
-        self._wall: LayerWall | None = None
+        self.wall: LayerWall | None = None
         self._brush = 1
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
@@ -259,63 +261,49 @@ class WeightsPage(Page):
     @Slot()
     def show_wall(self) -> None:
         """Show all rows of all layers on the full screen."""
-        if self._wall is None:
+        if self.wall is None:
             from slide_gui.gui.pages.weights.wall import LayerWall
 
-            self._wall = LayerWall(self._context, self.window())
-            self._wall.left.connect(self.refresh)
+            self.wall = LayerWall(self._context, self.window())
+            self.wall.left.connect(self.refresh)
         self.refresh()  # updates the colours to the theme
-        self._wall.setGeometry(self.screen().geometry())  # works without a window manager too
-        self._wall.showFullScreen()
-        self._wall.activateWindow()
-
-    @property
-    def wall(self) -> LayerWall | None:
-        """Return all layers on the full screen, or None if they were never shown."""
-        return self._wall
+        self.wall.setGeometry(self.screen().geometry())  # works without a window manager too
+        self.wall.showFullScreen()
+        self.wall.activateWindow()
 
     # Export -----------------------------------------------------------------------------------------------------
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        model, source, pixels = self._workspace.model(), self._workspace.source, self._figure_pixels()
-        if model is None or source is None or not model.stack.layers:
+        model, source, dataset = self._workspace.model(), self._workspace.source, self._workspace.dataset
+        if model is None or source is None or dataset is None or not model.stack.layers:
             return ()
+        pixels, style = self._figure_pixels(), self._figure_style()
 
-        def export(_progress: Progress) -> FigureExport:
+        def export(kind: str, _progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weights import weights_export
+            from slide_gui.figures.weights import layers_animation, noise_animation, weights_export
 
-            return weights_export([weight_rows(model, pixels)], [source])
+            rows = weight_rows(model, pixels)
+            if kind == "noise":
+                return noise_animation([dataset], model.stack.parameters, [pixels], [rows])
+            return layers_animation(rows) if kind == "layer" else weights_export([rows], [source])
 
-        style = self._figure_style()
-        weights = ExportOption("weights", "the weight figure", export, style, of_weights=True)
-        return (*self.shown_view().export_options(style), weights, *self._animations(model, pixels, style))
+        def animation(kind: str, about: str) -> ExportOption:
+            title = f"the animation by {kind}"
+            return ExportOption(f"weights-{kind}", title, partial(export, kind), style, ANIMATION, True, about)
 
-    def _animations(self, model: FittedModel, pixels: tuple[int, ...], style: Style) -> list[ExportOption]:
-        dataset = self._workspace.dataset
-        assert dataset is not None
-
-        def against_noise(_progress: Progress) -> FigureExport:
-            from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weights import noise_animation
-
-            return noise_animation([dataset], model.stack.parameters, [pixels], [weight_rows(model, pixels)])
-
-        def by_layer(_progress: Progress) -> FigureExport:
-            from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weights import layers_animation
-
-            return layers_animation(weight_rows(model, pixels))
-
-        def option(name: str, title: str, export: Callable[[Progress], FigureExport], about: str) -> ExportOption:
-            return ExportOption(f"weights-{name}", title, export, style, ANIMATION, True, about)
-
-        about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
-        options = [option("noise", "the animation by noise", against_noise, about)]
+        options = [
+            *self.shown_view().export_options(style),
+            ExportOption("weights", "the weight figure", partial(export, "all"), style, of_weights=True),
+            animation(
+                "noise",
+                "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95.",
+            ),
+        ]
         if len(model.stack.layers) > 1:
             about = "The preview shows the last layer; the animation has one picture per layer."
-            options.append(option("layer", "the animation by layer", by_layer, about))
-        return options
+            options.append(animation("layer", about))
+        return tuple(options)
 
     def export_waits_for(self) -> str:
         on_their_way = self._workspace.model() is None and self._workspace.queue.busy
@@ -406,7 +394,7 @@ class WeightsPage(Page):
     @Slot()
     def _show_fit(self) -> None:
         """Show the layers unless another page is shown or the full-screen view covers this one."""
-        is_covered = not self.isVisible() or (self._wall is not None and self._wall.isVisible())
+        is_covered = not self.isVisible() or (self.wall is not None and self.wall.isVisible())
         if self._workspace.dataset is None or is_covered:
             return
         selection = self._workspace.state.selection
