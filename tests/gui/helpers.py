@@ -131,6 +131,14 @@ def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
     return sample.bars if is_plain else sample.image, window.weights_page.findChild(PinnedRows).tiles
 
 
+def all_rows(window: MainWindow) -> Any:
+    """Show all rows of a layer and return their picture."""
+    from slide_gui.gui.pages.weights.all_rows import AllRows
+
+    window.weights_page.set_view("all")
+    return window.weights_page.findChild(AllRows).mosaic
+
+
 def dialogs(window: MainWindow) -> list[QWidget]:
     """Return the visible dialogs and other windows."""
     return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]

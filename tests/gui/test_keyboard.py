@@ -10,7 +10,18 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QW
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.shell.main_window import MainWindow
-from tests.gui.helpers import dialogs, every_view, image_and_tiles, labelled, open_data, settle, show_page, train, wait
+from tests.gui.helpers import (
+    all_rows,
+    dialogs,
+    every_view,
+    image_and_tiles,
+    labelled,
+    open_data,
+    settle,
+    show_page,
+    train,
+    wait,
+)
 from tests.gui.test_accessibility import plain
 
 CONTROL, SHIFT, ALT = (
@@ -181,7 +192,7 @@ def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained: MainWi
 
 
 def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(window: MainWindow) -> None:
-    mosaic = window.weights_page.mosaic()
+    mosaic = all_rows(window)
     first = window.weights_page.pixels.features()[0]
     press(mosaic, Key.Key_Right, Key.Key_Right)  # the first leads to the middle
     press(mosaic, Key.Key_Down, held=SHIFT)

@@ -9,7 +9,7 @@ from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
-from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, settle, wait
+from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -95,7 +95,7 @@ def test_that_depth_changes_the_columns(window):
 
 def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
     window.actions_by_name["view_all"].trigger()
-    mosaic = window.weights_page.mosaic()
+    mosaic = all_rows(window)
     settle(0.05)
     center = mosaic.field(20).center()
     where = mosaic.pixel_at(center)

@@ -18,7 +18,7 @@ from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait, wheel
+from tests.gui.helpers import StubSource, all_rows, at_rest, labelled, settle, wait, wheel
 
 
 def opened(window, data):
@@ -177,7 +177,7 @@ def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):
 
 
 def test_that_all_rows_have_a_colour_bar_next_to_them_unless_zoomed_and_no_layer_has_no_rows(window):
-    mosaic = window.weights_page.mosaic()
+    mosaic = all_rows(window)
     view = window.weights_page.shown_view()
     bar = view.findChild(ColorBar)
     for size in ((1280, 720), (1920, 1080)):

@@ -26,7 +26,7 @@ from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
-    from slide_gui.gui.pages.weights.all_rows import AllRows, Mosaic
+    from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
     from slide_gui.gui.pages.weights.shuffle import ShuffleView
@@ -237,11 +237,6 @@ class WeightsPage(Page):
         assert isinstance(item, int)
         self.shown.show_test(item)
         self.flow_part().show_clean()
-
-    def mosaic(self) -> Mosaic:
-        """Open the view of all rows and return its mosaic."""
-        self.set_view(ALL_ROWS)
-        return cast("AllRows", self._view_of[ALL_ROWS]).mosaic
 
     def flow_part(self) -> FlowPart:
         """Open the view of the flow and return it."""
