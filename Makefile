@@ -13,9 +13,9 @@ run: .venv/ready
 	exec $(BIN)/slide-gui demo --out out
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
-# Three files of tests at a time on two cores, for a test of the window waits, too; whole files, for the tests of one may
-# share a running program. Each has one thread in BLAS: threads of programs that wait for one another's cores spin.
-# Compiled modules are written whatever the shell says, for some two hundred programs are started.
+# Three files of tests at a time on two cores, because tests of the window also wait; whole files, because the tests of
+# a file may share a program. BLAS has one thread in each process, because more threads than cores slow each other down.
+# Compiled modules are always written, because the tests start many programs.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 3 --dist loadfile
