@@ -484,7 +484,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def follow(self) -> None:
         """Let the commands and a waiting export follow the state."""
-        self.commands.follow()
+        for action in self.actions_by_name.values():
+            action.follow()
         self.exports.go_on()
 
     def closeEvent(self, event: QCloseEvent) -> None:

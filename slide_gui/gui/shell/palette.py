@@ -220,18 +220,13 @@ class Commands(QObject):
         self.actions = {command.name: Action(command, window) for command in COMMANDS}
         self._lists_runs = False
 
-    def follow(self) -> None:
-        """Update every action."""
-        for action in self.actions.values():
-            action.follow()
-
     @cached_property
     def _palette(self) -> CommandPalette:
         return CommandPalette(self.actions.values(), self._window)
 
     def show_palette(self) -> None:
         """Search commands, data sets, recent files and runs by name."""
-        self.follow()
+        self._window.follow()
         if not self._lists_runs:
             # The runs are imported in the job queue, because that is slow and must not delay typing.
             queue = self._window.queue
