@@ -197,6 +197,8 @@ class DecidedPart(QWidget):
         for position, card in enumerate(self.cards):
             card.setVisible(position < shown)
         self._flip.setVisible(has_flip)
+        if decision is not None:
+            self._legend.setPixmap(self._legend_of(decision.shares, shown * (_CARD + _NARROW_GAP)))
 
     @Slot()
     def _show(self) -> None:
@@ -240,7 +242,6 @@ class DecidedPart(QWidget):
         for card, vector in zip(self.cards, decision.nearest, strict=False):
             tip = _tip(vector, names[vector.code], names[decision.first if vector.pull >= 0 else decision.second])
             card.show_vector(vector, names[vector.code], self._picture(dataset.train[vector.row]), tip)
-        self._legend.setPixmap(self._legend_of(decision.shares))
         self._legend.setAccessibleName(_shares_text(decision.shares))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
@@ -258,21 +259,23 @@ class DecidedPart(QWidget):
             return f"input {self._input}, {describe_spec(result.spec)}"
         return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
 
-    def _legend_of(self, shares: tuple[float, ...]) -> QPixmap:
-        """Return the colour of each layer with its share of all distances."""
+    def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
+        """Return the colours of as many layers as fit with their shares of all distances."""
         theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
         texts = [_share_text(layer, share) for layer, share in enumerate(shares)]
         widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
-        legend = QPixmap((QSizeF(sum(widths), 16) * ratio).toSize())
+        legend = QPixmap((QSizeF(width, 16) * ratio).toSize())
         legend.setDevicePixelRatio(ratio)
         legend.fill(theme.background)
         painter, left = QPainter(legend), 0.0
         painter.setFont(font)
         painter.setPen(QColor(theme.muted))
-        for layer, (text, width) in enumerate(zip(texts, widths, strict=True)):
+        for layer, (text, needed) in enumerate(zip(texts, widths, strict=True)):
+            if left + needed - 12 > width:
+                break
             painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
-            painter.drawText(QRectF(left + 12, 0, width, 16), MIDDLE, text)
-            left += width
+            painter.drawText(QRectF(left + 12, 0, needed, 16), MIDDLE, text)
+            left += needed
         painter.end()
         return legend
 
