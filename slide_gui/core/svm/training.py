@@ -136,12 +136,6 @@ class PairProblems:
         sources, scratch = _Sources(self.data, self.embedding, p, len(numbers) > 1, steady.pulse), ScratchBuffer()
         for done, number in enumerate(numbers):
             pair, part = pairs[number], steady.part(done / len(numbers), (done + 1) / len(numbers))
-
-            def report(fraction: float, step: object, number: int = number, part: Progress = part) -> None:
-                if isinstance(step, SolverStep):
-                    step = TrainingStep(number, len(pairs), step)
-                part.report(fraction, step)
-
             part.report(0.0)
             members = np.concatenate([sources.members[code] for code in pair])
             source, memory = sources.of(pair)
@@ -152,7 +146,7 @@ class PairProblems:
                 weights=rows_of(self.data.weights, members),
                 start=self._start(number, members),
                 scratch=scratch,
-                progress=Listener(report),
+                progress=_as_training_steps(part, number, len(pairs)),
             )
             support = np.flatnonzero(solution.beta)
             yield members[support], replace(solution, beta=solution.beta[support], residual=np.empty(0))
@@ -163,6 +157,15 @@ class PairProblems:
         near = np.zeros(len(self.data.codes))
         near[self.start.support] = self.start.coefficients[number]
         return near[members]
+
+
+def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
+    """Return a progress that converts each `SolverStep` of a pair of classes to a `TrainingStep`."""
+
+    def report(fraction: float, step: object) -> None:
+        progress.report(fraction, TrainingStep(pair, n_pairs, step) if isinstance(step, SolverStep) else step)
+
+    return Listener(report)
 
 
 Solve = Callable[[PairProblems, Progress], Iterable[tuple[Indices, Solution]]]
