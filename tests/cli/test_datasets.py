@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from slide_gui.data import catalogue
 from slide_gui.data.entries import entries
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 from tests.cli.conftest import Cli
 
@@ -55,14 +53,6 @@ def test_that_get_downloads_the_named_data_sets(cli: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr(catalogue, "download", download)
     document = cli("datasets get convex mnist --json").json
     assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
-
-
-def test_that_a_source_reads_its_own_argument() -> None:
-    for text in ("rectangles", "own.npz", os.pathsep.join(["images.gz", "labels.gz"])):
-        source = DataSource.parse(text, seed=3)
-        assert source.argument == text
-        assert DataSource.parse(source.argument, seed=source.seed) == source
-    assert DataSource.of(["a", "b"]) == DataSource(paths=("a", "b"))
 
 
 def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_description(cli: Cli) -> None:

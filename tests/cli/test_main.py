@@ -117,22 +117,7 @@ def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
     ]
 
 
-def test_that_the_bar_is_drawn_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with progress_bar("reading") as progress:
-        progress.report(0.0)
-        for step in range(100):
-            progress.report(step / 200)
-        progress.report(1.0)
-    drawn = terminal.getvalue().split("\r")
-    assert "reading" in drawn[1]
-    assert "100 %" in drawn[-3]
-    assert drawn[-2].strip() == drawn[-1] == ""
-    assert len(drawn) < 20
-
-
-def test_that_the_bar_shows_the_forecast_of_a_job_or_that_of_the_share_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_terminal_gets_a_bar_with_the_time_left_which_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, terminal = [100.0], Terminal()
     monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -143,6 +128,13 @@ def test_that_the_bar_shows_the_forecast_of_a_job_or_that_of_the_share_done(monk
         clock[0] += 1.0
         progress.report(0.25, SimpleNamespace(seconds_left=300.0))
         assert terminal.getvalue().endswith("about 5 min left")
+        for step in range(100):  # all within one redraw
+            progress.report(step / 200)
+        progress.report(1.0)
+    drawn = terminal.getvalue().split("\r")
+    assert "100 %" in drawn[-3]
+    assert drawn[-2].strip() == drawn[-1] == ""
+    assert len(drawn) < 10
 
 
 INTERRUPTED = """

@@ -39,18 +39,12 @@ def data() -> Dataset:
     return Dataset("made up", rows, rows[:0], image_shape=(5, 6))
 
 
-def now() -> WeightRows:
-    return fitted_rows(fit_model(data(), PARAMETERS), (7, 20))
-
-
-def packed(colors: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return one number a colour."""
-    return colors.astype(np.int64) @ (1 << 16, 1 << 8, 1)
+def rows_of(parameters: StackParameters) -> WeightRows:
+    return fitted_rows(fit_model(data(), parameters), (7, 20))
 
 
 def against_noise() -> FigureExport:
-    now = fitted_rows(fit_model(data(), ONE_LAYER), (7, 20))
-    return noise_animation([data()], ONE_LAYER, [(7, 20)], [now])
+    return noise_animation([data()], ONE_LAYER, [(7, 20)], [rows_of(ONE_LAYER)])
 
 
 @pytest.fixture
@@ -58,43 +52,36 @@ def few_noises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "NOISES", FEW_NOISES)
 
 
-def pictures(path: Path) -> list[NDArray[np.uint8]]:
-    with Image.open(path) as image:
-        return [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
-
-
-def still(rows: WeightRows, style: Style) -> NDArray[np.uint8]:
-    content = figure_bytes(lambda figure: draw_weights(figure, [rows], style), ".png", style)
-    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
-
-
 def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit() -> None:
     for rows, noise in zip(rows_by_noise(data(), PARAMETERS, (7, 20), NOISES), NOISES, strict=True):
-        alone = fitted_rows(fit_model(data(), replace(PARAMETERS, noise=noise)), (7, 20))
+        alone = rows_of(replace(PARAMETERS, noise=noise))
         np.testing.assert_array_equal(rows.rows, alone.rows)
         np.testing.assert_array_equal(rows.biases, alone.biases)
         assert rows.parameters == alone.parameters
 
 
-def test_that_a_gif_shows_each_still_figure_in_the_nearest_of_its_colours_and_zero_as_it_is(
+def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exactly(
     tmp_path: Path, few_noises: None
 ) -> None:
     save_export(tmp_path / "a.gif", against_noise(), STYLE)
     with Image.open(tmp_path / "a.gif") as image:
         assert image.info["loop"] == 0
-        assert [frame.info["duration"] for frame in ImageSequence.Iterator(image)] == [250] * 5 + [1500]
-    both = zip(pictures(tmp_path / "a.gif"), FEW_NOISES, strict=True)
-    for frame, noise in list(both)[::2]:
-        rows = fitted_rows(fit_model(data(), replace(ONE_LAYER, noise=noise)), (7, 20))
-        exact = still(rows, replace(STYLE, show="weights"))
-        apart = np.abs(frame.astype(int) - exact).max(axis=2)
-        of_map = np.isin(packed(exact), packed(COLORS))
+        frames = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(image)]
+    assert [duration for duration, _ in frames] == [250] * 5 + [1500]
+    style = replace(STYLE, show="weights")
+    steps = np.abs(np.diff(COLORS.astype(int), axis=0)).max()
+    for (_, frame), noise in list(zip(frames, FEW_NOISES, strict=True))[::2]:
+        rows = rows_of(replace(ONE_LAYER, noise=noise))
+        content = figure_bytes(lambda figure, rows=rows: draw_weights(figure, [rows], style), ".png", style)
+        exact = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+        difference = np.abs(frame.astype(int) - exact).max(axis=2)
+        of_map = (exact[:, :, None] == COLORS).all(axis=3).any(axis=2)
         assert of_map.mean() > 0.2
-        assert apart[of_map].max() <= np.abs(np.diff(COLORS.astype(int), axis=0)).max()
-        assert apart.max() <= 48
+        assert difference[of_map].max() <= steps
+        assert difference.max() <= 48
         zero = (exact == (247, 247, 248)).all(axis=2)
         assert zero.any()
-        np.testing.assert_array_equal(frame[zero], exact[zero])
+        assert difference[zero].max() == 0
 
 
 def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
@@ -116,12 +103,12 @@ def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
 
 def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path) -> None:
     for name in ("a.gif", "b.gif"):
-        save_export(tmp_path / name, layers_animation(now()), STYLE, SESSION)
+        save_export(tmp_path / name, layers_animation(rows_of(PARAMETERS)), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
     session = read_session(tmp_path / "a.gif")
     assert session is not None
     assert picture_text(session) == SESSION
-    save_export(tmp_path / "c.gif", layers_animation(now()), STYLE)
+    save_export(tmp_path / "c.gif", layers_animation(rows_of(PARAMETERS)), STYLE)
     assert read_session(tmp_path / "c.gif") is None
 
 

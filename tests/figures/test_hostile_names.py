@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
@@ -17,9 +18,11 @@ from slide_gui.figures.evaluation import TextTable, latex, markdown
 from slide_gui.figures.export import figure_bytes
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.figures.weights import draw_weights
 from slide_gui.reproduction.figures import ReproducedItem
 from slide_gui.reproduction.page import reading_page
 from tests.experiments.tiny import rectangles, spec
+from tests.figures.drawings import weight_rows
 
 HOSTILE = r"<img src=x> $\foo{$ | _a_ & \input{b} ^~#%"
 TABLE = TextTable(HOSTILE, (HOSTILE, "b"), ((HOSTILE, "1"),), frozenset({(0, 0)}), (HOSTILE,))
@@ -31,22 +34,18 @@ def result():
     return run(dataset, spec(dataset, depth=0, widths="median", C=1.0))
 
 
-def test_that_a_dollar_in_the_name_of_a_class_is_a_dollar(result) -> None:
-    for suffix in (".svg", ".pdf", ".png"):
-        drawn = figure_bytes(
-            lambda figure: draw_confusion(figure, result, Style(), ["$\\foo{$", "$10-$20"]), suffix, Style()
-        )
-        if suffix == ".svg":
-            texts = [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-            assert texts.count("$\\foo{$") == texts.count("$10-$20") == 2
+def svg_texts(result: RunResult, names: list[str]) -> list[str | None]:
+    drawn = figure_bytes(lambda figure: draw_confusion(figure, result, Style(), names), ".svg", Style())
+    return [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-def test_that_a_picture_is_valid_xml_whatever_the_names(result) -> None:
-    names = ["a\x1b[31m\x00\x07", "b\ufffe<&>"]
-    drawn = figure_bytes(lambda figure: draw_confusion(figure, result, Style(), names), ".svg", Style())
-    texts = [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
-    assert r"a\x1b[31m\x00\x07" in texts
+def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result: RunResult) -> None:
+    texts = svg_texts(result, ["$\\foo{$", "$10-$20"])
+    assert texts.count("$\\foo{$") == texts.count("$10-$20") == 2
+    assert r"a\x1b[31m\x00\x07" in svg_texts(result, ["a\x1b[31m\x00\x07", "b\ufffe<&>"])
+    weights = [weight_rows(r"cost $\frac$ of_data", generated=False)]
+    figure_bytes(lambda figure: draw_weights(figure, weights, Style()), ".pdf", Style())
 
 
 def test_that_a_long_name_is_cut_at_once_and_fills_the_room() -> None:

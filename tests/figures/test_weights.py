@@ -165,12 +165,6 @@ def test_that_features_that_are_no_picture_are_bars_of_the_weights() -> None:
     assert low == -high
 
 
-def test_that_a_dollar_in_a_name_is_no_mathematics() -> None:
-    figure = drawn([weight_rows(r"cost $\frac$ of_data")])
-    figure.canvas.draw()
-    assert r"cost $\frac$ of_data (generated)" in texts(figure)
-
-
 @pytest.mark.parametrize(
     ("width", "levels", "count"),
     [
