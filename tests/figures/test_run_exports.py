@@ -21,17 +21,19 @@ from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.flow import flow_result
+from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.figures.copies import copies_export
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import figure_names, run_export
 from slide_gui.figures.style import Style
+from slide_gui.figures.weights import weights_export
 from tests.experiments.tiny import rectangles, spec
 from tests.figures.drawings import copies_of
 from tests.scripts import run_script
 
-STYLE = Style(width="double", dpi=120)
+STYLE = Style(width="double", dpi=120, transposed=True, levels="tile", show="contribution", bias=True)
 
 
 @pytest.fixture
@@ -53,6 +55,8 @@ def provenance_of(figure: str, source: DataSource) -> FigureProvenance:
 
 def export_of(figure: str, source: DataSource) -> FigureExport:
     dataset = source.load()
+    if figure == "weights":
+        return weights_export([weight_rows(fit_model(dataset, StackParameters(depth=2)), (9, 20))], [source])
     if figure == "flow":
         image = dataset.train[0].copy()
         image[5:20] = 1.0
@@ -64,11 +68,11 @@ def export_of(figure: str, source: DataSource) -> FigureExport:
     return run_export(provenance, dataset, provenance.answers(dataset))
 
 
-@pytest.mark.parametrize("figure", ["curves", "confusion", "widths", "flow", "copies"])
+@pytest.mark.parametrize("figure", ["curves", "confusion", "widths", "flow", "copies", "weights"])
 def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSource, figure: str) -> None:
     save_bundle(Path("bundle"), export_of(figure, source), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
-    extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure not in ("flow", "copies"))
+    extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure in figure_names())
     assert sorted(os.listdir("bundle")) == sorted([*figures, *extra, f"{figure}.py", "commands.txt", RECORD])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
     os.makedirs("script")
@@ -152,13 +156,6 @@ def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning
         assert said in capsys.readouterr().err
         assert Path(f"confusion.{suffix}").stat().st_size > 0
     assert bool(FigureProvenance.read("confusion.json").difference) == bool(said)
-
-
-def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> None:
-    dataset = source.load()
-    provenance = FigureProvenance.of_run("widths", source, spec(dataset, widths="median", C=10.0))
-    with pytest.raises(ValueError, match="not learned"):
-        run_export(provenance, dataset, provenance.answers(dataset))
 
 
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
