@@ -132,18 +132,13 @@ def _fit_options(parser: argparse.ArgumentParser) -> None:
 
 def describe_model(model: FittedModel) -> dict[str, Any]:
     """Return the description of a model for --json."""
-    stack = model.stack
+    stack, names = model.stack, ("dataset", "generated", "fingerprint", "image_shape", "seconds", "version")
     return {
-        "dataset": model.dataset,
-        "generated": model.generated,
-        "fingerprint": model.fingerprint,
+        **{name: getattr(model, name) for name in names},
         "n_samples": stack.n_samples,
         "n_features": stack.n_features,
-        "image_shape": model.image_shape,
         "parameters": asdict(stack.parameters),
         "errors": [layer.error for layer in stack.layers],
-        "seconds": model.seconds,
-        "version": model.version,
     }
 
 

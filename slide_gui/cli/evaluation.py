@@ -92,6 +92,9 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import info_of, stored_evaluation, time_rows
     from slide_gui.experiments.store.store import RunStore
+    from slide_gui.figures.evaluation import errors_export, times_export
+    from slide_gui.figures.export import save_export
+    from slide_gui.figures.style import Style
 
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
@@ -101,19 +104,10 @@ def _benchmark(arguments: argparse.Namespace) -> int:
             with options.opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
                 state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
     times = time_rows(state)
-    _save_tables(arguments.tables, state, times)
-    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times), arguments.tables)
-
-
-def _save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
-    """Write the table of errors, or of times if the file name begins with times, in the format of the suffix."""
-    from slide_gui.figures.evaluation import errors_export, times_export
-    from slide_gui.figures.export import save_export
-    from slide_gui.figures.style import Style
-
-    for path in paths:
+    for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)
         save_export(path, export, Style(width="double"))
+    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times), arguments.tables)
 
 
 def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Command, UsageError, print_answer, print_line, progress_bar, usage
+from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage, warn
 from slide_gui.cli.data import describe_model
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -235,9 +234,8 @@ def _pixel_named(text: str, model: FittedModel) -> int:
         return model.feature_names.index(text)
     if shape is None:
         if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
-            raise UsageError(
-                f"pixel {text!r}: expected a feature of {model.dataset}, 0 to {model.stack.n_features - 1}"
-            )
+            last = model.stack.n_features - 1
+            raise UsageError(f"pixel {text!r}: expected a feature of {model.dataset}, 0 to {last}")
         return numbers[0]
     if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
         raise UsageError(
@@ -304,9 +302,7 @@ def _flow_document(result: FlowResult) -> dict[str, Any]:
         "corruption": result.seed,
         "blanked": int((~flow.survivors).sum()),
         "corruption_error": flow.corruption_error,
-        "layers": [
-            {"error_from_target": layer.target_error, "error_from_x": layer.input_error} for layer in flow.layers
-        ],
+        "layers": [{"error_from_target": each.target_error, "error_from_x": each.input_error} for each in flow.layers],
     }
 
 
@@ -325,16 +321,15 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
 
 def _copies(arguments: argparse.Namespace) -> int:
     style, parameters, outputs = _style(arguments), options.stack_parameters(arguments), _outputs(arguments, "copies")
-    if not 1 <= arguments.layer <= parameters.depth:
-        raise UsageError(
-            f"--layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}"
-        )
-    if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
+    layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
+    if not 1 <= layer <= depth:
+        raise UsageError(f"--layer is {layer}; at depth {depth} it must be 1 to {depth}")
+    if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
     from slide_gui.experiments.inspection.closed_form import MOST_ROWS, CopiesResult, CopiesStudy
     from slide_gui.figures.copies import copies_export
 
-    counts = [2**k for k in range(arguments.most.bit_length())]
+    counts = [2**k for k in range(most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
     if shown not in counts:
         raise UsageError(f"--shown is {shown}; it must be one of {', '.join(map(str, counts))}")
@@ -346,9 +341,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
     feature = middle if arguments.pixel is None else _pixel_named(arguments.pixel, model)
     rows = arguments.rows or MOST_ROWS
-    study = CopiesStudy(
-        model.stack, dataset.train, arguments.layer, seeds=arguments.seeds, most=arguments.most, most_rows=rows
-    )
+    study = CopiesStudy(model.stack, dataset.train, layer, seeds=seeds, most=most, most_rows=rows)
     with progress_bar("corrupting copies") as progress:
         copies = study.run(progress)
     result = CopiesResult(model, copies, feature, shown)
@@ -382,9 +375,8 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "provenance", type=Path, metavar="FILE", help="the JSON document of a bundle, such as curves.json"
-    )
+    text = "the JSON document of a bundle, such as curves.json"
+    parser.add_argument("provenance", type=Path, metavar="FILE", help=text)
     _add_size(parser)
     _add_outputs(parser, "FIGURE.pdf")
 
@@ -403,7 +395,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     outputs = _outputs(arguments, provenance.figure)
     options.check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
-        print_line(f"slide-gui: {arguments.provenance}: {provenance.difference}", sys.stderr)
+        warn(f"{arguments.provenance}: {provenance.difference}")
     dataset = options.read_data(provenance.source)
     with progress_bar("training") as progress:
         results = provenance.answers(dataset, progress=progress)

@@ -268,16 +268,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
 def _describe_point(answer: PointResult) -> dict[str, Any]:
     point = answer.point
     return {
-        "noise": point.noise,
-        "depth": point.depth,
-        "split": point.split,
-        "seed": point.seed,
+        **{name: getattr(point, name) for name in ("noise", "depth", "split", "seed")},
         **({} if point.fold is None else {"fold": point.fold + 1}),
         "hash": point.spec.hash,
         **_describe_rate(answer.rate),
-        "validation_error": answer.validation_error,
-        "chosen_by": answer.chosen_by,
-        "seconds": answer.seconds,
+        **{name: getattr(answer, name) for name in ("validation_error", "chosen_by", "seconds")},
     }
 
 
@@ -290,9 +285,7 @@ def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> di
         "generated": dataset.generated,
         "fingerprint": dataset.fingerprint,
         "held_out": None if dataset.held_out is None else asdict(dataset.held_out),
-        "method": sweep.method,
-        "training": sweep.training,
-        "evaluate": sweep.evaluate,
+        **{name: getattr(sweep, name) for name in ("method", "training", "evaluate")},
         "best_on_validation": [{"noise": noise, "depth": depth} for noise, depth in best],
         "points": [
             {**_describe_point(answer), "best_on_validation": (answer.point.noise, answer.point.depth) in best}

@@ -499,7 +499,12 @@ def draw_layer(figure: Figure, style: Style, rows: WeightRows, layer: int) -> No
     left = (style.width_mm - content - s * _BAR_ROOM) / 2
     top = (plot.height - lines * step - head) / 2
     limits = tile_limits([shown], style.levels)
-    _draw_layer_head(plot, shown, layer, limits[0][0, layer - 1], (left, top, content), style)
+    number, first = f"layer {layer} of {shown.depth}", top + 4.0 * s
+    plot.text(left + content, first, number, _LAYER_SIZE, ha="right", weight="bold")
+    name, room = dataset_title(shown.dataset, shown.generated), width_mm(number, _LAYER_SIZE * s, "bold") + 2 * s
+    plot.text(left, first, name, TITLE_SIZE, content - room, 5.0, weight="bold")
+    shared = f", limits {_limit_text(limits[0][0, layer - 1])}" if style.levels == "layer" else ""
+    plot.text(left, top + 7.6 * s, _noise_text(shown) + shared, SMALL_SIZE, content, color=MUTED)
     captions = (style.levels == "tile") + style.bias
     for i, pixel in enumerate(shown.pixels):
         line, column = divmod(i, abreast)
@@ -511,16 +516,3 @@ def draw_layer(figure: Figure, style: Style, rows: WeightRows, layer: int) -> No
     tall = lines * step - below
     bar = (left + content + s * 2.5, top + head + tall * 0.1, s * _BAR_WIDTH, tall * 0.8)
     _draw_color_bar(plot, bar, [shown], limits, contributions, style)
-
-
-def _draw_layer_head(
-    plot: Plot, rows: WeightRows, layer: int, limit: float, place: tuple[float, float, float], style: Style
-) -> None:
-    """Write layer, data set, noise level and limits at `place`, which has left, top and width in mm."""
-    (x, y, w), s = place, plot.scale
-    number = f"layer {layer} of {rows.depth}"
-    plot.text(x + w, y + 4.0 * s, number, _LAYER_SIZE, ha="right", weight="bold")
-    room = w - width_mm(number, _LAYER_SIZE * s, "bold") - 2 * s
-    plot.text(x, y + 4.0 * s, dataset_title(rows.dataset, rows.generated), TITLE_SIZE, room, 5.0, weight="bold")
-    limits = f", limits {_limit_text(limit)}" if style.levels == "layer" else ""
-    plot.text(x, y + 7.6 * s, _noise_text(rows) + limits, SMALL_SIZE, w, color=MUTED)
