@@ -108,6 +108,9 @@ def test_that_bad_parameters_are_refused_by_name():
         denoiser_weights(scatter, 0.5, ridge=float("nan"))
     with pytest.raises(ValueError, match=dead_feature):
         denoiser_weights(scatter, 0.5, ridge=0.0)
+    rows = np.random.default_rng(0).random((50, 3))
+    with pytest.raises(ValueError, match="some features are linear combinations of others: use a larger ridge"):
+        denoiser_weights(scatter_of(np.column_stack([rows, 2.0 * rows[:, 0]])), 0.0, ridge=0.0)
     with pytest.raises(ValueError, match="call add"):
         CorruptedCopies(np.ones((3, 2)), 0.5).weights()
     dead = CorruptedCopies(np.zeros((3, 2)), 0.5, ridge=0.0)
