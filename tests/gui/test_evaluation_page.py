@@ -84,7 +84,7 @@ def ask_svms(page):
 
 
 def cells_of(page, method):
-    return next(row for row in page.errors.rows() if row.key == method).cells
+    return next(row for row in page.errors.rows if row.key == method).cells
 
 
 def finished(window):
@@ -97,7 +97,7 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
     assert other.note == "not selected"
     assert cells_of(page, "sda")[1].note == "not in the protocol"
-    assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows())
+    assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows)
     assert page.export_options() == ()
     assert page.table() == ""
 
@@ -127,7 +127,7 @@ def test_that_cells_fill_one_after_the_other_and_are_shown_when_the_window_opens
     assert "n = 100 test rows" in ours.tip
     assert "McNemar" in ours.tip
     assert "Selected on validation: noise" in slide.tip
-    times = page.running_times.rows()
+    times = page.running_times.rows
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")
     assert page.status.text() == "all 6 splits are finished"
@@ -141,7 +141,7 @@ def test_that_cells_fill_one_after_the_other_and_are_shown_when_the_window_opens
 
 
 def all_cells(page):
-    return [cell for row in page.errors.rows() for cell in row.cells]
+    return [cell for row in page.errors.rows for cell in row.cells]
 
 
 def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page, tmp_path):
@@ -227,7 +227,7 @@ def test_that_both_tables_are_written_in_every_form_and_read_back(full, window, 
 
 def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, page):
     finished(window)
-    row = [row.key for row in page.errors.rows()].index("slide-svm")
+    row = [row.key for row in page.errors.rows].index("slide-svm")
     page.errors.clicked.emit(page.errors.model().index(row, 1))
     runs = window.pages.page("runs")
     assert window.pages.shown() is runs

@@ -42,7 +42,7 @@ def table(shown):
 
 
 def titles(table):
-    return [row.title for row in table.rows()]
+    return [row.title for row in table.rows]
 
 
 def test_that_rows_stand_as_given_until_a_data_set_orders_them_by_significance_then_error(table):

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import (
-    QAbstractTableModel,
     QModelIndex,
-    QObject,
     QPersistentModelIndex,
     QPointF,
     QRectF,
@@ -25,7 +23,8 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
+    QTableWidget,
+    QTableWidgetItem,
     QWidget,
 )
 
@@ -124,7 +123,6 @@ class StandingLegend(QWidget):
 
 
 Index = QModelIndex | QPersistentModelIndex
-NONE = QModelIndex()
 
 
 @dataclass(frozen=True)
@@ -175,85 +173,6 @@ class EvaluationRow:
     strong: bool = False
 
 
-class EvaluationModel(QAbstractTableModel):
-    """The rows, sorted by one column."""
-
-    def __init__(self, parent: QObject, ordered: bool) -> None:
-        super().__init__(parent)
-        self.heads: tuple[EvaluationHead, ...] = ()
-        self.rows: tuple[EvaluationRow, ...] = ()
-        self.order: int | None = None
-        self.ordered = ordered
-        self._given: tuple[EvaluationRow, ...] = ()
-
-    def set_content(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
-        """Replace the contents; the view is reset only if the shape changed."""
-        same = len(heads) == len(self.heads) and len(rows) == len(self._given)
-        if not same:
-            self.beginResetModel()
-        self.heads, self._given = tuple(heads), tuple(rows)
-        self._arrange()
-        if not same:
-            self.endResetModel()
-        elif rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(heads)))
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
-
-    def sort_by(self, column: int | None) -> None:
-        """Sort the rows by the column of a data set, or restore the given order."""
-        self.order = column
-        self._arrange()
-        if self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.heads)))
-
-    def _arrange(self) -> None:
-        rows, order = self._given, self.order
-        if order is None or order >= len(self.heads):
-            self.rows = rows
-            return
-
-        def rank(row: EvaluationRow) -> tuple[bool, bool, tuple[float, ...]]:
-            value = row.cells[order].rank
-            return not row.key, value is None, value or ()
-
-        self.rows = tuple(sorted(rows, key=rank))
-
-    # Overrides of Qt's model
-
-    def rowCount(self, parent: Index = NONE) -> int:
-        return 0 if parent.isValid() else len(self.rows)
-
-    def columnCount(self, parent: Index = NONE) -> int:
-        return 0 if parent.isValid() or not self.heads else len(self.heads) + 1
-
-    def cell(self, index: Index) -> EvaluationCell | None:
-        """Return a cell, or None in the column of methods."""
-        return self.rows[index.row()].cells[index.column() - 1] if index.column() else None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row, cell = self.rows[index.row()], self.cell(index)
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            parts = (
-                (row.title, row.note)
-                if cell is None
-                else (cell.main, STANDINGS[cell.standing].spoken if cell.standing else "", cell.aside, cell.note)
-            )
-            return ", ".join(part for part in parts if part)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{row.title} {row.note}".strip() if cell is None else cell.tip
-        return None
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation != Qt.Orientation.Horizontal or not 0 <= section <= len(self.heads):
-            return None
-        head = self.heads[section - 1] if section else EvaluationHead("Method")
-        if role == Qt.ItemDataRole.DisplayRole:
-            return head.title
-        return head.tip if role == Qt.ItemDataRole.ToolTipRole else None
-
-
 ROW, HEAD = 38, 44
 """Heights of a row and of the header in pixels."""
 _PAD = 6
@@ -263,36 +182,38 @@ _GAP = 6  # least distance in pixels between the value of a cell and the text to
 class EvaluationHeader(QHeaderView):
     """The header with title and note of each column and a mark at the sorted one."""
 
-    def __init__(self, model: EvaluationModel, parent: QWidget) -> None:
-        super().__init__(Qt.Orientation.Horizontal, parent)
-        self._content = model
+    def __init__(self, table: EvaluationTable) -> None:
+        super().__init__(Qt.Orientation.Horizontal, table)
+        self._table = table
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
         self.setFixedHeight(HEAD)
         self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
 
     def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
-        theme, box = theme_of(self), QRectF(rect)
+        theme, box, table = theme_of(self), QRectF(rect), self._table
         painter.fillRect(box, QColor(theme.panel))
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
-        if not section and not self._content.ordered:
+        if not section and not table.ordered:
             return
-        head = self._content.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
+        head = table.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
         room = box.adjusted(_PAD, 5, -_PAD, -5)
-        order = self._content.order
-        is_sorted = self._content.ordered and section == (0 if order is None else order + 1)
+        is_sorted = table.ordered and section == (0 if table.order is None else table.order + 1)
         _paint_title(painter, self, room, head.title + (" ↓" if is_sorted else ""), head.note, True, is_sorted)
 
 
 class EvaluationDelegate(QStyledItemDelegate):
     """Draws a cell of the table."""
 
+    def __init__(self, table: EvaluationTable) -> None:
+        super().__init__(table)
+        self._table = table
+
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        view, model = self.parent(), index.model()
-        assert isinstance(view, QTableView)
-        assert isinstance(model, EvaluationModel)
-        theme, box, row, cell = theme_of(view), QRectF(option.rect), model.rows[index.row()], model.cell(index)
-        last = index.row() + 1 < len(model.rows) and bool(row.key) and not model.rows[index.row() + 1].key
+        view, rows = self._table, self._table.rows
+        theme, box, row = theme_of(view), QRectF(option.rect), rows[index.row()]
+        cell = row.cells[index.column() - 1] if index.column() else None
+        last = index.row() + 1 < len(rows) and bool(row.key) and not rows[index.row() + 1].key
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         if cell is not None and cell.standing in ("better", "worse"):
@@ -308,7 +229,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         if cell is None:
             _paint_title(painter, view, room, row.title, row.note, row.strong)
         else:
-            self._paint_cell(painter, view, room, row, cell)
+            self._paint_cell(painter, room, row, cell)
             if cell.fraction is not None:
                 done = box.width() * min(max(cell.fraction, 0.0), 1.0)
                 painter.fillRect(QRectF(box.left(), box.bottom() - 3, box.width(), 3), QColor(theme.line))
@@ -318,13 +239,10 @@ class EvaluationDelegate(QStyledItemDelegate):
             painter.drawRect(box.adjusted(1, 1, -2, -2))
         painter.restore()
 
-    def _paint_cell(
-        self, painter: QPainter, view: QWidget, room: QRectF, row: EvaluationRow, cell: EvaluationCell
-    ) -> None:
-        theme = theme_of(view)
+    def _paint_cell(self, painter: QPainter, room: QRectF, row: EvaluationRow, cell: EvaluationCell) -> None:
+        view, theme = self._table, theme_of(self._table)
         upper = QRectF(room.left(), room.top(), room.width(), room.height() / 2 + 1)
-        model = view.model() if isinstance(view, QTableView) else None
-        indent = _MARK + 6 if isinstance(model, EvaluationModel) and model.ordered else 0
+        indent = _MARK + 6 if view.ordered else 0
         text = upper.adjusted(indent, 0, 0, 0)
         if cell.standing:
             middle = QRectF(room.left(), upper.center().y() - _MARK / 2, _MARK, _MARK)
@@ -366,18 +284,32 @@ def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
 _TITLE = 144  # width of the first column in pixels
 
 
-class EvaluationTable(QTableView):
-    """The table; arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by its column."""
+class EvaluationTable(QTableWidget):
+    """The table; arrow keys move, Enter or a click opens the runs of a cell, Alt+Down sorts by its column.
+
+    Attributes
+    ----------
+    heads : tuple of EvaluationHead
+        Column headings of the data sets.
+    rows : tuple of EvaluationRow
+        Rows in their current order.
+    ordered : bool
+        True if columns can be sorted.
+    order : int or None
+        Sorted column, counted from 0, or None for the given order.
+    """
 
     runs_requested = Signal(object)
     """Keys of the runs of a cell, a tuple, and its row and column as given."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
-        self._content = EvaluationModel(self, ordered)
-        self._empty = ""
-        self.setHorizontalHeader(EvaluationHeader(self._content, self))
-        self.setModel(self._content)
+        self.heads: tuple[EvaluationHead, ...] = ()
+        self.rows: tuple[EvaluationRow, ...] = ()
+        self.ordered = ordered
+        self.order: int | None = None
+        self._given: tuple[EvaluationRow, ...] = ()
+        self.setHorizontalHeader(EvaluationHeader(self))
         self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -400,37 +332,51 @@ class EvaluationTable(QTableView):
 
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
         """Show a table."""
-        shape = self._content.columnCount()
-        self._content.set_content(heads, rows)
-        head = self.horizontalHeader()
-        if self._content.columnCount() != shape and heads:
-            head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
-            head.resizeSection(0, _TITLE)
-        self.viewport().update()
-        head.viewport().update()
+        self.heads, self._given = tuple(heads), tuple(rows)
+        columns = len(heads) + 1 if heads else 0
+        if columns != self.columnCount():
+            self.setColumnCount(columns)
+            if heads:
+                self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+                self.horizontalHeader().resizeSection(0, _TITLE)
+        self.setRowCount(len(rows))
+        for section, head in enumerate([EvaluationHead("Method"), *heads] if heads else []):
+            item = QTableWidgetItem(head.title)
+            item.setToolTip(head.tip)
+            self.setHorizontalHeaderItem(section, item)
+        self.set_order(self.order)
 
     def set_order(self, column: int | None) -> None:
         """Sort the rows by a column, counted from 0, or restore the given order."""
-        self._content.sort_by(column)
+        self.order, self.rows = column, self._given
+        if column is not None and column < len(self.heads):
+
+            def rank(row: EvaluationRow) -> tuple[bool, bool, tuple[float, ...]]:
+                value = row.cells[column].rank
+                return not row.key, value is None, value or ()
+
+            self.rows = tuple(sorted(self.rows, key=rank))
+        for line, row in enumerate(self.rows):
+            title = f"{row.title} {row.note}".strip()
+            self._set_item(line, 0, title, row.title, row.note)
+            for number, cell in enumerate(row.cells, start=1):
+                spoken = STANDINGS[cell.standing].spoken if cell.standing else ""
+                self._set_item(line, number, cell.tip, cell.main, spoken, cell.aside, cell.note)
         self.horizontalHeader().viewport().update()
 
-    @property
-    def order(self) -> int | None:
-        """Return the sorted column, or None."""
-        return self._content.order
-
-    def rows(self) -> tuple[EvaluationRow, ...]:
-        """Return the rows in their current order."""
-        return self._content.rows
+    def _set_item(self, line: int, column: int, tip: str, *texts: str) -> None:
+        """Set the tooltip of a cell and its text for screen readers; the delegate draws it."""
+        item = QTableWidgetItem(", ".join(filter(None, texts)))
+        item.setToolTip(tip)
+        self.setItem(line, column, item)
 
     def text(self) -> str:
         """Return the table as displayed, as tab-separated text with numbers that other programs can read."""
-        heads, rows = self._content.heads, self._content.rows
-        if not heads:
+        if not self.heads:
             return ""
-        lines = ["\t".join(["", *(part for head in heads for part in (f"{head.title} ({head.note})", "paper"))])]
+        lines = ["\t".join(["", *(part for head in self.heads for part in (f"{head.title} ({head.note})", "paper"))])]
         paper = "paper "  # omitted in cells, because the heading contains it
-        for row in rows:
+        for row in self.rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))
         return plain("\n".join(lines))
@@ -441,15 +387,17 @@ class EvaluationTable(QTableView):
 
     @Slot(QModelIndex)
     def _ask(self, index: QModelIndex) -> None:
-        cell = self._content.cell(index) if index.isValid() else None
-        if cell is not None and cell.keys:
-            self.runs_requested.emit((cell.keys, self._content.rows[index.row()].key, index.column() - 1))
+        if index.column() > 0:
+            row = self.rows[index.row()]
+            keys = row.cells[index.column() - 1].keys
+            if keys:
+                self.runs_requested.emit((keys, row.key, index.column() - 1))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._ask(self.currentIndex())
         elif event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
-            if self._content.ordered:
-                self._head_clicked(max(self.currentIndex().column(), 0))
+            if self.ordered:
+                self._head_clicked(max(self.currentColumn(), 0))
         else:
             super().keyPressEvent(event)
