@@ -361,11 +361,9 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     if arguments.image is not None:
         from slide_gui.experiments.files.source import read_image
 
-        values = read_image(arguments.image)
-        if values.size != dataset.n_features:
-            raise UsageError(
-                f"{arguments.image} holds {values.size} numbers; {dataset.name} has {dataset.n_features} features"
-            )
+        values, n = read_image(arguments.image), dataset.n_features
+        if values.size != n:
+            raise UsageError(f"{arguments.image} holds {values.size} numbers; {dataset.name} has {n} features")
         return values, arguments.image.name
     rows = getattr(dataset, arguments.part)
     words = "training" if arguments.part == "train" else "test"

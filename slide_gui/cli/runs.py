@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -573,15 +574,14 @@ def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int
         yield f"saved {saved} runs to {new}"
 
 
-def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
+def _delete(store: RunStore, arguments: argparse.Namespace, *, undo: bool = False) -> int:
     hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
     done = "restored" if undo else "deleted; slide-gui runs restore restores them"
     return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {done}"])
 
 
-def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
-    return _delete(store, arguments, undo=True)
+_restore = partial(_delete, undo=True)
 
 
 def _export(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -613,7 +613,7 @@ COMMANDS = (
         _decide_options, _decide,
     ),
     Command(
-        "runs", "list, show, check, delete and export stored runs", "manage the runs of a store.", _runs_options,
-        computes=False,
+        "runs", "list, show, check, delete and export stored runs", "manage the runs of a store.",
+        _runs_options, computes=False,
     ),
 )  # fmt: skip

@@ -65,16 +65,6 @@ def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_descripti
     assert [guess.partition(":")[0] for guess in guesses] == ["text read as Windows-1252", "1 comment line skipped"]
 
 
-def test_that_a_table_of_two_text_columns_is_read_with_guesses_to_check(cli: Cli) -> None:
-    rows = [f"n{k},{'pq'[k % 2]},{k / 8},{k % 3 / 4}\n" for k in range(8)]
-    Path("x.csv").write_text("name,kind,a,b\n" + "".join(rows))
-    output = cli("datasets info x.csv --json")
-    assert output.json["feature_names"] == ["a", "b"]
-    label = "please check: labels in column “kind” (it has the fewest different texts of all text columns)"
-    assert label in output.err
-    assert "please check: column “name” left out (text cannot be a feature)" in output.err
-
-
 def test_that_a_test_table_with_other_column_order_is_classified_as_the_training_table(cli: Cli) -> None:
     rows = np.random.default_rng(0).random((30, 2)).round(3).tolist()
     for name, order in (("train", "a,b,class"), ("test", "b,class,a")):

@@ -73,21 +73,11 @@ def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli: Cl
     assert session.source.load().fingerprint == session.fingerprint
 
 
-def test_that_contributions_are_drawn_on_request_and_the_table_holds_the_weights(cli: Cli, small: Path) -> None:
-    shows = ("weights", "contribution")
-    line = "weights small.npz --format svg csv --json --show"
-    documents = [cli(f"{line} {show} -o {show}.svg").json for show in shows]
-    assert [document["show"] for document in documents] == list(shows)
-    limits = [document["data"][0]["pixels"][0]["limits"] for document in documents]
-    assert limits[0] != limits[1]
-    assert Path("weights.csv").read_bytes() == Path("contribution.csv").read_bytes()
-    assert "contribution (weight × RMS)" in Path("contribution.svg").read_text(encoding="utf-8")
-
-
 def test_that_all_formats_are_written_and_each_data_set_takes_its_own_pixels(cli: Cli, small: Path) -> None:
     np.savez("other.npz", X=np.random.default_rng(1).random((30, 5, 4)).astype(np.float32))
-    line = "weights small.npz other.npz --pixels 1,2 --pixels 4,3 --levels global --width double --bias -o w.pdf"
+    line = "weights small.npz other.npz --pixels 1,2 --pixels 4,3 --levels global --bias --show contribution -o w.pdf"
     document = cli(f"{line} --format pdf svg png csv --json").json
+    assert document["show"] == "contribution"
     assert document["outputs"] == ["w.pdf", "w.svg", "w.png", "w.csv"]
     assert all(Path(name).stat().st_size > 1000 for name in document["outputs"])
     assert [entry["pixels"][0]["pixel"] for entry in document["data"]] == [[1, 2], [4, 3]]

@@ -93,13 +93,11 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSo
         assert content == Path("bundle", name).read_bytes() == Path(name).read_bytes()
 
 
-def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> None:
+def test_that_a_provenance_reads_back_with_its_neighbours(source: DataSource) -> None:
     provenance = provenance_of("curves", source)
     Path("curves.json").write_text(provenance.text(), encoding="utf-8")
-    read = FigureProvenance.read("curves.json")
-    assert read == provenance
-    assert any(point.spec.neighbour is not None for point in read.points)
-    assert [point.spec.hash for point in read.points] == [point.spec.hash for point in provenance.points]
+    assert FigureProvenance.read("curves.json") == provenance
+    assert any(point.spec.neighbour is not None for point in provenance.points)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +113,7 @@ def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> Non
         lambda text: text.replace('"neighbour": null', '"neighbour": 5'),
     ],
 )
-def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, damage) -> None:
+def test_that_a_damaged_provenance_is_refused_in_one_sentence(source: DataSource, damage) -> None:
     text = provenance_of("curves", source).text()
     assert damage(text) != text
     Path("curves.json").write_text(damage(text), encoding="utf-8")
@@ -143,19 +141,18 @@ def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureF
     assert not Path("widths.pdf").exists()
 
 
-@pytest.mark.parametrize(("numerics", "said"), [("1", "computed by results version 1"), ("", ""), (None, "")])
-def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning(
-    source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, said: str
+@pytest.mark.parametrize(("numerics", "warning"), [("1", "computed by results version 1"), ("", ""), (None, "")])
+def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(
+    source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, warning: str
 ) -> None:
     document = json.loads(provenance_of("confusion", source).text())
     if numerics is not None:
         document["numerics"] = numerics
     Path("confusion.json").write_text(json.dumps(document), encoding="utf-8")
-    for suffix in ("csv", "svg"):
-        assert main(["draw", "confusion.json", "-o", f"confusion.{suffix}"]) == 0
-        assert said in capsys.readouterr().err
-        assert Path(f"confusion.{suffix}").stat().st_size > 0
-    assert bool(FigureProvenance.read("confusion.json").difference) == bool(said)
+    assert main(["draw", "confusion.json", "-o", "confusion.csv"]) == 0
+    assert warning in capsys.readouterr().err
+    assert Path("confusion.csv").stat().st_size > 0
+    assert bool(FigureProvenance.read("confusion.json").difference) == bool(warning)
 
 
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_labe
     assert "4, 2" in texts(turned)
 
 
-def test_that_titles_say_data_set_layers_noise_and_what_is_generated() -> None:
+def test_that_titles_name_data_set_layers_noise_and_generated_data() -> None:
     found = texts(drawn([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
     assert {"Rectangles (generated)", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
     assert sum("generated" in text for text in found) == 1
