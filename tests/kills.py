@@ -121,10 +121,10 @@ class Sweep(StoreWork):
     def fill(self, store: RunStore) -> None:
         fingerprint = self.data.fingerprint
         noises = tuple(i / 20 for i in range(8))
-        given = SvmParameters(widths="median", C=10.0)
-        run_sweep(self.data, SweepSpec(fingerprint, noises=noises, depths=(0, 1, 2), svm=given), store)
-        learned = SvmParameters(starts=1)
-        run_sweep(self.data, SweepSpec(fingerprint, noises=noises[:3], depths=(0, 1), svm=learned), store)
+        given = RunSpec(fingerprint, svm=SvmParameters(widths="median", C=10.0))
+        run_sweep(self.data, SweepSpec(given, noises, (0, 1, 2)), store)
+        learned = RunSpec(fingerprint, svm=SvmParameters(starts=1))
+        run_sweep(self.data, SweepSpec(learned, noises[:3], (0, 1)), store)
 
 
 class Training(StoreWork):

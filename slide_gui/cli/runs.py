@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slide_gui.error_rate import ErrorRate
     from slide_gui.experiments.inspection.decision import Decision, Flip
     from slide_gui.experiments.runs.result import RunResult
-    from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+    from slide_gui.experiments.runs.spec import RunSpec
     from slide_gui.experiments.store.store import RunStore, StoreReport
     from slide_gui.experiments.store.stored_run import StoredRun
     from slide_gui.experiments.sweeps.curves import LabelCurves
@@ -207,7 +207,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.runs.spec import SweepSpec
+    from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 
     figure, counts = arguments.figure, arguments.counts
     if figure is not None and figure.suffix.lower() not in _FIGURES:
@@ -224,17 +224,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         if len(counts) > 1 or len(arguments.noises) == len(arguments.depths) == 1:
             return _sweep_labels(arguments, choices)
         choices["labels"] = counts[0]
-    axes = {
-        "noises": arguments.noises,
-        "depths": arguments.depths,
-        "splits": tuple(range(arguments.splits)),
-        "seeds": tuple(arguments.seeds or [arguments.seed]),
-        "stack": options.stack_parameters(arguments),
-        "svm": options.svm_parameters(arguments),
-        "warm": not arguments.cold,
-        "choose": ("pooled" if arguments.pooled else "each") if arguments.choose else "none",
-        **choices,
-    }
+    stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
     from slide_gui.experiments.runs.splits import Classes
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
@@ -242,11 +232,21 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
+    sweep = SweepSpec(
+        RunSpec("", source.argument, stack=stack, svm=svm, **choices),
+        arguments.noises,
+        arguments.depths,
+        tuple(range(arguments.splits)),
+        tuple(arguments.seeds or [arguments.seed]),
+        warm=not arguments.cold,
+        choose=("pooled" if arguments.pooled else "each") if arguments.choose else "none",
+    )
     with usage():
-        SweepSpec("", source.argument, **axes).points()  # before the data are read
+        sweep.points()  # before the data are read
     dataset = options.read_data(source)
     Classes.of(dataset)  # refuses data without usable labels before a store is created
-    sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
+    base = replace(sweep.base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
+    sweep = replace(sweep, base=base)
     options.warn_of_threshold(
         dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth)
     )
@@ -261,9 +261,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if figure is not None:
         session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
         _save_figure(figure, curves_export(dataset, state.done), session)
-    document = _sweep_document(dataset, sweep, state)
+    document = _sweep_document(dataset, base, state)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
-    return print_answer(arguments, document, _sweep_lines(dataset, sweep, state), [figure] if figure else [])
+    return print_answer(arguments, document, _sweep_lines(dataset, base, state), [figure] if figure else [])
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:
@@ -277,7 +277,7 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
     }
 
 
-def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> dict[str, Any]:
+def _sweep_document(dataset: Dataset, base: RunSpec, state: SweepState) -> dict[str, Any]:
     from slide_gui.experiments.sweeps.selection import chosen_places, mean_rate
 
     best = chosen_places(state.done)
@@ -286,7 +286,7 @@ def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> di
         "generated": dataset.generated,
         "fingerprint": dataset.fingerprint,
         "held_out": None if dataset.held_out is None else asdict(dataset.held_out),
-        **{name: getattr(sweep, name) for name in ("method", "training", "evaluate")},
+        **{name: getattr(base, name) for name in ("method", "training", "evaluate")},
         "best_on_validation": [{"noise": noise, "depth": depth} for noise, depth in best],
         "points": [
             {**_describe_point(answer), "best_on_validation": (answer.point.noise, answer.point.depth) in best}
@@ -298,10 +298,10 @@ def _sweep_document(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> di
     }
 
 
-def _sweep_lines(dataset: Dataset, sweep: SweepSpec, state: SweepState) -> Iterator[str]:
+def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator[str]:
     from slide_gui.experiments.sweeps.selection import best_words, mean_rate
 
-    yield f"{dataset.title}: {sweep.method}, {sweep.evaluate} error in %"
+    yield f"{dataset.title}: {base.method}, {base.evaluate} error in %"
     for fault in state.faults:
         yield f"run repeated: {fault}"
     has_folds = dataset.held_out is not None and dataset.held_out.folds > 0

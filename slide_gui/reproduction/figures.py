@@ -17,7 +17,7 @@ from slide_gui.experiments.files.model_file import FittedModel, fit_model
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.curves import error_curves
@@ -201,7 +201,7 @@ def _curves(context: ReproductionContext, progress: Progress) -> ReproducedItem:
     scale, key = context.scale, "rectangles"
     dataset = subset(context.dataset(key, progress), scale.train_rows, scale.test_rows)
     method, svm, warm = scale.method, scale.svm, scale.method == "slide-svm"
-    sweep = SweepSpec(dataset.fingerprint, key, scale.noises, scale.depths, method=method, svm=svm, warm=warm)
+    sweep = SweepSpec(RunSpec(dataset.fingerprint, key, method, svm=svm), scale.noises, scale.depths, warm=warm)
     state = run_sweep(dataset, sweep, context.store, progress=progress, cluster=context.cluster)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())

@@ -24,7 +24,7 @@ from slide_gui.data.catalogue import find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.open import open_data
 from slide_gui.experiments.runs.run import SvmPredictor, predict_in_blocks
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
@@ -139,7 +139,7 @@ def _sweep_and_predictions() -> tuple[Callable[[Progress], Any], Callable[[Progr
     svm = SvmParameters(groups=3, widths="median", C=10.0)
     predictor = SvmPredictor(stack, fit_svm(stack.transform(dataset.train), classes.train, svm))
     order = np.random.default_rng(0).permutation(len(dataset.test))
-    spec = SweepSpec(dataset.fingerprint, noises=(0.3, 0.5, 0.7), depths=(0, 1, 2, 3, 4))
+    spec = SweepSpec(RunSpec(dataset.fingerprint), (0.3, 0.5, 0.7), (0, 1, 2, 3, 4))
     return (
         lambda p: _swept(dataset, spec, progress=p),
         lambda p: predict_in_blocks(predictor, dataset.test, classes.test, order, progress=p),
@@ -189,7 +189,7 @@ def workers() -> Iterator[Figure]:
     n_test = scaled(5000, 500)
     noises, depths = tuple(i / 10 for i in range(scaled(10, 2))), tuple(range(scaled(5, 2)))
     svm = SvmParameters(widths="median", C=10.0) if SMALL else SvmParameters()
-    spec = SweepSpec(dataset.fingerprint, noises=noises, depths=depths, test_rows=n_test, svm=svm)
+    spec = SweepSpec(RunSpec(dataset.fingerprint, svm=svm, test_rows=n_test), noises, depths)
     two, one = (_by_workers(dataset, spec, n) for n in (2, 1))
     (here,) = interleaved([lambda: _swept(dataset, spec)], rounds=1)
     note = f"sweep of {len(noises)} noise levels × {len(depths)} depths, {name}, widths learned, {n_test} test rows"

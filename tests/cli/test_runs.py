@@ -80,7 +80,7 @@ def test_that_sweep_has_the_numbers_of_python_and_resumes(cli: Cli, tiny: Path) 
     document = cli(f"sweep tiny.npz --noise 0.2:0.6:0.2 {ON_TWO_SPLITS} --store r.sqlite --choose --json").json
     dataset = DataSource(paths=("tiny.npz",)).load()
     svm, splits = SvmParameters(widths="median", C=10.0), (0, 1)
-    sweep = SweepSpec(dataset.fingerprint, "", (0.2, 0.4, 0.6), (0, 1), splits, svm=svm, training="split")
+    sweep = SweepSpec(RunSpec(dataset.fingerprint, svm=svm, training="split"), (0.2, 0.4, 0.6), (0, 1), splits)
     with RunStore("other.sqlite") as store:
         state = run_sweep(dataset, sweep, store)
     assert [point["hash"] for point in document["points"]] == [answer.point.spec.hash for answer in state.done]

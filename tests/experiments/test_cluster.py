@@ -45,7 +45,7 @@ from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(40, 60)
 SWEEP = SweepSpec(
-    DATA.fingerprint, noises=(0.2, 0.5), depths=(0, 1, 2), svm=SvmParameters(starts=1, C=10.0), training="split"
+    RunSpec(DATA.fingerprint, svm=SvmParameters(starts=1, C=10.0), training="split"), (0.2, 0.5), (0, 1, 2)
 )
 GIVEN = SvmParameters(widths="median", C=10.0)
 
@@ -131,7 +131,8 @@ def test_that_a_sweep_broken_off_on_workers_goes_on_in_this_process(
 def test_that_what_is_cancelled_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
-    sweep = replace(SWEEP, fingerprint=data.fingerprint, noises=(0.3,), depths=(3,), training="whole")
+    base = replace(SWEEP.base, fingerprint=data.fingerprint, training="whole")
+    sweep = SweepSpec(base, (0.3,), (3,))
 
     def cancel(_fraction: float, _payload: object) -> None:
         if any(two.client.run(executing).values()):
@@ -178,7 +179,7 @@ def test_that_a_paused_sweep_begins_no_run_and_goes_on(two: Cluster, here: list[
 
 
 def test_that_each_point_is_chosen_and_judged_as_in_this_process(two: Cluster, tmp_path: Path) -> None:
-    sweep = replace(SWEEP, svm=GIVEN, splits=(0, 1), choose="each")
+    sweep = replace(SWEEP, base=replace(SWEEP.base, svm=GIVEN), splits=(0, 1), choose="each")
     states = []
     for cluster in (None, two):
         with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
@@ -234,7 +235,7 @@ def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two
     with pytest.raises(DataError, match="other data than the run was requested for"):
         cluster_runs._read_there(str(file), DATA.fingerprint, None)
     for source in (str(file), str(tmp_path / "gone.csv")):
-        sweep = SweepSpec(found.fingerprint, source, (0.3,), (1,), svm=GIVEN, held_out=found.held_out)
+        sweep = SweepSpec(RunSpec(found.fingerprint, source, svm=GIVEN, held_out=found.held_out), (0.3,), (1,))
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert len(run_sweep(found, sweep, store, cluster=two).done) == 1
             store.delete([line.hash for line in store.runs()])

@@ -13,7 +13,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 
 FINGERPRINT = "0" * 64
 
@@ -77,7 +77,7 @@ def test_that_one_of_several_kinds_is_enough() -> None:
 
 
 def a_document() -> dict[str, Any]:
-    sweep = SweepSpec(FINGERPRINT, "tiny.npz", (0.1, 0.2), (0, 1))
+    sweep = SweepSpec(RunSpec(FINGERPRINT, "tiny.npz"), (0.1, 0.2), (0, 1))
     document: dict[str, Any] = json.loads(
         FigureProvenance("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text()
     )

@@ -17,7 +17,7 @@ from slide_gui.experiments.evaluation.protocol import CellPlan, data_key, plan, 
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, stored_evaluation
 from slide_gui.experiments.runs.cost import CostModel, RunKind
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.statistics import mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store.store import RunStore
@@ -165,17 +165,9 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     chosen = []
     with RunStore(tmp_path / "other.sqlite") as store:
         for split in (0, 1):
-            sweep = SweepSpec(
-                DATA.fingerprint,
-                noises=(0.3, 0.5),
-                depths=(1,),
-                splits=(split,),
-                seeds=(split_seed(split),),
-                method="median",
-                training="split",
-                evaluate="validation",
-                svm=plan_of.candidates(DATA.fingerprint, "rectangles", split)[0].spec.svm,
-            )
+            svm = plan_of.candidates(DATA.fingerprint, "rectangles", split)[0].spec.svm
+            base = RunSpec(DATA.fingerprint, method="median", svm=svm, training="split", evaluate="validation")
+            sweep = SweepSpec(base, (0.3, 0.5), (1,), (split,), (split_seed(split),))
             chosen += choose(run_sweep(DATA, sweep, store).done)
     finals = final_points(chosen)
     cell = state.cell("rectangles", "slide-svm")

@@ -34,9 +34,10 @@ from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = rectangles(60, 100)
 LEARNED = SweepSpec(
-    DATA.fingerprint, noises=(0.6, 0.2, 0.4), depths=(0, 1, 2), svm=SvmParameters(starts=1, C=10.0), training="split"
+    RunSpec(DATA.fingerprint, svm=SvmParameters(starts=1, C=10.0), training="split"), (0.6, 0.2, 0.4), (0, 1, 2)
 )
-FAST = replace(LEARNED, svm=SvmParameters(widths="median", C=10.0), splits=(0, 1))
+QUICK = replace(LEARNED.base, svm=SvmParameters(widths="median", C=10.0))
+FAST = replace(LEARNED, base=QUICK, splits=(0, 1))
 
 
 def test_that_the_points_stand_in_a_fixed_order_whatever_the_order_asked() -> None:
@@ -46,7 +47,7 @@ def test_that_the_points_stand_in_a_fixed_order_whatever_the_order_asked() -> No
 
 
 def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash() -> None:
-    points = SweepSpec("ab" * 32, noises=tuple(np.linspace(0.0, 0.9, LONGEST_CHAIN + 5)), depths=(1,)).points()
+    points = SweepSpec(RunSpec("ab" * 32), tuple(np.linspace(0.0, 0.9, LONGEST_CHAIN + 5)), (1,)).points()
     assert sum(point.spec.neighbour is None for point in points) == 2
     assert len({point.spec.hash for point in points}) == len(points)
     last = points[LONGEST_CHAIN - 1].spec
@@ -167,8 +168,8 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
 
 
 def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path: Path) -> None:
-    validation = replace(LEARNED, depths=(1,), evaluate="validation")
-    whole = replace(LEARNED, depths=(1,), training="whole", evaluate="test")
+    validation = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, evaluate="validation"))
+    whole = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, training="whole"))
     last = PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)
     finals = final_points([last])
     assert finals[0].spec == whole.points()[-1].spec
@@ -217,7 +218,7 @@ def test_that_the_measured_cost_of_a_plan_is_the_median_of_runs_of_its_kind(tmp_
 
 
 def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp_path: Path) -> None:
-    asked = replace(FAST, evaluate="validation", choose="pooled", seeds=(0, 1))
+    asked = replace(FAST, base=replace(QUICK, evaluate="validation"), choose="pooled", seeds=(0, 1))
     listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_sweep(DATA, asked, store, progress=listener)

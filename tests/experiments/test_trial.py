@@ -132,7 +132,7 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, co
     sweep = plan_trial(data)
     specs = {point.spec.hash: point.spec for point in sweep.points()}
     assert sum(typical_seconds(spec, RunShape.of(data)) for spec in specs.values()) <= 60.0
-    assert sweep.labels is None or sweep.labels >= 500
+    assert sweep.base.labels is None or sweep.base.labels >= 500
     assert 0 in sweep.depths
     assert max(sweep.depths) >= 1
 

@@ -12,7 +12,7 @@ import pytest
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.curves import error_curves
 from slide_gui.experiments.sweeps.sweep import run_sweep
@@ -125,10 +125,10 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path: Path) -> None:
 def test_that_curves_average_splits_and_count_a_shared_run_once(tmp_path: Path) -> None:
     data = rectangles(60, 100)
     svm = SvmParameters(widths="median", C=10.0)
-    base = SweepSpec(data.fingerprint, noises=(0.2, 0.5), depths=(0, 1), splits=(0, 1, 2), svm=svm)
+    sweep = SweepSpec(RunSpec(data.fingerprint, svm=svm), (0.2, 0.5), (0, 1), (0, 1, 2))
     with RunStore(tmp_path / "r.sqlite") as store:
-        split = run_sweep(data, replace(base, training="split"), store).done
-        whole = run_sweep(data, base, store).done
+        split = run_sweep(data, replace(sweep, base=replace(sweep.base, training="split")), store).done
+        whole = run_sweep(data, sweep, store).done
     points = error_curves(data, split).points
     places = [(depth, noise, 3) for depth in (0, 1) for noise in (0.2, 0.5)]
     assert [(point.depth, point.noise, point.rate.n_splits) for point in points] == places

@@ -22,7 +22,7 @@ from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import weight_rows
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.figures.copies import copies_export
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.flow import flow_export
@@ -49,7 +49,7 @@ def provenance_of(figure: str, source: DataSource) -> FigureProvenance:
     dataset = source.load()
     if figure != "curves":
         return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
-    sweep = SweepSpec(dataset.fingerprint, "tiny.npz", (0.1, 0.4), (0, 1), svm=SvmParameters(starts=1, C=10.0))
+    sweep = SweepSpec(RunSpec(dataset.fingerprint, "tiny.npz", svm=SvmParameters(starts=1, C=10.0)), (0.1, 0.4), (0, 1))
     return FigureProvenance(figure, source, sweep.points())
 
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.workers import ClusterDialog
 from slide_gui.gui.shell.main_window import MainWindow
@@ -53,9 +54,8 @@ def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: Main
     usual = session.runs.usual_sweep()
     assert usual is not None
     svm = SvmParameters(widths="median", C=10.0)
-    session.runs.start_sweep(
-        replace(usual, noises=(0.3,), depths=(0, 1), svm=svm, choose="none", training="whole", labels=60, test_rows=100)
-    )
+    base = replace(usual.base, svm=svm, training="whole", labels=60, test_rows=100)
+    session.runs.start_sweep(SweepSpec(base, (0.3,), (0, 1), warm=False))
     wait(lambda: not session.runs.sweep.running, 60.0)
     assert len(session.runs.sweep.latest.done) == 2
     click_here(window, dialog)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Estimator, Projection
 from slide_gui.core.choices import Choice, check_choice, table_of
@@ -451,47 +451,26 @@ class SweepSpec:
 
     Attributes
     ----------
-    fingerprint : str
-        SHA-256 (hex) of the data.
-    source : str
-        Source of the data, as `DataSource.argument`.
+    base : RunSpec
+        Everything that its runs have in common. Noise, depth, split, seed and neighbour are those of the points.
     noises : tuple of float
         Noise levels 1 − p, used in ascending order.
     depths : tuple of int
         Numbers of layers, used in ascending order.
-    method, training, evaluate : str
-        As in `RunSpec`.
-    stack : StackParameters
-        All parameters except noise and depth.
-    test_rows : int or None
-        As in `RunSpec`.
     warm : bool
         True if a run that learns widths starts from the run at the previous noise level with the same depth. The first
         and every `LONGEST_CHAIN`-th run start afresh.
-    held_out : HeldOut or None
-        As in `RunSpec`.
-    labels : int or None
-        As in `RunSpec`.
     choose : {"none", "each", "pooled"}
         Selection by validation error after all points are computed. The selected points are trained again on the whole
         training set and tested.
     """
 
-    fingerprint: str
-    source: str = ""
+    base: RunSpec
     noises: tuple[float, ...] = (0.5,)
     depths: tuple[int, ...] = (2,)
     splits: tuple[int, ...] = (0,)
     seeds: tuple[int, ...] = (0,)
-    method: str = "slide-svm"
-    training: str = "whole"
-    evaluate: str = "test"
-    stack: StackParameters = field(default_factory=StackParameters)
-    svm: SvmParameters = field(default_factory=SvmParameters)
-    test_rows: int | None = None
     warm: bool = True
-    held_out: HeldOut | None = None
-    labels: int | None = None
     choose: str = "none"
 
     def points(self) -> tuple[SweepPoint, ...]:
@@ -502,7 +481,7 @@ class SweepSpec:
         ValueError
             If an axis is empty, a point is out of range, or there are no validation rows for the selection.
         """
-        if check_choice("choose", self.choose, CHOOSE).key != "none" and self.training != "split":
+        if check_choice("choose", self.choose, CHOOSE).key != "none" and self.base.training != "split":
             raise ValueError("selecting needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
@@ -521,39 +500,20 @@ class SweepSpec:
                 for place, noise in enumerate(noises):
                     for depth in depths:
                         near = before.get(depth) if warm and depth and place % LONGEST_CHAIN else None
-                        before[depth] = self._spec(noise, depth, split, seed, near)
-                        points.append(SweepPoint(noise, depth, split, seed, before[depth]))
+                        stack = replace(self.base.stack, noise=noise, depth=depth)
+                        spec = replace(self.base, stack=stack, split=split, seed=seed, neighbour=near).checked()
+                        before[depth] = spec
+                        points.append(SweepPoint(noise, depth, split, seed, spec))
         return tuple(points)
 
-    def _spec(self, noise: float, depth: int, split: int, seed: int, near: RunSpec | None) -> RunSpec:
-        stack = replace(self.stack, noise=noise, depth=depth)
-        return RunSpec(
-            self.fingerprint,
-            self.source,
-            self.method,
-            stack,
-            self.svm,
-            split,
-            seed,
-            self.training,
-            self.evaluate,
-            self.test_rows,
-            near,
-            labels=self.labels,
-            held_out=self.held_out,
-        ).checked()
 
-
-Spec = TypeVar("Spec", RunSpec, SweepSpec)
-
-
-def on_every_fold(spec: Spec, dataset: Dataset) -> tuple[Spec, ...]:
+def on_every_fold(spec: RunSpec, dataset: Dataset) -> tuple[RunSpec, ...]:
     """Return the spec for each fold if the data are divided into folds, otherwise the spec itself.
 
     Parameters
     ----------
-    spec : RunSpec or SweepSpec
-        A spec of the data set. A run must not start from another.
+    spec : RunSpec
+        A spec of the data set that does not start from another run.
     """
     held_out = dataset.held_out
     if held_out is None or not held_out.folds:

@@ -116,7 +116,8 @@ def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) 
 
 
 def _points(sweep: SweepSpec, dataset: Dataset) -> tuple[SweepPoint, ...]:
-    return tuple(point for each in on_every_fold(sweep, dataset) for point in each.points())
+    bases = on_every_fold(sweep.base, dataset)
+    return tuple(point for base in bases for point in replace(sweep, base=base).points())
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:

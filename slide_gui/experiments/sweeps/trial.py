@@ -179,12 +179,12 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
     shape = RunShape.of(dataset)
     labels = most = round(0.8 * shape.rows)
     while True:
+        base = RunSpec(
+            dataset.fingerprint, source, svm=SvmParameters(widths="median"), training="split", evaluate="validation",
+            labels=None if labels >= most else labels, held_out=dataset.held_out,
+        )  # fmt: skip
         for noises, depths, n_splits in _GRIDS:
-            sweep = SweepSpec(
-                dataset.fingerprint, source, noises, depths, tuple(range(n_splits)),
-                training="split", evaluate="validation", warm=False, svm=SvmParameters(widths="median"),
-                held_out=dataset.held_out, labels=None if labels >= most else labels,
-            )  # fmt: skip
+            sweep = SweepSpec(base, noises, depths, tuple(range(n_splits)), warm=False)
             specs = {point.spec.hash: point.spec for point in sweep.points()}.values()
             if sum(typical_seconds(spec, shape) for spec in specs) <= _SECONDS:
                 return sweep

@@ -262,10 +262,8 @@ class RunController(QObject):
         spec = self.spec_of(self.svm)
         if spec is None:
             return None
-        return SweepSpec(
-            spec.fingerprint, spec.source, SWEEP_NOISES, SWEEP_DEPTHS, method=spec.method, stack=spec.stack,
-            svm=spec.svm, training="split", warm=False, held_out=spec.held_out, choose="pooled",
-        )  # fmt: skip
+        base = replace(spec, training="split")
+        return SweepSpec(base, SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
 
     def plan(self, sweep: SweepSpec) -> SweepPlan | None:
         """Return the cost of a sweep on the open data set, or None if it is impossible.

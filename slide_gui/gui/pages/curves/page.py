@@ -189,8 +189,8 @@ class CurvesPage(Page):
 
             self._dialog = SweepDialog(self)
             self._dialog.requested.connect(self._start_sweep)
-        stack = self._workspace.state.parameters
-        self._dialog.ask(replace(usual, stack=stack), len(dataset.train), self._controller.plan)
+        base = replace(usual.base, stack=self._workspace.state.parameters)
+        self._dialog.ask(replace(usual, base=base), len(dataset.train), self._controller.plan)
 
     @Slot(object)
     def _start_sweep(self, sweep: SweepSpec) -> None:

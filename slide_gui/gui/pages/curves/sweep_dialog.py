@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.core.svm.criteria import LEARNED_BY
-from slide_gui.experiments.runs.spec import EVALUATE, SweepSpec, axis_text, depth_axis, noise_axis
+from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import PlainLabel, add_button, add_choices, label, spin_box
@@ -47,7 +47,7 @@ class SweepDialog(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Sweep")
-        self._sweep = SweepSpec("")
+        self._sweep = SweepSpec(RunSpec(""))
         self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
         column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
         self._grid = nested(column, QGridLayout())
@@ -124,9 +124,9 @@ class SweepDialog(QDialog):
         self.seeds.setText(axis_text(sweep.seeds))
         self.splits.setValue(len(sweep.splits))
         self.labels.setRange(1, n_rows)
-        self.labels.setValue(sweep.labels or 1)
-        self.criterion.setCurrentIndex(self.criterion.findData(sweep.svm.criterion))
-        self.part.setCurrentIndex(self.part.findData(sweep.evaluate))
+        self.labels.setValue(sweep.base.labels or 1)
+        self.criterion.setCurrentIndex(self.criterion.findData(sweep.base.svm.criterion))
+        self.part.setCurrentIndex(self.part.findData(sweep.base.evaluate))
         self.choice.setChecked(sweep.choose != "none")
         self._changed()
         self.count()
@@ -143,16 +143,20 @@ class SweepDialog(QDialog):
         """
         evaluated = str(self.part.currentData())
         split = self.choice.isChecked() or evaluated == "validation"
+        base = replace(
+            self._sweep.base,
+            svm=replace(self._sweep.base.svm, criterion=str(self.criterion.currentData())),
+            training="split" if split else "whole",
+            evaluate=evaluated,
+            labels=self.labels.value() if self.labels.value() > 1 else None,
+        )
         chosen = replace(
             self._sweep,
+            base=base,
             noises=noise_axis(self.noises.text().replace(" ", "")),
             depths=depth_axis(self.depths.text().replace(" ", "")),
             seeds=_seeds(self.seeds.text().replace(" ", "")),
             splits=tuple(range(self.splits.value() if split else 1)),
-            labels=self.labels.value() if self.labels.value() > 1 else None,
-            svm=replace(self._sweep.svm, criterion=str(self.criterion.currentData())),
-            evaluate=evaluated,
-            training="split" if split else "whole",
             choose="pooled" if self.choice.isChecked() else "none",
         )
         n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
