@@ -124,7 +124,7 @@ def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
     return {
         "data": cell.data,
         "method": cell.method,
-        "name": cell.name,
+        "name": cell.title,
         "splits_asked": cell.asked,
         "mean": None if cell.rate is None else asdict(cell.rate),
         "chosen": cell.chosen,

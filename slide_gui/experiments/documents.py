@@ -91,7 +91,7 @@ def _reader(hint: Any) -> _Reader:
         if from_class is not None:
             return lambda value, name: from_class(value) if isinstance(value, dict) else _refuse(value, name, hint)
         return lambda value, name: from_document(hint, value, name)  # type: ignore[arg-type]
-    fits = _PLAIN.get(hint, _never)
+    fits, _ = _PLAIN.get(hint, (lambda _: False, ""))
     return lambda value, name: value if fits(value) else _refuse(value, name, hint)
 
 
@@ -129,13 +129,13 @@ def _reader_of_tuples(hint: Any) -> _Reader:
     return read
 
 
-def _is_whole(value: object) -> bool:
+def _is_integer(value: object) -> bool:
     return type(value) is int and -_MOST <= value <= _MOST
 
 
 def _is_number(value: object) -> bool:
     """Return True for a finite number. An integer stays an integer, so that hashes stay the same."""
-    return math.isfinite(value) if type(value) is float else _is_whole(value)
+    return math.isfinite(value) if type(value) is float else _is_integer(value)
 
 
 def _is_text(value: object) -> bool:
@@ -148,35 +148,25 @@ def _is_text(value: object) -> bool:
     return True
 
 
-def _never(_: object) -> bool:
-    return False
-
-
-_PLAIN: dict[Any, Callable[[object], bool]] = {
-    int: _is_whole,
-    float: _is_number,
-    str: _is_text,
-    bool: lambda value: type(value) is bool,
-    NoneType: lambda value: value is None,
+_PLAIN: dict[Any, tuple[Callable[[object], bool], str]] = {
+    int: (_is_integer, "an integer"),
+    float: (_is_number, "a finite number"),
+    str: (_is_text, "a text"),
+    bool: (lambda value: type(value) is bool, "true or false"),
+    NoneType: (lambda value: value is None, "null"),
 }
+"""Type → its check and its name in messages."""
 
 
 def _refuse(value: object, name: str, hint: Any) -> NoReturn:
-    raise ValueError(f"{name} is {_short(value)}, expected {_said(hint)}")
+    raise ValueError(f"{name} is {_short(value)}, expected {_expected(hint)}")
 
 
-def _said(hint: Any) -> str:
+def _expected(hint: Any) -> str:
     """Return a type hint in words."""
-    words = {
-        int: "an integer",
-        float: "a finite number",
-        str: "a text",
-        bool: "true or false",
-        NoneType: "null",
-    }
     if get_origin(hint) in (Union, UnionType):
-        return " or ".join(_said(choice) for choice in get_args(hint))
-    return words.get(hint, "a list" if get_origin(hint) is tuple else "an object")
+        return " or ".join(_expected(choice) for choice in get_args(hint))
+    return _PLAIN[hint][1] if hint in _PLAIN else "a list" if get_origin(hint) is tuple else "an object"
 
 
 def _short(value: object) -> str:

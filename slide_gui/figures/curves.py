@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slide_gui.experiments.evaluation.protocol import Published
-from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.figures.canvas import (
     INK,
@@ -104,8 +103,7 @@ def _label(depth: int) -> str:
 def _second(curves: ErrorCurves) -> str:
     most = max((q.rate for q in curves.points), key=lambda rate: rate.n_splits)
     n_test = max(q.rate.n for q in curves.points)
-    method = next((each.text for each in METHODS.values() if each.name == curves.method), curves.method)
-    what = f"{method}, {count(n_test)} {curves.evaluate} rows"
+    what = f"{curves.method}, {count(n_test)} {curves.evaluate} rows"
     what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
     what += f"; 95 % intervals over {most.covers}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")

@@ -45,7 +45,7 @@ MARKS = (
 """Meaning of the marks in the table, in this order."""
 
 _MISSING = "–"
-_NAMES = {method.name for method in METHODS.values()}
+_NAMES = {method.text for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def error_table(state: EvaluationState) -> TextTable:
         rows.append((dataset_title(info.title, info.generated), *(_error_text(cell, state) for cell in cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
-    names = {cell.method: cell.name for cell in state.cells}
+    names = {cell.method: cell.title for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
         INTERVALS,
@@ -223,7 +223,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             if other is not None:
                 tested = [other.difference, other.low, other.high, other.p, other.adjusted, other.test]
             rows.append([
-                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
+                info.title, info.generated, cell.title, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
                 *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [

@@ -61,7 +61,7 @@ def test_that_a_cell_tells_its_mean_and_whether_it_is_whole() -> None:
     assert cell(two[0], elsewhere).rate == ErrorRate.of_splits(rates)
     assert not cell(answer(0), answer(1)).complete
     assert cell(answer(0), answer(1), answer(2)).complete
-    assert cell(method="pca-svm").name == "PCA-SVM"
+    assert cell(method="pca-svm").title == "PCA-SVM"
 
 
 def test_that_seconds_of_features_are_the_median_of_those_known() -> None:

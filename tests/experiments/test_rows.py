@@ -144,14 +144,12 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
     p, weights = 0.7, denoiser_weights(SCATTER, 0.3)
     e = explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
     assert e.n == 80
-    assert e.s_ab == (X[:, a] * X[:, b]).sum()
-    assert e.s_aa == X[:, a].sum()
-    assert e.p_ab == pytest.approx(e.s_ab * p)
-    assert e.q_ab == pytest.approx(e.s_ab * (p if a == b else p * p))
-    assert e.q_aa == pytest.approx(e.s_aa * p)
-    assert e.w_ab == weights[a, b]
+    assert e.s_row[b] == (X[:, a] * X[:, b]).sum()
+    assert e.q_row[a] == pytest.approx(X[:, a].sum() * p)
+    assert e.survival == p
+    np.testing.assert_array_equal(e.w_row, weights[a, :-1])
     assert e.bias == weights[a, -1]
-    assert e.product == pytest.approx(e.p_ab, rel=1e-9)
+    assert e.product == pytest.approx(e.p_row[b], rel=1e-9)
     np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
     assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)
     np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
@@ -160,7 +158,7 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
 def test_that_the_check_fails_where_the_weights_are_not_the_solution() -> None:
     weights = denoiser_weights(SCATTER, 0.5)
     e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
-    assert abs(e.product - e.p_ab) > 0.1
+    assert abs(e.product - e.p_row[4]) > 0.1
 
 
 def test_that_the_strongest_is_another_pixel() -> None:

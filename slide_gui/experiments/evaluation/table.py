@@ -388,13 +388,8 @@ class Cell:
     answers: tuple[SplitAnswer, ...] = ()
 
     @property
-    def name(self) -> str:
-        """Name of the method in the paper and in files."""
-        return METHODS[self.method].name
-
-    @property
     def title(self) -> str:
-        """Name of the method in the window."""
+        """Name of the method."""
         return METHODS[self.method].text
 
     @property
@@ -424,7 +419,7 @@ class Cell:
     @property
     def paper(self) -> Published | None:
         """Result of the paper's Table 1."""
-        return next((one for one in published(self.data) if one.method == self.name), None)
+        return next((one for one in published(self.data) if one.method == self.title), None)
 
 
 @dataclass(frozen=True, eq=False)

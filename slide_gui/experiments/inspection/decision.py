@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.kernel import squared_norms
-from slide_gui.core.svm.model import class_scores, pairs_of
+from slide_gui.core.svm.model import class_scores, pairs_of, predicted_codes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -208,7 +208,7 @@ class Decider:
         while len(pursued) and len(changed) < MOST_CHANGES:
             margins = self._with_one_more(now, far, pursued, progress)
             left = sign * margins[:, number]
-            flips = _classes(margins, self.model.n_classes) != first
+            flips = predicted_codes(margins, self.model.n_classes) != first
             best = int(np.argmin(np.where(flips, left - np.ptp(left) - 1.0, left)))
             now[pursued[best]] = far[pursued[best]]
             changed.append(int(pursued[best]))
@@ -243,27 +243,20 @@ class Decider:
         needed = list(changed)
         for feature in changed[:-1]:
             fewer = [each for each in needed if each != feature]
-            if int(self._class_of(image, far, fewer, progress)) != first:
+            if self._class_of(image, far, fewer, progress) != first:
                 needed = fewer
         flipped = image.copy()
         flipped[needed] = far[needed]
-        return Flip(flipped, tuple(needed), int(self._class_of(image, far, needed, progress)), len(needed) <= 2)
+        return Flip(flipped, tuple(needed), self._class_of(image, far, needed, progress), len(needed) <= 2)
 
     def _class_of(self, image: NDArray[Any], far: NDArray[Any], features: list[int], progress: Progress) -> int:
         changed = image.copy()
         changed[features] = far[features]
-        return int(_classes(self._margins(changed[None], progress), self.model.n_classes)[0])
+        return int(predicted_codes(self._margins(changed[None], progress), self.model.n_classes)[0])
 
     def _margins(self, images: NDArray[Any], progress: Progress) -> Array:
         progress.report(0.0)
         return self.model.margins(self.representation.transform(images))
-
-
-def _classes(margins: Array, n_classes: int) -> Indices:
-    if n_classes == 2:
-        return (margins[:, 0] > 0.0).astype(np.intp)
-    best: Indices = np.argmax(class_scores(margins, n_classes), axis=1)
-    return best
 
 
 def _votes(margins: Array, n_classes: int) -> tuple[int, ...]:
@@ -276,7 +269,7 @@ def _votes(margins: Array, n_classes: int) -> tuple[int, ...]:
 def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
     """Return the first and second class, and for each other class its pairwise classifier with the first."""
     scores = class_scores(margins[None], n_classes)[0]
-    first = int(_classes(margins[None], n_classes)[0])
+    first = int(predicted_codes(margins[None], n_classes)[0])
     scores[first] = np.inf
     second = int(np.argsort(scores)[-2])
     towards = {first: (0, 0.0)}

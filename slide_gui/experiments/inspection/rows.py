@@ -245,20 +245,20 @@ class Explanation:
         Reconstructed feature, and feature it is reconstructed from.
     n : int
         Number of samples.
-    s_ab, s_aa : float
-        Entries of the scatter S = XXᵀ, not divided by n.
-    q_a, q_b : float
-        Probability p = 1 − noise that the feature survives.
-    p_ab : float
-        E[P]_ab = S_ab q_b.
-    q_ab, q_aa : float
-        Entries of E[Q] (eq. 10), without the ridge.
-    w_ab, bias : float
-        Entries of row a of W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8).
+    survival : float
+        Probability p = 1 − noise that a feature survives.
+    bias : float
+        Bias of a, the last entry of its row of W.
     product : float
-        Σ_c W_ac (E[Q] + ridge·I)_cb, which equals `p_ab` if W is the solution.
-    s_row, p_row, q_row, w_row : ndarray of shape (d,)
-        Row a of S, E[P], E[Q] and W, without the bias.
+        Σ_c W_ac (E[Q] + ridge·I)_cb, which equals E[P]_ab if W is the solution.
+    s_row : ndarray of shape (d,)
+        Row a of the scatter S = XXᵀ, not divided by n.
+    p_row : ndarray of shape (d,)
+        Row a of E[P]; E[P]_ab = S_ab p.
+    q_row : ndarray of shape (d,)
+        Row a of E[Q] (eq. 10), without the ridge.
+    w_row : ndarray of shape (d,)
+        Row a of W = E[P] (E[Q] + ridge·I)⁻¹ (eq. 8), without the bias.
     """
 
     a: int
@@ -266,14 +266,7 @@ class Explanation:
     n: int
     noise: float
     ridge: float
-    s_ab: float
-    s_aa: float
-    q_a: float
-    q_b: float
-    p_ab: float
-    q_ab: float
-    q_aa: float
-    w_ab: float
+    survival: float
     bias: float
     product: float
     s_row: Array
@@ -308,14 +301,7 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
         n=round(float(scatter[-1, -1])),
         noise=noise,
         ridge=ridge,
-        s_ab=float(scatter[a, b]),
-        s_aa=float(scatter[a, a]),
-        q_a=float(q[a]),
-        q_b=float(q[b]),
-        p_ab=float(expected_p[b]),
-        q_ab=float(expected_q[b]),
-        q_aa=float(expected_q[a]),
-        w_ab=float(row[b]),
+        survival=float(q[a]),
         bias=float(row[-1]),
         product=float(np.einsum("i,i->", row, column)),
         s_row=scatter[a, :-1],

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -47,11 +47,6 @@ class Method(Choice):
     fine_tunes: bool = False
     projection: Projection | None = None
     takes_parts: bool = False
-
-    @property
-    def name(self) -> str:
-        """Name of the method in the paper and in files."""
-        return self.text
 
     @property
     def plain(self) -> bool:
@@ -296,21 +291,14 @@ class RunSpec:
 
         Default values are left out, except those of the first format.
         """
-        plain = {
-            name: getattr(self, name)
-            for name, default in _DEFAULTS.items()
-            if name in _ALWAYS or getattr(self, name) != default
-        }
-        if "fit_rows" in plain:
-            plain[_FIT_ROWS] = plain.pop("fit_rows")
-        neighbour = None if self.neighbour is None else self.neighbour.document()
-        for name in _ESTIMATORS & plain.keys():
-            plain[name] = plain[name].document()
-        if self.sda is not None:
-            plain["sda"] = dict(vars(self.sda))
-        if self.held_out is not None:
-            plain["held_out"] = dict(vars(self.held_out))
-        return {**plain, "stack": dict(vars(self.stack)), "svm": dict(vars(self.svm)), "neighbour": neighbour}
+        document = {}
+        for name, default in _DEFAULTS.items():
+            value = getattr(self, name)
+            if name in _ALWAYS or value != default:
+                document[name] = _plain(value)
+        if "fit_rows" in document:
+            document[_FIT_ROWS] = document.pop("fit_rows")
+        return document
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> RunSpec:
@@ -326,7 +314,6 @@ class RunSpec:
         return from_document(cls, document, "a run")
 
 
-_ESTIMATORS = {"transformer", "classifier"}
 _FIT_ROWS = "fitted_on"  # name in documents
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
@@ -335,6 +322,14 @@ _ALWAYS = {
 """Fields in every document. Later fields are written only if they differ from their defaults, so that hashes stay."""
 
 _DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a field as a value for JSON."""
+    if hasattr(value, "document"):
+        return value.document()
+    return dict(vars(value)) if is_dataclass(value) else value
+
 
 _MOST = 1000  # largest number of values of one axis
 

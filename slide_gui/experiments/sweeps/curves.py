@@ -92,7 +92,7 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
     points, chosen = [], chosen_places(answers)
     for depth, noise in sorted(groups):
         points.append(CurvePoint.of((noise, depth), list(groups[depth, noise].values()), chosen))
-    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].name, evaluate, tuple(points))
+    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
 
 
 def known_answers(
@@ -240,7 +240,7 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
 
 
 def _name(spec: RunSpec) -> str:
-    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].name
+    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].text
     if spec.stack.depth == 0:
         return method
     return f"{method}, fitted on {'all' if spec.fit_rows == 'training' else 'labelled'} rows"

@@ -182,10 +182,10 @@ class FormulaTable(QTableWidget):
 
 def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     """Return the steps from S to W for one pair of features."""
-    s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
-    q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
+    s_ab, s_aa, p_ab = _amount(e.s_row[e.b]), _amount(e.s_row[e.a]), _amount(e.p_row[e.b])
+    p, ridge = fixed(e.survival, 2), significant(e.ridge, 1)
     same = e.a == e.b
-    product = e.product if abs(e.product) > _ROUNDING * e.q_aa else 0.0
+    product = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0
     over, one_pixel, two_pixels = f"over {count(e.n)} samples", "eq. 10, α = β", "eq. 10, α ≠ β"
     return (
         ExplainLine(
@@ -194,28 +194,28 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
         ),
         ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", "How often a is 1"),
         ExplainLine(
-            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
+            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", p, "§3",
             ("Probability that a feature is not set to 0, the same for a and b; 1 for the constant of the "
                 "bias"),
         ),
         ExplainLine(
-            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
+            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {p}", p_ab, "§3, below eq. 10",
             "Expected product of the clean a with the corrupted b: only b may be set to 0",
         ),
         ExplainLine(
             "E[Q]_{ab}",
             "S_{aa} q_{a}" if same else "S_{ab} q_{a} q_{b}",
-            f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
-            _amount(e.q_ab),
+            f"{s_aa} · {p}" if same else f"{s_ab} · {p} · {p}",
+            _amount(e.q_row[e.b]),
             one_pixel if same else two_pixels,
             "Expected product of a and b, both corrupted: neither may be set to 0",
         ),
         ExplainLine(
-            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), one_pixel,
+            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {p}", _amount(e.q_row[e.a]), one_pixel,
             "The square of one pixel is kept with probability p, not p²: the difference from ordinary least squares"
         ),
         ExplainLine(
-            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_row[e.b], 4), "eq. 8, Algorithm 1",
             "Weight of b in the reconstruction of a, from the joint solution of all equations",
         ),
         ExplainLine(
