@@ -57,8 +57,6 @@ class ErrorPlot(PointPlot):
         self._marks: tuple[ErrorMark, ...] = ()
         self._noise: float | None = None
         self._before_click: float | None = None
-        self._current: ErrorPoint | None = None
-        self._mark: ErrorMark | None = None
         self._depth: int | None = None
         self._dots: Any = None
         super().__init__(Margins(head=36, foot=48, left=44, right=84), parent=parent)
@@ -76,7 +74,9 @@ class ErrorPlot(PointPlot):
     def set_marks(self, marks: Sequence[ErrorMark]) -> None:
         """Show published values as hollow marks with one entry in the legend."""
         if tuple(marks) != self._marks:
-            self._marks, self._mark = tuple(marks), None
+            self._marks = tuple(marks)
+            if isinstance(self._current, ErrorMark):
+                self._current = None
             self._renew()
 
     def set_depth(self, depth: int | None) -> None:
@@ -88,17 +88,14 @@ class ErrorPlot(PointPlot):
 
     def banded(self) -> int | None:
         """Return the depth of the line whose intervals are shown."""
-        return self._depth if self._current is None else self._current.depth
+        current = self.current()
+        return self._depth if current is None else current.depth
 
     def set_cursor(self, noise: float | None) -> None:
         """Move the cursor to a noise level, or hide it, without emitting a signal."""
         if noise != self._noise:
             self._noise = noise
             self.update()
-
-    def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or cursor."""
-        return self._current
 
     def position(self, point: ErrorPoint) -> QPointF:
         """Return the position of a point in pixels; one without an estimate is just above the axis."""
@@ -117,9 +114,6 @@ class ErrorPlot(PointPlot):
     def _renew(self) -> None:
         by_depth = groupby(sorted(self._points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
         self._lines = {depth: list(line) for depth, line in by_depth}
-        if self._current is not None:
-            key = self._current.key
-            self._current = next((p for p in self._points if p.key == key), None)
         low, high = _limits(self._points, self._marks)
         ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
         self._set_full_range((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
@@ -222,13 +216,14 @@ class ErrorPlot(PointPlot):
             crisp = snapped(cursor, self.devicePixelRatioF())
             painter.drawLine(QPointF(crisp, box.top() - 8), QPointF(crisp, box.bottom()))
         painter.setClipRect(box)
+        current = self.current()
         for point in self._points:
             place = self.position(point)
             if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
                 self._paint_point(painter, theme, point, place)
             if point.chosen and point.state == "done":
                 _ring(painter, theme, place, RADIUS + 3.0)
-            if self._current is not None and point.key == self._current.key:
+            if current is not None and point.key == current.key:
                 _ring(painter, theme, place, 10.0 if point.chosen else 7.0)
         painter.restore()
         if cursor is not None and noise is not None:
@@ -325,13 +320,13 @@ class ErrorPlot(PointPlot):
             painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        if self._current is not None:
-            return self.position(self._current), lines_of(self._current)
-        if self._mark is not None:
-            mark = self._mark
-            lines = [per_cent(mark.error), mark.label, f"noise {fixed(mark.noise, 2)}"]
-            return self.at(mark.noise, mark.error), lines
-        return None
+        target: ErrorPoint | ErrorMark | None = self._current
+        if target is None:
+            return None
+        if isinstance(target, ErrorPoint):
+            return self.position(target), lines_of(target)
+        lines = [per_cent(target.error), target.label, f"noise {fixed(target.noise, 2)}"]
+        return self.at(target.noise, target.error), lines
 
     # Mouse
 
@@ -349,13 +344,8 @@ class ErrorPlot(PointPlot):
         return min(points or marks, key=distance, default=None)
 
     def _hover(self, target: ErrorPoint | ErrorMark | None) -> None:
-        mark = target if isinstance(target, ErrorMark) else None
-        point = target if isinstance(target, ErrorPoint) else None
-        if mark != self._mark:
-            self._mark = mark
-            self.update()
         line = self.banded()
-        super()._hover(point)
+        super()._hover(target)
         if self.banded() != line:
             self._draw(theme_of(self))
             self._changed()
@@ -388,9 +378,6 @@ class ErrorPlot(PointPlot):
             self._before_click = self._noise
             self._drag(place)
 
-    def _click(self, target: ErrorPoint) -> None:
-        self.point_clicked.emit(target)
-
     def _unclick(self) -> None:
         if self._before_click is not None:
             self._put_cursor(self._before_click)
@@ -416,11 +403,12 @@ class ErrorPlot(PointPlot):
         )
 
     def _end(self, last: bool) -> ErrorPoint | None:
-        return self._first() if self._current is None else self._lines[self._current.depth][-1 if last else 0]
+        current = self.current()
+        return self._first() if current is None else self._lines[current.depth][-1 if last else 0]
 
     def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
         """Return the target of an arrow key: along the line, or to the next line up or down."""
-        now, (down, right) = self._current, step
+        now, (down, right) = self.current(), step
         if now is None:
             return self._first()
         line = self._lines[now.depth]

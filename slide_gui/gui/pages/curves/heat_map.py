@@ -38,7 +38,6 @@ class HeatMap(PointPlot):
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
         self._chosen: tuple[ErrorPoint, ...] = ()
-        self._current: tuple[int, int] | None = None
         self._image: Any = None
         margins = Margins(head=HEAD, foot=FOOT, left=64, right=8)
         super().__init__(margins, (self._noise_ticks, self._depth_ticks), ruled=False, parent=parent)
@@ -51,10 +50,6 @@ class HeatMap(PointPlot):
         return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
 
     # Contents
-
-    def current(self) -> ErrorPoint | None:
-        """Return the point under mouse or cursor."""
-        return None if self._current is None else self._cells.get(self._current)
 
     def cell(self, row: int, column: int) -> QRectF:
         """Return the rectangle of a cell without the gaps around it, in pixels."""
@@ -84,15 +79,13 @@ class HeatMap(PointPlot):
     # Items
 
     def _renew(self) -> None:
-        points, hint, before = self._points, self.sizeHint(), self.current()
+        points, hint = self._points, self.sizeHint()
         self._noises = tuple(sorted({_same(p.noise) for p in points}))
         self._depths = tuple(sorted({p.depth for p in points}))
         self._cells = {self.place_of(p): p for p in points}
         errors = [p.error for p in points if p.is_known and p.state == "done"]
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
         self._chosen = chosen_of(points)
-        key = None if before is None else before.key
-        self._current = next((at for at, p in self._cells.items() if p.key == key), None)
         self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
         self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
@@ -186,44 +179,42 @@ class HeatMap(PointPlot):
                 painter.fillRect(strip, washed(theme.accent, 0.8))
             if point in self._chosen:
                 _ring(painter, theme, self.cell(*at), theme.text)
-        if self._current is not None:
-            _ring(painter, theme, self.cell(*self._current), theme.muted)
+        current = self.current()
+        if current is not None:
+            _ring(painter, theme, self.cell(*self.place_of(current)), theme.muted)
         painter.restore()
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         point = self.current()
-        if point is None or self._current is None:
+        if point is None:
             return None
-        box = self.cell(*self._current)
+        box = self.cell(*self.place_of(point))
         return QPointF(box.center().x(), box.top() + 8), lines_of(point)
 
     # Mouse
 
-    def _at(self, place: QPointF) -> tuple[int, int] | None:
+    def _at(self, place: QPointF) -> ErrorPoint | None:
         x, y = self.values(place)
-        at = math.floor(-y), math.floor(x)
-        return at if at in self._cells and self.box().contains(place) else None
-
-    def _click(self, target: tuple[int, int]) -> None:
-        self.point_clicked.emit(self._cells[target])
+        return self._cells.get((math.floor(-y), math.floor(x))) if self.box().contains(place) else None
 
     # Keys
 
-    def _values_of(self, target: tuple[int, int]) -> tuple[float, float]:
-        return target[1] + 0.5, -target[0] - 0.5
+    def _values_of(self, target: ErrorPoint) -> tuple[float, float]:
+        row, column = self.place_of(target)
+        return column + 0.5, -row - 0.5
 
-    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the next cell with a point in a direction, or the current one."""
-        if not self._cells:
-            return None
-        if self._current is None:
-            return self.place_of(self._chosen[0]) if self._chosen else min(self._cells)
-        row, column = here = self._current
+    def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
+        """Return the next point in a direction, or the current one."""
+        current = self.current()
+        if current is None:
+            first = self._cells[min(self._cells)] if self._cells else None
+            return self._chosen[0] if self._chosen else first
+        row, column = self.place_of(current)
         while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
             row, column = row + step[0], column + step[1]
             if (row, column) in self._cells:
-                return row, column
-        return here
+                return self._cells[row, column]
+        return current
 
 
 @cache

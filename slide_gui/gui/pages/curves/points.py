@@ -159,7 +159,9 @@ class PointPlot(Plot):
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
         """Replace the points, whose keys must be unique, at most one per noise level and depth."""
         if tuple(points) != self._points:
-            self._points = tuple(points)
+            self._points, current = tuple(points), self.current()
+            if current is not None:
+                self._current = next((p for p in points if p.key == current.key), None)
             self._renew()
             self._describe()
 
@@ -172,7 +174,11 @@ class PointPlot(Plot):
 
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or cursor."""
-        raise NotImplementedError
+        return self._current if isinstance(self._current, ErrorPoint) else None
+
+    def _click(self, target: ErrorPoint | ErrorMark) -> None:
+        if isinstance(target, ErrorPoint):
+            self.point_clicked.emit(target)
 
     def _renew(self) -> None:
         """Update items and range to the points."""
