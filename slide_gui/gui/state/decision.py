@@ -20,6 +20,7 @@ from slide_gui.progress import Progress
 
 _AT_ONCE = 8_000_000  # products of one prediction; the GUI thread computes up to this many (5 ms), the queue more
 _REST_MILLISECONDS = 400
+_CHANNEL = "decide"  # shared by preparation, prediction and search, which follow one another
 Image = NDArray[Any]
 
 
@@ -81,9 +82,12 @@ class DecisionController(QObject):
     def rest(self) -> None:
         """Compute nothing until the next call of `follow`."""
         self._following = False
+        if self._decider is not None:  # its preparation continues
+            self._stop()
+
+    def _stop(self) -> None:
         self._rested.stop()
-        for channel in ("decide", "flip"):
-            self._workspace.queue.cancel(channel=channel)
+        self._workspace.queue.cancel(channel=_CHANNEL)
 
     @Slot()
     def train_as_default(self) -> None:
@@ -109,14 +113,11 @@ class DecisionController(QObject):
             result = None
         if result is self.result:
             return
-        for channel in ("decider", "decide", "flip"):
-            self._workspace.queue.cancel(channel=channel)
+        self._stop()
         self.result, self._decider, self.decision, self.flip = result, None, None, None
-        self._rested.stop()
         if result is not None and dataset is not None:
             self._submit(
                 "Preparing the classifier",
-                "decider",
                 lambda progress: Decider(restore(dataset, result, progress=progress), dataset),
                 self._ready,
             )
@@ -132,6 +133,7 @@ class DecisionController(QObject):
         self.flip = None
         if decider is None or image is None or not self._following:
             return
+        self._stop()
         stack = decider.representation
         if isinstance(stack, Stack) and decider.products + len(stack.layers) * image.size**2 <= _AT_ONCE:
             flow = self._forward.flow(stack, image)
@@ -139,7 +141,6 @@ class DecisionController(QObject):
             return
         self._submit(
             "Classifying one image",
-            "decide",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
             self._decided,
         )
@@ -148,7 +149,6 @@ class DecisionController(QObject):
     def _decided(self, decision: Decision) -> None:
         self.decision = decision
         self._rested.start()
-        self._workspace.queue.cancel(channel="flip")
         self.changed.emit()
 
     @Slot()
@@ -157,7 +157,6 @@ class DecisionController(QObject):
         if decider is not None and image is not None and self._following:
             self._submit(
                 "Searching the fewest changes that flip it",
-                "flip",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
             )
@@ -167,13 +166,11 @@ class DecisionController(QObject):
         self.flip = flip
         self.changed.emit()
 
-    def _submit(
-        self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
-    ) -> None:
+    def _submit(self, title: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]) -> None:
         self._workspace.queue.submit(
             title,
             work,
-            channel=channel,
+            channel=_CHANNEL,
             on_result=deliver,
             failure="The prediction could not be explained",
             background=True,  # it was not requested by the user
