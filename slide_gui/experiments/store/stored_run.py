@@ -205,7 +205,7 @@ class StoredRun:
         lines = (what, str(self.rate), widths[:1].upper() + widths[1:], str(self.held_out or ""), self.note)
         return "\n".join(filter(None, lines))
 
-    @property
+    @cached_property
     def words(self) -> str:
         """Text that filters search, in lower case, with noise, depth and seed by name."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"

@@ -82,7 +82,6 @@ class RunModel(QAbstractTableModel):
         """All runs, without the filter."""
         self.rows: list[StoredRun] = []
         """The filtered and sorted runs."""
-        self._searched: dict[str, str] = {}
         self._words: tuple[str, ...] = ()
         self._order: tuple[int, bool] = (0, True)
 
@@ -91,7 +90,6 @@ class RunModel(QAbstractTableModel):
     def set_rows(self, rows: Sequence[StoredRun]) -> None:
         """Replace all rows."""
         self.runs = tuple(rows)
-        self._searched.clear()
         self._arrange()
 
     def set_filter(self, text: str) -> None:
@@ -116,7 +114,9 @@ class RunModel(QAbstractTableModel):
         keys = [self.rows[index.row()].hash for index in followed]
         column, falling = self._order
         value = SHOWN[column].value
-        matching = [run for run in self.runs if self._matches(run)] if self._words else self.runs
+        words, matching = self._words, self.runs
+        if words:
+            matching = tuple(run for run in self.runs if all(word in run.words for word in words))
         missing = [run for run in matching if _is_missing(value(run))]
         known = [run for run in matching if not _is_missing(value(run))] if missing else matching
         self.rows = sorted(known, key=value, reverse=falling) + missing
@@ -124,12 +124,6 @@ class RunModel(QAbstractTableModel):
         moved = [self.index(lines.get(key, -1), i.column()) for key, i in zip(keys, followed, strict=True)]
         self.changePersistentIndexList(followed, moved)
         self.layoutChanged[_LAYOUT].emit([], QAbstractTableModel.LayoutChangeHint.VerticalSortHint)  # type: ignore[index]
-
-    def _matches(self, run: StoredRun) -> bool:
-        searched = self._searched.get(run.hash)
-        if searched is None:
-            searched = self._searched[run.hash] = run.words
-        return all(word in searched for word in self._words)
 
     # Overrides of Qt's model
 
@@ -177,7 +171,6 @@ class RunModel(QAbstractTableModel):
         if tag != SHOWN[TAG].text(old):
             new = self.rows[index.row()] = old.with_tags(tag)
             self.runs = tuple(new if run is old else run for run in self.runs)
-            self._searched.pop(old.hash, None)
             self.dataChanged.emit(index, index)
             self.tag_edited.emit(old.hash, tag)
         return True
@@ -448,14 +441,13 @@ class RunTable(QWidget):
         bar.addWidget(self._filter)
         bar.addWidget(self._count)
         bar.addStretch()
-        self._buttons = {}
         for name in ("open", "compare", "delete"):
             action = self._actions[name]
             button = add_button(self, bar, action.text(), action.toolTip())
             # A click leaves the keyboard focus in the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
-            self._buttons[name] = button
+            action.enabledChanged.connect(button.setEnabled)
         layout.addWidget(self._view)
 
     def _prepare_view(self) -> None:
@@ -532,11 +524,9 @@ class RunTable(QWidget):
         text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
-        for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
+        possible = {"open": chosen == 1, "compare": chosen == 2, "delete": chosen > 0, "tag": chosen == 1}
+        for name, enabled in (possible | {"copy": shown > 0}).items():
             self._actions[name].setEnabled(enabled)
-            self._buttons[name].setEnabled(enabled)
-        self._actions["tag"].setEnabled(chosen == 1)
-        self._actions["copy"].setEnabled(shown > 0)
         empty = "" if shown else self._placeholder
         if total and not shown:
             empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
