@@ -61,9 +61,9 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(60)
     assert window.workspace.state.parameters.noise == 0.6
-    assert all(tiles.rows[0].stale)
+    assert all(each.stale for each in tiles.rows[0].tiles)
     wait(lambda: window.workspace.model() is not None)
-    assert not any(tiles.rows[0].stale)
+    assert not any(each.stale for each in tiles.rows[0].tiles)
     assert window.workspace.model().stack.parameters.noise == 0.6
 
 

@@ -30,7 +30,7 @@ SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
 def tiles():
     view = WeightTiles()
-    row = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6), None), (True, False))
+    row = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6, stale=True), None))
     view.set_content(("layer 1", "layer 2"), (row,))
     view.set_crosshair(5)
     return view

@@ -106,7 +106,7 @@ def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_windo
             assert readout.holds(5 if readout.is_turned() else depth, "+0.0")
             area = tiles.parentWidget()
             assert tiles.width() <= area.width()
-            assert max(tiles.layout_of().cell(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
+            assert max(tiles.layout_of().tile(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
             window.queue.cancel()
 
 

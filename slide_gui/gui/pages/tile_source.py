@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +27,13 @@ class WeightTable:
     titles : tuple of str
         Headings of the columns.
     tiles : tuple of tuple of Tile or None
-        None for a layer that is not fitted yet.
-    stale : tuple of tuple of bool
-        True for rows that were fitted with other parameters than the current ones.
+        None for a layer that is not fitted yet; greyed if it was fitted with other parameters than the current ones.
     bar : tuple of (ColorScale, str, tuple of str)
         The colour bar's scale, its note, and labels that replace values if limits differ.
     """
 
     titles: tuple[str, ...]
     tiles: tuple[tuple[Tile | None, ...], ...]
-    stale: tuple[tuple[bool, ...], ...]
     bar: tuple[ColorScale, str, tuple[str, ...]]
 
 
@@ -77,12 +74,12 @@ class TileSource:
             if row is None:
                 return None
             limit = self._peak(feature, k) if selection.levels == "tile" else limits[k - 1]
-            return row_tile(row, self._shape, ColorScale.symmetric(self.color_map, limit), feature, quantity)
+            shown = row_tile(row, self._shape, ColorScale.symmetric(self.color_map, limit), feature, quantity)
+            return replace(shown, stale=self.is_stale(feature, k))
 
         return WeightTable(
             titles,
             tuple(tuple(tile(feature, k) for k in layers) for feature in features),
-            tuple(tuple(self.is_stale(feature, k) for k in layers) for feature in features),
             (ColorScale.symmetric(self.color_map, most), note, labels),
         )
 

@@ -30,6 +30,8 @@ class Tile:
         Pixel with a ring: the one that these weights reconstruct.
     quantity : str
         Name of the values if they are not weights.
+    stale : bool
+        True to grey the tile because a newer one is being computed.
     """
 
     values: NDArray[np.float32]
@@ -37,6 +39,7 @@ class Tile:
     caption: str = ""
     marker: int | None = None
     quantity: str = ""
+    stale: bool = False
 
     @classmethod
     def of(
@@ -54,7 +57,7 @@ class Tile:
 
     def equals(self, other: Tile) -> bool:
         """True if another tile looks the same."""
-        ours, theirs = ((t.scale, t.caption, t.marker, t.quantity) for t in (self, other))
+        ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale) for t in (self, other))
         return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
 
 
@@ -70,8 +73,6 @@ class TileRow:
         True for a pin with a × button; False for the pixel under the mouse, drawn lighter.
     tiles : tuple of Tile or None
         One tile per column; None leaves an empty position.
-    stale : tuple of bool
-        Tiles to grey because newer ones are being computed; empty for none.
     """
 
     title: str
@@ -79,15 +80,6 @@ class TileRow:
     color: QColor
     removable: bool
     tiles: tuple[Tile | None, ...]
-    stale: tuple[bool, ...] = ()
-
-    def is_stale(self, column: int) -> bool:
-        """True if the tile of a column is greyed."""
-        return column < len(self.stale) and self.stale[column]
-
-    def tile(self, column: int) -> Tile | None:
-        """Return the tile of a column, or None if the row has none (yet)."""
-        return self.tiles[column] if column < len(self.tiles) else None
 
     def keeping(self, old: TileRow) -> TileRow:
         """Return the row with those tiles of an earlier one that look the same."""
@@ -95,15 +87,6 @@ class TileRow:
             return self
         pairs = zip(old.tiles, self.tiles, strict=True)
         return replace(self, tiles=tuple(a if a is not None and b is not None and a.equals(b) else b for a, b in pairs))
-
-    def same_label(self, other: TileRow) -> bool:
-        """True if the row's label looks the same as another's."""
-        return (self.title, self.subtitle, self.color, self.removable) == (
-            other.title,
-            other.subtitle,
-            other.color,
-            other.removable,
-        )
 
 
 def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
@@ -418,15 +401,6 @@ class TileLayout(ImageLayout):
         """Return the box of the caption under a tile."""
         box = self.tile(row, column)
         return QRectF(box.x(), box.bottom() + 3, self.pitch[0] - 2, self.lines * LINE)
-
-    def cell(self, row: int, column: int) -> QRectF:
-        """Return the box of a tile with its caption and marks, to be repainted when the tile changes."""
-        return self._cells[0][0] if self.only is not None else self._cells[row][column]
-
-    @cached_property
-    def _cells(self) -> tuple[tuple[QRectF, ...], ...]:
-        wide, below = max(self.size[0], self.pitch[0] - 2) - self.size[0] + 3, 3.0 + self.lines * LINE + 1
-        return tuple(tuple(box.adjusted(-3, -3, wide, below) for box in row) for row in self._boxes)
 
     @property
     def groups(self) -> int:

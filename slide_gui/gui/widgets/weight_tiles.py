@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
-    QFont,
     QFontMetrics,
     QFontMetricsF,
     QHelpEvent,
@@ -24,66 +22,16 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, STALE, PaintedWidget, focus_ring, washed
+from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, STALE, PaintedWidget, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image, tile_layout
 
-Cell = tuple[int, int, TileRow, Tile | None]
-"""Row, column, the row and its tile."""
 
-
-def paint_cells(
-    painter: QPainter,
-    theme: Theme,
-    layout: TileLayout,
-    cells: Sequence[Cell],
-    image_of: Callable[[Tile], QImage],
-    crosshair: int | None,
-) -> None:
-    """Paint tiles, captions, markers and crosshair in the painter's font."""
-    boxes = [layout.tile(row, column) for row, column, _, _ in cells]
-    for (_, column, row, tile), box in zip(cells, boxes, strict=True):
-        if tile is None:
-            painter.fillRect(box, washed(theme.line, 0.25))
-        elif row.is_stale(column):
-            painter.setOpacity(STALE)
-            painter.drawImage(box, image_of(tile))
-            painter.setOpacity(1.0)
-        else:
-            painter.drawImage(box, image_of(tile))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(theme.line), 1.0))
-    painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
-    _captions(painter, theme, layout, cells)
-    _markers(painter, theme, layout, cells)
-    if crosshair is not None:
-        painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
-        seen = [box for (*_, tile), box in zip(cells, boxes, strict=True) if tile and 0 <= crosshair < tile.values.size]
-        painter.drawLines([line for box in seen for line in layout.crosshair(box, crosshair)])
-
-
-def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
-    top = int(Qt.AlignmentFlag.AlignTop)
-    painter.setPen(QColor(theme.muted))
-    for number, column, row, tile in cells:
-        if tile is not None and layout.lines and not row.is_stale(column):  # numbers of an outdated tile would mislead
-            text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
-            painter.drawText(layout.captions(number, column), top, text)
-
-
-def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
-    """Draw a ring at the marked pixel, or underline the marked feature of bars."""
-    spots = [
-        (row, layout.spot(layout.tile(i, j), tile.marker))
-        for i, j, row, tile in cells
-        if tile and tile.marker is not None
-    ]
+def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
+    """Draw a ring at each marked pixel, or underline each marked feature of bars in the colour of its row."""
     if layout.bars:
-        zeros = [layout.tile(i, j).adjusted(0, 0.5 * layout.size[1], 0, 0) for i, j, _, _ in cells]
-        painter.setPen(QPen(QColor(theme.muted), 1.0))
-        painter.drawLines([QLineF(box.topLeft(), box.topRight()) for box in zeros])
-        for row, spot in spots:
-            painter.setPen(QPen(row.color, 3.0))
+        for color, spot in marked:
+            painter.setPen(QPen(color, 3.0))
             middle = spot.center().x()
             painter.drawLine(QLineF(middle, spot.bottom() - 6.0, middle, spot.bottom()))
         return
@@ -91,31 +39,12 @@ def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequenc
     radius = ring_radius(layout.scale, 1.0)
     for pen in (QPen(washed(theme.background, 0.6), 2.5), QPen(QColor(theme.text), 1.0)):
         painter.setPen(pen)
-        for _, spot in spots:
+        for _, spot in marked:
             painter.drawEllipse(spot.center(), radius, radius)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-def paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, QFont]) -> None:
-    """Paint a row's dot, title and subtitle; the first of `fonts` is the title's."""
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setPen(QPen(row.color, 2.0))
-    painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
-    painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    above = box.adjusted(15, 0, 0, -18)
-    painter.setFont(fonts[0])
-    painter.setPen(QColor(theme.text if row.removable else theme.muted))
-    title = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, int(above.width()))
-    painter.drawText(above, int(Qt.AlignmentFlag.AlignVCenter), title)
-    painter.setFont(fonts[1])
-    painter.setPen(QColor(theme.muted))
-    below = box.adjusted(0, 18, -20 if row.removable else 0, 0)
-    text = painter.fontMetrics().elidedText(row.subtitle, Qt.TextElideMode.ElideRight, int(below.width()))
-    painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), text)
-
-
-def paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
+def _paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
     """Paint a row's ×, on a background while the mouse is on it."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     if hot:
@@ -184,32 +113,19 @@ class WeightTiles(PaintedWidget):
     # Contents
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
-        """Show rows of tiles; only changed parts are rendered and painted."""
-        old_columns, old_rows = self._columns, self._rows
-        if len(columns) == len(old_columns) and len(rows) == len(old_rows):
-            rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
+        """Show rows of tiles; images of tiles that look the same are kept."""
+        same = len(columns) == len(self._columns) and len(rows) == len(self._rows)
+        if same:
+            rows = tuple(row.keeping(old) for row, old in zip(rows, self._rows, strict=True))
         self._columns, self._rows = columns, rows
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
         tiles = {t for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in tiles}
-        if len(columns) == len(old_columns) and len(rows) == len(old_rows) and shape == self._shape:
-            layout = self.layout_of()
-            for column in layout.shown_columns():
-                if old_columns[column] != columns[column]:
-                    for group in range(layout.groups):
-                        self.update(layout.heading(column, group).toAlignedRect())
-            for number in layout.shown_rows():
-                old, new = old_rows[number], rows[number]
-                if not old.same_label(new):
-                    self.update(layout.label(number).toAlignedRect())
-                for column in layout.shown_columns():
-                    if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
-                        self.update(layout.cell(number, column).toAlignedRect())
-            self._describe_current()
-            return
-        self._shape = shape
-        self._relayout()
+        if not same or shape != self._shape:
+            self._shape = shape
+            self._relayout()
         self._describe_current()
+        self.update()
 
     def _relayout(self) -> None:
         row, column = self._current
@@ -303,8 +219,8 @@ class WeightTiles(PaintedWidget):
 
     # Painting
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        theme, layout, dirty = theme_of(self), self.layout_of(), QRectF(event.rect())
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
         if not self._rows:
             painter.setPen(QColor(theme.muted))
@@ -312,33 +228,69 @@ class WeightTiles(PaintedWidget):
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
             focus_ring(painter, self)
             return
-        region = event.region()
-        body, small = figure_font(self, BODY), figure_font(self, SECONDARY)
-        strong = figure_font(self, BODY, strong=True)
-        painter.setFont(body)
+        painter.setFont(figure_font(self, BODY))
         painter.setPen(QColor(theme.muted))
         for group in range(layout.groups):
             for column in layout.shown_columns():
                 box = layout.heading(column, group)
-                if box.intersects(dirty):
-                    text = _fitting(self._columns[column], painter.fontMetrics(), box.width())
-                    painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+                painter.drawText(box, MIDDLE, _fitting(self._columns[column], painter.fontMetrics(), box.width()))
         for number in layout.shown_rows():
-            row, box = self._rows[number], layout.label(number)
-            if region.intersects(box.toAlignedRect()):
-                paint_label(painter, theme, box, row, (strong if row.removable else body, small))
-                if row.removable:
-                    paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
-        cells = [
-            (number, column, self._rows[number], self._rows[number].tile(column))
-            for number in layout.shown_rows()
-            for column in layout.shown_columns()
-            if region.intersects(layout.cell(number, column).toAlignedRect())
-        ]
-        painter.setFont(small)
-        paint_cells(painter, theme, layout, cells, self._image, self._crosshair)
+            self._paint_label(painter, theme, layout.label(number), self._rows[number])
+            if self._rows[number].removable:
+                _paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
+        painter.setFont(figure_font(self, SECONDARY))
+        self._paint_tiles(painter, theme, layout)
         focus_ring(painter, self, layout.tile(*self._current))
         painter.end()
+
+    def _paint_label(self, painter: QPainter, theme: Theme, box: QRectF, row: TileRow) -> None:
+        """Paint a row's dot, title and subtitle."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setPen(QPen(row.color, 2.0))
+        painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
+        painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        title = figure_font(self, BODY, strong=row.removable), theme.text if row.removable else theme.muted
+        subtitle = figure_font(self, SECONDARY), theme.muted
+        for (font, colour), text, area in (
+            (title, row.title, box.adjusted(15, 0, 0, -18)),
+            (subtitle, row.subtitle, box.adjusted(0, 18, -20 if row.removable else 0, 0)),
+        ):
+            painter.setFont(font)
+            painter.setPen(QColor(colour))
+            elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
+            painter.drawText(area, MIDDLE, elided)
+
+    def _paint_tiles(self, painter: QPainter, theme: Theme, layout: TileLayout) -> None:
+        """Paint the tiles with captions, marks and crosshair."""
+        places = [(i, j) for i in layout.shown_rows() for j in layout.shown_columns()]
+        boxes = [layout.tile(*place) for place in places]
+        tiles = [(self._rows[i], self._rows[i].tiles[j], box) for (i, j), box in zip(places, boxes, strict=True)]
+        for _, tile, box in tiles:
+            if tile is None:
+                painter.fillRect(box, washed(theme.line, 0.25))
+            else:
+                painter.setOpacity(STALE if tile.stale else 1.0)
+                painter.drawImage(box, self._image(tile))
+                painter.setOpacity(1.0)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(theme.line), 1.0))
+        painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
+        painter.setPen(QColor(theme.muted))
+        for place, (_, tile, _) in zip(places, tiles, strict=True):
+            if tile is not None and layout.lines and not tile.stale:  # numbers of an outdated tile would mislead
+                text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
+                painter.drawText(layout.captions(*place), int(Qt.AlignmentFlag.AlignTop), text)
+        if layout.bars:
+            painter.drawLines([QLineF(box.left(), box.center().y(), box.right(), box.center().y()) for box in boxes])
+        marked = [
+            (row.color, layout.spot(box, tile.marker)) for row, tile, box in tiles if tile and tile.marker is not None
+        ]
+        _paint_marks(painter, theme, layout, marked)
+        if self._crosshair is not None:
+            painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
+            crossed = [box for _, tile, box in tiles if tile and 0 <= self._crosshair < tile.values.size]
+            painter.drawLines([line for box in crossed for line in layout.crosshair(box, self._crosshair)])
 
     def _image(self, tile: Tile) -> QImage:
         image = self._images.get(tile)
@@ -364,7 +316,7 @@ class WeightTiles(PaintedWidget):
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
         layout = self.layout_of()
         cell = layout.at(point)
-        if cell is None or self._rows[cell[0]].tile(cell[1]) is None:
+        if cell is None or self._rows[cell[0]].tiles[cell[1]] is None:
             return None
         index = layout.index(layout.tile(*cell), point)
         return None if index is None else (*cell, index)
@@ -378,10 +330,8 @@ class WeightTiles(PaintedWidget):
 
     def _set_hot(self, number: int | None) -> None:
         if number != self._hot_remove:
-            for each in (number, self._hot_remove):
-                if each is not None and each < len(self._rows):
-                    self.update(self.layout_of().label(each).toAlignedRect())
             self._hot_remove = number
+            self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         spot, remove = self._spot(event.position()), self._remove_at(event.position())
@@ -444,7 +394,7 @@ class WeightTiles(PaintedWidget):
             labelled = [self._rows[i] for i in layout.shown_rows() if layout.label(i).contains(point)]
             return " · ".join(f"{r.title}\n{r.subtitle}" for r in labelled)
         row, column, index = spot
-        tile = self._rows[row].tile(column)
+        tile = self._rows[row].tiles[column]
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
@@ -478,7 +428,7 @@ class WeightTiles(PaintedWidget):
     def _pointed(self) -> tuple[int, int, int] | None:
         """Return the selected pixel of the tile with the cursor: the marked one until keys moved on."""
         (row, column), hovered = self._current, self._hovered
-        tile = self._rows[row].tile(column)
+        tile = self._rows[row].tiles[column]
         if tile is None:
             return None
         if hovered is not None and hovered[:2] == self._current and hovered[2] < tile.values.size:
@@ -488,7 +438,7 @@ class WeightTiles(PaintedWidget):
     def _point(self, step: tuple[int, int]) -> None:
         """Select the next pixel of the tile with the cursor."""
         (row, column), spot = self._current, self._pointed()
-        tile = self._rows[row].tile(column)
+        tile = self._rows[row].tiles[column]
         if tile is None:
             return
         shape = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
@@ -507,7 +457,7 @@ class WeightTiles(PaintedWidget):
         if self._enlarged not in (None, self._current):
             self.enlarge(row, column)
         self._describe_current()
-        tile = self._rows[row].tile(column)
+        tile = self._rows[row].tiles[column]
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.reached.emit(self.layout_of().tile(row, column))
@@ -516,7 +466,7 @@ class WeightTiles(PaintedWidget):
     def _describe_current(self) -> None:
         row, column = self._current
         if row < len(self._rows) and column < len(self._columns):
-            tile = self._rows[row].tile(column)
+            tile = self._rows[row].tiles[column]
             caption = "" if tile is None else tile.caption or tile.quantity
             name = ": ".join(filter(None, (f"{self._rows[row].title}, {self._columns[column]}", caption)))
             self.setAccessibleDescription(name if self._enlarged is None else f"{name}, enlarged")

@@ -28,8 +28,8 @@ def tile(seed: int, shape: tuple[int, ...] = (8, 6)) -> Tile:
     return Tile(values, SCALE, "max 0.29 · bias +0.02", 20)
 
 
-def row(*tiles: Tile | None, title: str = "14, 9", stale: tuple[bool, ...] = (), pin: bool = True) -> TileRow:
-    return TileRow(title, "pinned", LIGHT.pin(0), pin, tiles, stale)
+def row(*tiles: Tile | None, title: str = "14, 9", pin: bool = True) -> TileRow:
+    return TileRow(title, "pinned", LIGHT.pin(0), pin, tiles)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_that_a_stale_tile_is_35_percent_towards_the_page_and_nothing_moves(view
     rows = (row(tile(1), tile(2)), row(tile(3), None))
     view.set_content(COLUMNS, rows)
     fresh, place, height = colour(view, 0, 0, 1), spot(view, 0, 0, 1), view.sizeHint().height()
-    view.set_content(COLUMNS, (row(*rows[0].tiles, stale=(True, False)), rows[1]))
+    view.set_content(COLUMNS, (row(replace(tile(1), stale=True), tile(2)), rows[1]))
     stale, page = colour(view, 0, 0, 1), QColor(LIGHT.background)
     for channel in ("red", "green", "blue"):
         wanted = 0.65 * getattr(fresh, channel)() + 0.35 * getattr(page, channel)()
@@ -181,10 +181,8 @@ def test_that_rows_stand_in_bands_where_that_makes_tiles_larger(
     columns = ("layer",) * 4
     view.set_content(columns, tuple(row(*(tile(c, (28, 28)) for c in range(4))) for _ in range(rows)))
     layout = view.layout_of(width, height)
-    boxes = [layout.cell(r, c) for r in range(rows) for c in range(4)]
-    assert not any(
-        a.adjusted(3, 3, -3, -3).intersects(b.adjusted(3, 3, -3, -3)) for a in boxes for b in boxes if a != b
-    )
+    boxes = [layout.tile(r, c).united(layout.captions(r, c)) for r in range(rows) for c in range(4)]
+    assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert max(box.right() for box in boxes) <= width
     assert max(box.bottom() for box in boxes) <= layout.height
     one = replace(layout, height_room=0.0)
@@ -225,7 +223,7 @@ def test_that_the_tiles_of_a_row_take_several_lines_where_they_would_be_small(ap
     layout = view.layout_of(width, 512)
     assert layout.folds > 1
     assert layout.size[0] >= 28
-    boxes = [layout.cell(r, c).adjusted(3, 3, -3, -3) for r in range(3) for c in range(8)]
+    boxes = [layout.tile(r, c).united(layout.captions(r, c)) for r in range(3) for c in range(8)]
     boxes += [layout.heading(c, r) for r in range(3) for c in range(8)]
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
     labels = [layout.label(r) for r in range(3)]
@@ -315,7 +313,7 @@ def test_that_tiles_in_a_place_of_any_size_come_to_rest(
     tiles = WeightTiles(host)
     scroll = TileScroll(tiles, host)
     shown(host, 1000, 800)
-    line = TileRow("", "", QColor("red"), False, (None,) * columns, (False,) * columns)
+    line = TileRow("", "", QColor("red"), False, (None,) * columns)
     tiles.set_content(tuple(map(str, range(columns))), (line,) * rows)
     resizes = Resizes(scroll)
     for height in range(131, 720, 19):

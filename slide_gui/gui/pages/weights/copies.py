@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -459,17 +460,19 @@ class CopiesPart(View):
         self.plot.set_chosen(point.copies)
         limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
         scale = ColorScale.symmetric(self._source.color_map, nearby_peak(limit[:-1], a, shape))
-        error = float(point.row_errors[0, a])
-        tiles = (
-            Tile.of(estimate[:-1], shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
-            Tile.of(limit[:-1], shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
-            Tile.of((estimate - limit)[:-1], shape, scale, f"relative {significant(error, 3)}", a),
+        error, stale = float(point.row_errors[0, a]), self._is_stale(copies)
+        tiles = tuple(
+            replace(Tile.of(values[:-1], shape, scale, caption, a), stale=stale)
+            for values, caption in (
+                (estimate, f"b {signed(float(estimate[-1]), 3)}"),
+                (limit, f"b {signed(float(limit[-1]), 3)}"),
+                (estimate - limit, f"relative {significant(error, 3)}"),
+            )
         )
-        stale = (self._is_stale(copies),) * 3
-        row = TileRow(self._workspace.feature_name(a), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
+        row = TileRow(self._workspace.feature_name(a), "seed 0", QColor(theme_of(self).accent), False, tiles)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
-            "W · limit" if any(stale) else f"W · limit, ±{significant(scale.high, 2)}",
+            "W · limit" if stale else f"W · limit, ±{significant(scale.high, 2)}",
             "Wₘ − W · same limits",
         )
         self.tiles.set_content(heads, (row,))

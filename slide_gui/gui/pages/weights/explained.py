@@ -338,15 +338,10 @@ class ExplainedWeight(View):
             shown = signed(at_b, 4) if values is explanation.w_row else significant(at_b, 4)
             heads.append(column if stale else f"{column} · ±{significant(limit, 3)}")
             scale = ColorScale.symmetric(self._source.color_map, limit)
-            tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
-        row = TileRow(
-            self._workspace.feature_name(explanation.a),
-            "row a",
-            QColor(theme_of(self).accent),
-            False,
-            tuple(tiles),
-            (stale,) * 4,
-        )
+            tile = Tile.of(values, shape, scale, f"at b {shown}", explanation.a)
+            tiles.append(replace(tile, stale=stale))
+        name, color = self._workspace.feature_name(explanation.a), QColor(theme_of(self).accent)
+        row = TileRow(name, "row a", color, False, tuple(tiles))
         self.tiles.set_content(tuple(heads), (row,))
 
     def _feature_of(self, row: int) -> int | None:

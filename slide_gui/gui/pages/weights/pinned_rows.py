@@ -46,12 +46,12 @@ class PinnedRows(View):
         self.tiles.set_transposed(state.selection.transposed)
         table, rows = self._source.tiles(features), []
         for number, feature in enumerate(features):
-            name, tiles, stale = self._workspace.feature_name(feature), table.tiles[number], table.stale[number]
+            name, tiles = self._workspace.feature_name(feature), table.tiles[number]
             if number:
-                rows.append(TileRow(name, "pinned", theme.pin(number - 1), True, tiles, stale))
+                rows.append(TileRow(name, "pinned", theme.pin(number - 1), True, tiles))
             else:
                 where = "in the middle" if self._pixels.feature is None else "hovered"
-                rows.append(TileRow(name, where, QColor(theme.accent), False, tiles, stale))
+                rows.append(TileRow(name, where, QColor(theme.accent), False, tiles))
         self.tiles.set_content(table.titles, tuple(rows))
         self._with_bar.set_scale(*table.bar)
 

@@ -133,14 +133,14 @@ class ShuffleView(View):
                 put_back.append(None)
                 continue
             row = self._shuffled_row(fit, k, int(back[feature]))
-            shuffled.append(row_tile(row, dataset.image_shape, tile.scale, int(back[feature]), quantity))
+            here = row_tile(row, dataset.image_shape, tile.scale, int(back[feature]), quantity)
+            shuffled.append(replace(here, stale=tile.stale))
             there = row_tile(row[np.append(back, -1)], dataset.image_shape, tile.scale, feature, quantity)
             caption = f"{there.caption.split(' · ')[0]} · Δ {short_size(fit.differences[k - 1])}"
-            put_back.append(replace(there, caption=caption))
-        stale = (False, *table.stale[0])
+            put_back.append(replace(there, caption=caption, stale=tile.stale))
         name, color = self._workspace.feature_name(feature), QColor(theme_of(self).accent)
         rows = tuple(
-            TileRow(title, name, color, False, tuple(tiles), stale)
+            TileRow(title, name, color, False, tuple(tiles))
             for title, tiles in (("shuffled", shuffled), ("put back", put_back), ("original", original))
         )
         heads = ("image" if images else "sample", *table.titles)
