@@ -9,7 +9,7 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from slide_gui.experiments.store.stored_run import COLUMNS
 from tests.damage import mutant
 from tests.experiments.tiny import rectangles, spec
 
-__all__ = ["BY_HASH", "DATA", "FIRST", "KINDS", "RESULTS", "copied", "make_stores", "reading", "whole_runs"]
+__all__ = ["BY_HASH", "DATA", "FIRST", "KINDS", "RESULTS", "copied", "make_stores", "reading", "rewrite", "whole_runs"]
 
 DATA = rectangles(60, 60)
 FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))
@@ -83,7 +83,7 @@ def damaged_bytes(path: Path, chance: random.Random) -> None:
 def damaged_page(path: Path, chance: random.Random) -> None:
     content = bytearray(path.read_bytes())
     start = 4096 * chance.randrange(len(content) // 4096)
-    content[start : start + 4096] = chance.choice((bytes(4096), os.urandom(0) + chance.randbytes(4096), content[:4096]))
+    content[start : start + 4096] = chance.choice((bytes(4096), chance.randbytes(4096), content[:4096]))
     path.write_bytes(bytes(content[: chance.choice((len(content), start + 4096, start))]))
 
 
@@ -152,25 +152,27 @@ def _where(chance: random.Random) -> str:
 
 
 def _execute(path: Path, statement: str, values: tuple[object, ...] = ()) -> None:
-    database = sqlite3.connect(path)
-    with suppress(sqlite3.IntegrityError):
+    with closing(sqlite3.connect(path)) as database, database, suppress(sqlite3.IntegrityError):
         database.execute(statement, values)
-    database.commit()
-    database.close()
 
 
 def _change_run(
     path: Path, chance: random.Random, text: Callable[[str], str], arrays: Callable[[bytes], bytes]
 ) -> None:
-    split = chance.randrange(5)
-    database = sqlite3.connect(path)
-    ((document, name),) = database.execute("SELECT document, file FROM runs WHERE split = ?", (split,)).fetchall()
-    database.close()
+    rewrite(path, f"split = {chance.randrange(5)}", text, arrays)
+
+
+def rewrite(
+    path: Path, where: str, text: Callable[[str], str], arrays: Callable[[bytes], bytes] = lambda content: content
+) -> None:
+    """Change the document and the arrays of one run, with a checksum that fits."""
+    with closing(sqlite3.connect(path)) as database:
+        ((document, name),) = database.execute(f"SELECT document, file FROM runs WHERE {where}").fetchall()
     file = Path(f"{path}.arrays", name)
     changed, content = text(document), arrays(file.read_bytes())
     file.write_bytes(content)
     recorded = hashlib.sha256(content + changed.encode()).hexdigest()
-    _execute(path, "UPDATE runs SET document = ?, sha256 = ? WHERE split = ?", (changed, recorded, split))
+    _execute(path, f"UPDATE runs SET document = ?, sha256 = ? WHERE {where}", (changed, recorded))
 
 
 KINDS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {

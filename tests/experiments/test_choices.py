@@ -1,4 +1,4 @@
-"""Every choice of every spec: a word that is none is refused at once, with the list of those that are."""
+"""Every choice of every spec: an unknown word is refused at once, with the list of those that are known."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def numbers() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("part", "name"), [place for place in numbers() if place != ("svm", "groups")])
-def test_that_what_is_no_number_in_range_is_refused_in_its_place(part: str, name: str) -> None:
+def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part: str, name: str) -> None:
     flag = isinstance(getattr(getattr(BASE, part) if part else BASE, name), bool)
     for wrong in ("0.5", "3", b"3", True, 0.5j, float("nan"), float("inf"), -1, []):
         if (flag and wrong is True) or (name, wrong) == ("threshold", -1):
@@ -113,14 +113,14 @@ def test_that_what_is_no_number_in_range_is_refused_in_its_place(part: str, name
         ("", "labels", 2),
     ],
 )  # fmt: skip
-def test_that_a_whole_number_below_its_least_or_between_two_is_refused(part: str, name: str, least: int) -> None:
+def test_that_a_number_below_the_least_or_between_two_integers_is_refused(part: str, name: str, least: int) -> None:
     assert with_value(BASE, part, name, least).hash == with_value(BASE, part, name, float(least)).hash
     for wrong in (least - 1, least + 0.5):
         with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be an integer, {least} (or more|to)"):
             with_value(BASE, part, name, wrong).checked()
 
 
-def test_that_a_whole_number_is_the_same_as_a_float() -> None:
+def test_that_an_integer_is_the_same_as_a_float() -> None:
     svm = SvmParameters(widths=(1.0, 2.5, 3.0, 4.0), C=3.0, groups=4)
     normal = replace(BASE, svm=svm, sda=None).checked()
     assert normal.checked() is normal
@@ -136,7 +136,7 @@ def test_that_a_sweep_refuses_a_wrong_axis(axis: str) -> None:
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES.values() if table is not DTYPES] + [LEVELS])
-def test_that_every_entry_has_its_own_key_and_words_that_stand_in_lists(table: dict[str, Choice]) -> None:
+def test_that_every_entry_has_its_key_a_text_and_a_tip(table: dict[str, Choice]) -> None:
     assert len({choice.text for choice in table.values()}) == len(table)
     for key, choice in table.items():
         assert choice.key == key
@@ -156,11 +156,11 @@ LISTED = [
 
 
 @pytest.mark.parametrize(("kind", "name"), LISTED)
-def test_that_what_help_lists_is_what_can_be_chosen(kind: type, name: str) -> None:
+def test_that_the_lists_in_help_are_the_choices(kind: type, name: str) -> None:
     (listed,) = re.findall(rf"^{name} : \{{(.*?)\}}", inspect.getdoc(kind) or "", re.MULTILINE)
     assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
 
 
-def test_that_help_lists_all_that_can_be_chosen() -> None:
+def test_that_help_lists_every_choice() -> None:
     assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype"}
     assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}

@@ -1,4 +1,4 @@
-"""Runs on real processes of a Dask cluster: the same bits by any number of them, whoever is killed, nothing lost."""
+"""Runs on a Dask cluster: the same bits by any number of workers, and nothing is lost if one is killed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import EvaluationState, SplitProgress
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
@@ -40,7 +39,7 @@ from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, version
 from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
 from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
 from slide_gui.experiments.sweeps.sweep import run_points, run_sweep
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(40, 60)
@@ -88,7 +87,7 @@ def killing(cluster: Cluster, times: int, killed: list[int]) -> Listener:
     return Listener(kill)
 
 
-def test_that_a_sweep_by_two_workers_is_that_of_this_process_to_the_bit(
+def test_that_a_sweep_on_two_workers_equals_one_in_a_single_process_to_the_bit(
     two: Cluster, here: list[RunResult], tmp_path: Path
 ) -> None:
     path, seen = tmp_path / "runs.sqlite", []
@@ -108,7 +107,7 @@ def test_that_killed_workers_change_no_bit_and_lose_nothing(here: list[RunResult
     assert equal(results_of(path), here)
 
 
-def test_that_a_sweep_broken_off_on_workers_goes_on_in_this_process(
+def test_that_a_sweep_interrupted_on_workers_resumes_in_a_single_process(
     two: Cluster, here: list[RunResult], tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.sqlite"
@@ -128,7 +127,7 @@ def test_that_a_sweep_broken_off_on_workers_goes_on_in_this_process(
     assert equal(results_of(path), here)
 
 
-def test_that_what_is_cancelled_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
+def test_that_a_cancelled_run_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
     base = replace(SWEEP.base, fingerprint=data.fingerprint, training="whole")
@@ -143,13 +142,13 @@ def test_that_what_is_cancelled_ends_on_the_workers_at_once(two: Cluster, tmp_pa
     until(lambda: not any(two.client.run(executing).values()))
 
 
-def test_that_how_far_a_run_is_travels_as_a_plain_number(two: Cluster) -> None:
-    heard: list[object] = []
-    two.client.subscribe_topic("slide-gui", lambda event: heard.append(event[1]))
+def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two: Cluster) -> None:
+    events: list[object] = []
+    two.client.subscribe_topic("slide-gui", lambda event: events.append(event[1]))
     two.client.submit(reported, pure=False).result()
-    until(lambda: bool(heard))
+    until(lambda: bool(events))
     two.client.unsubscribe_topic("slide-gui")
-    assert heard == [("abc", 0.25)]
+    assert events == [("abc", 0.25)]
 
 
 def reported() -> None:
@@ -162,7 +161,7 @@ def executing(dask_worker: object) -> int:
     return int(dask_worker.state.executing_count)  # type: ignore[attr-defined]
 
 
-def test_that_a_paused_sweep_begins_no_run_and_goes_on(two: Cluster, here: list[RunResult], tmp_path: Path) -> None:
+def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: list[RunResult], tmp_path: Path) -> None:
     pause, path, n_stored = Pause(), tmp_path / "runs.sqlite", list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
@@ -178,30 +177,20 @@ def test_that_a_paused_sweep_begins_no_run_and_goes_on(two: Cluster, here: list[
     assert equal(results_of(path), here)
 
 
-def test_that_each_point_is_chosen_and_judged_as_in_this_process(two: Cluster, tmp_path: Path) -> None:
-    sweep = replace(SWEEP, base=replace(SWEEP.base, svm=GIVEN), splits=(0, 1), choose="each")
-    states = []
-    for cluster in (None, two):
-        with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
-            states.append(run_sweep(DATA, sweep, store, cluster=cluster))
-    assert [each.point for each in states[0].final] == [each.point for each in states[1].final]
-    assert [each.rate for each in states[0].final] == [each.rate for each in states[1].final]
-
-
-def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where_a_run_was_damaged(
+def test_that_an_evaluation_on_workers_equals_one_in_a_single_process_and_repeats_a_damaged_run(
     two: Cluster, tmp_path: Path
 ) -> None:
-    data = replace(DATA, name="Rectangles")
+    data = {"rectangles": replace(DATA, name="Rectangles"), "convex": replace(rectangles(40, 30, 1), name="Convex")}
     cells = (
         CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
-        CellPlan("rectangles", "pca-svm", 1, (("kept", (0.6, 0.9)),), C=10.0),
+        CellPlan("convex", "pca-svm", 1, (("kept", (0.6, 0.9)),), C=10.0),
         CellPlan("rectangles", "raw-svm", 1, C=10.0),
     )
 
     def answers(path: Path, cluster: Cluster | None, seen: list[EvaluationState]) -> EvaluationState:
         listener = Listener(lambda _, payload: seen.append(payload) if isinstance(payload, EvaluationState) else None)
         with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
-            return run_evaluation(cells, lambda *_: data, store, progress=listener, cluster=cluster)
+            return run_evaluation(cells, lambda key, _: data[key], store, progress=listener, cluster=cluster)
 
     paths, seen = (tmp_path / "here.sqlite", tmp_path / "there.sqlite"), list[EvaluationState]()
     alone, spread = answers(paths[0], None, []), answers(paths[1], two, seen)
@@ -216,7 +205,7 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
     assert [state.done for state in seen] == sorted(state.done for state in seen)
     assert {state.done for state in seen} >= set(range(1, 11))
     filled = [sum(len(cell.answers) for cell in state.cells) for state in seen]
-    assert set(filled) == {0, 1, 2, 3, 4}  # each as soon as it is there
+    assert set(filled) == {0, 1, 2, 3, 4}  # each as soon as it is computed
     assert any(state.seconds_left for state in seen)
     with RunStore(paths[1]) as store:
         next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
@@ -226,7 +215,7 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
     assert equal(results_of(paths[0]), results_of(paths[1]))
 
 
-def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
+def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     lines = [",".join(map(str, [*row[:6].astype(int), "ab"[label]])) for row, label in labelled(DATA)]
     file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
@@ -263,7 +252,7 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
+    ("choice", "message"),
     [
         (ClusterChoice(workers=-1), "workers is -1"),
         (ClusterChoice(workers=1000), "workers is 1000"),
@@ -271,20 +260,24 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
         (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
     ],
 )
-def test_that_a_choice_that_cannot_be_meant_is_refused(choice: ClusterChoice, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_that_an_impossible_choice_is_refused(choice: ClusterChoice, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         choice.checked()
 
 
-def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cluster_module, "CONNECTING", 0.5)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
-    with pytest.raises(ClusterError, match=r"gone\.json contains no address of a scheduler"):
-        Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
+    file = tmp_path / "scheduler.json"
+    for content in (None, "", "{", "[]", "{}", '{"address": null}', "\x00" * 10, "[" * 100_000):
+        if content is not None:
+            file.write_text(content)
+        with pytest.raises(ClusterError, match=r"scheduler\.json contains no address of a scheduler; start one"):
+            Cluster(ClusterChoice(scheduler=str(file)))
 
 
-def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[object] = []
 
     def nobody_answers(place: object, _seconds: float) -> None:
@@ -319,13 +312,11 @@ def submitted(client: MagicMock) -> list[str]:
     return [key.removeprefix("slide-run-") for key in keys if key.startswith("slide-run-")]
 
 
-def loop_of(
-    requests: list[RunRequest], store: RunStore | None = None, *, cluster: Cluster | None = None, **options: Any
-) -> RunLoop:
-    """Return a loop on a cluster, by default the idle one."""
-    loop = RunLoop(ClusterExecutor(cluster or Cluster(ClusterChoice(workers=1))), store, **options)
+def first_result(requests: list[RunRequest], progress: Progress = NO_PROGRESS) -> RunResult:
+    """Return the first result of a loop on the idle cluster."""
+    loop = RunLoop(ClusterExecutor(Cluster(ClusterChoice(workers=1))), None, progress=progress)
     loop.request(requests)
-    return loop
+    return next(iter(loop))
 
 
 def begun(client: MagicMock, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
@@ -337,20 +328,19 @@ def begun(client: MagicMock, specs: list[RunSpec], rank: Callable[[RunSpec], int
         if next(reports, None) is None:
             raise Cancelled
 
-    loop = loop_of([RunRequest(each, DATA, rank(each)) for each in specs], progress=Listener(wait))
     with pytest.raises(Cancelled):
-        next(iter(loop))
+        first_result([RunRequest(each, DATA, rank(each)) for each in specs], Listener(wait))
     return submitted(client)
 
 
-def test_that_leaving_a_cluster_ends_its_workers_and_the_connection(idle: MagicMock) -> None:
+def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle: MagicMock) -> None:
     with Cluster(ClusterChoice(workers=1)):
         assert idle.close.call_count == 0
     assert idle.close.call_count == 2
 
 
 @pytest.mark.parametrize(("slots", "count"), [(1, 2), (3, 6), (0, 2)])
-def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_are_yet_to_come(
+def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_start_later(
     idle: MagicMock, monkeypatch: pytest.MonkeyPatch, slots: int, count: int
 ) -> None:
     specs = [point.spec for point in replace(SWEEP, noises=(0.2, 0.4, 0.6), warm=False).points()]
@@ -367,55 +357,12 @@ def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_c
     assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
 
 
-def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_is_taken(
-    two: Cluster, tmp_path: Path
-) -> None:
-    several = [rectangles(40, 20, seed) for seed in range(4)]
-    specs = [replace(spec(each, 0.4, 1), svm=GIVEN) for each in several]
-    follow_ups = {specs[k].hash: RunRequest(specs[k + 1], several[k + 1]) for k in range(3)}
-
-    def chain(store: RunStore | None) -> list[RunResult]:
-        results = []
-        with loop_of([RunRequest(specs[0], several[0])], store, cluster=two) as loop:
-            for result in loop:
-                results.append(result)
-                loop.request([follow_ups[result.hash]] if result.hash in follow_ups else [])
-        return results
-
-    with RunStore(tmp_path / "runs.sqlite") as store, threadpool_limits(1, user_api="blas"):
-        assert [result.hash for result in chain(store)] == [each.hash for each in specs]
-        again = chain(store)
-        alone = [run(data, each) for data, each in zip(several, specs, strict=True)]
-        assert equal(again, alone)
-        assert equal(chain(None), alone)
-
-
-@pytest.mark.parametrize("when", ["a run is lost", "workers read the data"])
-def test_that_a_lost_scheduler_is_named_and_the_run_is_not_submitted_again(idle: MagicMock, when: str) -> None:
-    def lose(*_arguments: object, **_options: object) -> None:
-        idle.status = "closed"
-        raise OSError("lost")
-
-    data, asked = DATA, spec(DATA)
-    if when == "a run is lost":
-        future = idle.submit.return_value
-        future.result.side_effect = lose
-        future.add_done_callback.side_effect = lambda called: called(future)
-    else:
-        data, asked = replace(DATA, generated=False), replace(spec(replace(DATA, generated=False)), source="rows.csv")
-        future = idle.submit.return_value
-        future.done.side_effect = lambda: setattr(idle, "status", "closed")
+def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_is_submitted(idle: MagicMock) -> None:
+    idle.submit.return_value.done.side_effect = lambda: setattr(idle, "status", "closed")
+    data = replace(DATA, generated=False)
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
-        next(iter(loop_of([RunRequest(asked, data)])))
-    assert submitted(idle) == ([asked.hash] if when == "a run is lost" else [])
-
-
-def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "scheduler.json"
-    for content in ("", "{", "[]", "{}", '{"address": null}', "\x00" * 10, "[" * 100_000):
-        file.write_text(content)
-        with pytest.raises(ClusterError, match=r"scheduler\.json contains no address of a scheduler; start one"):
-            Cluster(ClusterChoice(scheduler=str(file)))
+        first_result([RunRequest(replace(spec(data), source="rows.csv"), data)])
+    assert submitted(idle) == []
 
 
 @contextmanager
@@ -442,7 +389,7 @@ def until(happens: Callable[[], bool], seconds: float = 30.0) -> None:
 
 @contextmanager
 def scheduler_and_worker(path: Path) -> Iterator[tuple[ClusterChoice, subprocess.Popen[str]]]:
-    """Start a scheduler and a worker as a person does; both are there."""
+    """Start a scheduler and a worker from the command line, and wait for both."""
     from distributed import Client
 
     file, nowhere = path / "scheduler.json", ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
@@ -469,7 +416,7 @@ def test_that_workers_that_do_several_tasks_at_once_are_refused() -> None:
         Cluster(ClusterChoice(scheduler=local.scheduler_address))
 
 
-def test_that_a_lost_scheduler_is_named_and_the_sweep_goes_on_with_another(
+def test_that_a_lost_scheduler_is_named_and_the_sweep_resumes_with_another(
     two: Cluster, here: list[RunResult], tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.sqlite"
@@ -496,7 +443,7 @@ def address(cluster: Cluster) -> str:
     return str(cluster.client.scheduler_info()["address"])
 
 
-def test_that_a_killed_client_leaves_no_process_and_its_sweep_goes_on(two: Cluster, tmp_path: Path) -> None:
+def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two: Cluster, tmp_path: Path) -> None:
     data, store = tmp_path / "outlines.npz", tmp_path / "runs.sqlite"
     parts = {"X_train": DATA.train, "y_train": DATA.train_labels, "X_test": DATA.test, "y_test": DATA.test_labels}
     np.savez(data, **parts)

@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.core.baselines import Estimator
-from slide_gui.core.sda.model import SdaParameters
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
 from slide_gui.experiments.runs.spec import RunSpec
 from tests.experiments.tiny import rectangles, spec
@@ -76,33 +73,9 @@ def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
     assert run_shares(learned, replace(SHAPE, columns=8000))[0] > 0.5
 
 
-def test_that_autoencoders_take_as_much_longer_as_they_have_more_weights() -> None:
-    def seconds(n_units: int) -> float:
-        asked = RunSpec("ab" * 32, method="sda", sda=SdaParameters((n_units,)))
-        return typical_seconds(asked.checked(), RunShape(10_000, 1_000, 784, 10))
-
-    more = seconds(200) - seconds(100)
-    assert more > 0.0
-    assert seconds(500) - seconds(200) == pytest.approx(3 * more)
-
-
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
 def test_that_a_run_is_thought_to_take_longer_the_more_rows_there_are(method: str) -> None:
     def seconds(rows: int) -> float:
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 
     assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
-
-
-@pytest.mark.parametrize(
-    ("changes", "layers"),
-    [
-        ({"stack": StackParameters(depth=3)}, 3),
-        ({"method": "raw-svm", "stack": StackParameters(depth=3)}, 0),
-        ({"method": "pca-svm", "kept": 0.9}, 0),
-        ({"method": "sda-svm", "sda": SdaParameters((5, 4))}, 2),
-        ({"method": "custom", "classifier": Estimator.of("svm.SVC"), "stack": StackParameters(depth=1)}, 1),
-    ],
-)
-def test_that_layers_are_those_that_are_fitted(changes: dict[str, object], layers: int) -> None:
-    assert RunSpec("ab" * 32, **changes).checked().layers == layers  # type: ignore[arg-type]

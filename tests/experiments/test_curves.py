@@ -7,21 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.stack import Stack
-from slide_gui.core.svm.decomposition import SolverStep
-from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.core.svm.selection import GridPoint
-from slide_gui.core.svm.training import TrainingStep
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs import run as run_progress
-from slide_gui.experiments.runs.run import Estimate, ProgressCollector, RunProgress
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
 from slide_gui.experiments.statistics import row_errors
 from slide_gui.experiments.sweeps.curves import error_curves, label_curves, label_points
 from slide_gui.experiments.sweeps.selection import PointResult
-from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 40)
@@ -99,35 +90,3 @@ def test_that_label_curves_of_nothing_or_without_layers_are_refused() -> None:
             label_points(base, [20], [0])
     with pytest.raises(ValueError, match="no results on SLIDE's features to average"):
         label_curves(DATA, [])
-
-
-def test_that_a_run_gathers_whatever_its_parts_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(10, 100))
-    monkeypatch.setattr(run_progress.time, "perf_counter", lambda: float(next(clock)))
-    listener = StopAfter()
-    collector = ProgressCollector("hash", listener)
-    assert collector.learned == collector.started == 10.0
-    stack = Stack(StackParameters(depth=0), (), 4, 10)
-    steps = [WidthsStep(k, 0, 1.0 - k, (1.0,), (1.0,), 1.0, 5) for k in range(2)]
-    grid, epochs = GridPoint(1.0, 2.0, 0.3), SdaHistory((SdaEpoch("pre-training", 1, 1, 2.0),))
-    training, estimate = TrainingStep(0, 1, SolverStep(0, 1.0, 3)), Estimate(1, 2, 3)
-    fit, learn, test = (
-        collector.phase("fit", 0.0, 0.2),
-        collector.phase("learn", 0.2, 0.6),
-        collector.phase("test", 0.6, 1.0),
-    )
-    fit.report(0.5)
-    assert listener.payloads == []  # nothing new is to be seen
-    fit.report(1.0, stack)
-    learn.report(0.0)
-    for payload in (*steps, grid, epochs, training):
-        learn.report(0.5, payload)
-    assert collector.learned == 13.0  # at the grid's point; training and epochs are no learning
-    test.report(1.0, estimate)
-    assert vars(listener.payloads[0]) == vars(RunProgress("hash", "fit", stack))
-    assert vars(listener.payloads[1]) == vars(RunProgress("hash", "learn", stack))
-    assert [len(each.history) for each in listener.payloads[2:5]] == [1, 2, 2]
-    gathered = {"history": tuple(steps), "grid": (grid,), "training": training, "epochs": epochs, "test": estimate}
-    last = RunProgress("hash", "test", stack, **gathered)
-    assert vars(listener.payloads[-1]) == vars(last)
-    assert listener.fractions == pytest.approx([0.1, 0.2, 0.2, 0.4, 0.4, 0.4, 0.4, 0.4, 1.0])

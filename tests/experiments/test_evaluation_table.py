@@ -30,7 +30,6 @@ from slide_gui.experiments.evaluation.table import (
     info_of,
     stored_data,
     stored_evaluation,
-    tasks,
     time_rows,
     with_answer,
 )
@@ -114,15 +113,6 @@ def test_that_a_comparison_is_over_the_splits_in_common_on_the_same_rows() -> No
     assert compare(ours[2:], theirs) is None
 
 
-def test_that_tasks_are_the_first_splits_of_all_cells_before_the_second() -> None:
-    plans = [CellPlan("convex", "raw-svm", 2), CellPlan("convex", "slide-svm", 1), CellPlan("mnist", "raw-svm", 3)]
-    assert [(task.plan.data, task.plan.method, task.split) for task in tasks(plans)] == [
-        ("convex", "raw-svm", 0), ("convex", "slide-svm", 0), ("mnist", "raw-svm", 0),
-        ("convex", "raw-svm", 1), ("mnist", "raw-svm", 1), ("mnist", "raw-svm", 2),
-    ]  # fmt: skip
-    assert list(tasks([])) == []
-
-
 def test_that_an_answer_takes_its_place_by_split_and_replaces_an_older_one() -> None:
     plans = [CellPlan("convex", "raw-svm", 3), CellPlan("convex", "slide-svm", 3)]
     state = empty_state(plans, ())
@@ -168,13 +158,6 @@ def test_that_real_data_come_before_generated_ones(tmp_path):
         (info,) = stored_data([FULL], store.runs())
     assert not info.generated
     assert info.fingerprint == info_of("rectangles", real).fingerprint
-
-
-def test_that_an_empty_store_knows_no_data(tmp_path):
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        state = stored_evaluation([FULL], store)
-    assert state.data == ()
-    assert state.cells[0].answers == ()
 
 
 def test_that_data_judged_on_another_number_of_rows_come_last_and_their_sizes_are_told(tmp_path, monkeypatch):

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda.model import SdaEpoch, SdaHistory, SdaParameters
+from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
-from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, model_of, pretrained, train_svm, tuned
+from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, train_svm, tuned
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample
 from slide_gui.progress import NO_PROGRESS
-from tests.core.svm_data import StopAfter, layers
+from tests.core.svm_data import layers
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 30)
@@ -30,7 +30,7 @@ assert CODES is not None
 
 @pytest.fixture
 def trainings(monkeypatch: pytest.MonkeyPatch) -> list[SdaParameters]:
-    """What was pre-trained, in order."""
+    """Return the parameters of each pre-training, in order."""
     made: list[SdaParameters] = []
 
     def counted(rows: np.ndarray, parameters: SdaParameters, *, progress: object = NO_PROGRESS) -> SdaFeatures:
@@ -47,12 +47,13 @@ def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainin
     one = known.pretrained(DATA, replace(DEEP, n_units=(8,)).checked())
     assert len(trainings) == 1
     assert one.seconds == both.seconds[:1]
+    assert 0.0 < both.seconds[0] < both.seconds[1]
     assert one.sda.layers == both.sda.layers[:1]
     alone = pretrain(DATA.train, replace(DEEP, n_units=(8,)))
     np.testing.assert_array_equal(one.sda.layers[0].weights, alone.layers[0].weights)
 
 
-def test_that_what_fine_tuning_alone_uses_does_not_matter(trainings: list[SdaParameters]) -> None:
+def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings: list[SdaParameters]) -> None:
     known = Networks()
     known.pretrained(DATA, DEEP)
     for change in ({"fine_tuning_rate": 0.1}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
@@ -65,7 +66,6 @@ def test_that_what_fine_tuning_alone_uses_does_not_matter(trainings: list[SdaPar
     [
         {"n_units": (8, 6)},
         {"n_units": (8, 5, 4)},
-        {"noise": 0.3},
         {"noise": (0.25, 0.3)},
         {"pretraining_rate": 0.2},
         {"pretraining_epochs": 3},
@@ -73,7 +73,9 @@ def test_that_what_fine_tuning_alone_uses_does_not_matter(trainings: list[SdaPar
         {"seed": 1},
     ],
 )
-def test_that_everything_else_is_trained_anew(trainings: list[SdaParameters], change: dict[str, object]) -> None:
+def test_that_other_parameters_need_a_new_pretraining(
+    trainings: list[SdaParameters], change: dict[str, object]
+) -> None:
     known, other = Networks(), replace(DEEP, **change).checked()  # type: ignore[arg-type]
     known.pretrained(DATA, DEEP)
     found = known.pretrained(DATA, other)
@@ -99,31 +101,12 @@ def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) 
     assert [known.tuned(str(k)).seconds for k in range(1, 25)] == list(range(1, 25))  # type: ignore[union-attr]
 
 
-def test_that_values_outside_the_unit_range_are_brought_there_as_the_training_rows_were() -> None:
+def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None:
     rows = (DATA.train * 4 - 1).astype(np.float32)
     features = pretrained(rows, DEEP)
     assert features.limits == (-1.0, 3.0)
     np.testing.assert_allclose(features.transform(rows)[:, :64], DATA.train, atol=1e-6)
     np.testing.assert_allclose(features.transform(rows), pretrained(DATA.train, DEEP).transform(DATA.train), atol=1e-5)
-
-
-def test_that_the_end_of_each_layer_is_timed_and_reports_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(100, 200))
-    monkeypatch.setattr(fitting.time, "perf_counter", lambda: next(clock))
-
-    def told(rows: object, parameters: object, progress: StopAfter) -> object:
-        history = SdaHistory()
-        for layer in (1, 1, 3):
-            history = history.then(SdaEpoch("pre-training", layer, 1, 0.0))
-            progress.report(0.5, history)
-        progress.report(1.0)
-        return "made"
-
-    monkeypatch.setattr(fitting, "pretrain", told)
-    listener = StopAfter()
-    found = pretrained(DATA.train, replace(DEEP, n_units=(3, 3, 3)), progress=listener)
-    assert found.seconds == (2.0, 2.0, 3.0)  # the clock ticks once a history; no epoch of layer 2 was told
-    assert listener.fractions == [0.5, 0.5, 0.5, 1.0]
 
 
 def _spec(**changes: object) -> RunSpec:
@@ -183,14 +166,6 @@ def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained
     assert found.history == ()
 
 
-def test_that_a_given_C_is_the_only_one_of_the_grid_and_the_loss_is_the_runs() -> None:
-    _, found = train_svm(Z, CLASSES, (12,), spec(DATA, method="raw-svm", C=7.0, loss="hinge"), None, NO_PROGRESS)
-    assert {point.C for point in found.grid} == {7.0}
-    grid = median_width_search(TrainingSet(Z, CLASSES, (12,)), SvmParameters(C=7.0, loss="hinge"))
-    assert found.grid == grid.points
-    assert np.abs(found.coefficients).max() <= 7.0 + 1e-9  # the hinge's box
-
-
 def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: asked.append((a[2], k["start"])) or fit_svm(*a, **k))
@@ -212,13 +187,3 @@ def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monke
     assert asked[1][0].near == (pytest.approx((3.0, 10.0)), own.C)
     train_svm(rows, CLASSES, (4, 4), spec(DATA), None, NO_PROGRESS)
     assert (asked[2][0].near, asked[2][1]) == (None, None)
-
-
-def test_that_a_classifier_is_the_model_and_gives_it_back() -> None:
-    model, own = train_svm(Z, CLASSES, (4, 3, 5), spec(DATA, widths=(4.0, 3.0, 5.0), C=2.0), None, NO_PROGRESS)
-    assert (own.widths, own.shares, own.C, own.gap) == (model.widths, model.shares, model.C, model.gap)
-    assert (own.converged, own.dtype) == (model.converged, model.vectors.dtype.name)
-    again = model_of(own, model.embedding, model.vectors, 2)
-    np.testing.assert_array_equal(again.predict(Z), model.predict(Z))
-    np.testing.assert_array_equal(again.margins(Z), model.margins(Z))
-    assert (again.shares, again.C, again.n_classes, again.steps) == (model.shares, 2.0, 2, 0)

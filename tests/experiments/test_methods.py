@@ -102,11 +102,6 @@ def test_that_a_transformer_of_scikit_learn_takes_slides_place() -> None:
     assert abs(np.count_nonzero(predicted != DATA.test_labels) - len(both.misclassified)) <= 1
 
 
-def test_that_a_class_that_cannot_be_used_is_refused_before_anything_is_fitted() -> None:
-    with pytest.raises(ValueError, match="is not a classifier that can be used; choose one of ensemble"):
-        run(DATA, spec(DATA, method="custom", classifier=Estimator.of("decomposition.PCA")))
-
-
 def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows() -> None:
     base = spec(DATA, 0.4, 1, widths="median", C=10.0, labels=30)
     found = run(DATA, base)

@@ -123,11 +123,6 @@ def test_that_each_default_pixel_is_the_best_of_light_times_room(shape: tuple[in
     assert len(default_pixels(shape, light)) == 4
 
 
-def test_that_pixels_of_a_dark_mean_are_chosen_by_room_alone() -> None:
-    assert default_pixels((5, 5), np.zeros(25), 1) == (12,)
-    assert default_pixels(None, np.zeros(5), 1) == (2,)
-
-
 def test_that_the_neighbours_of_a_pixel_at_the_border_are_those_within_two() -> None:
     row = np.arange(1.0, 43.0)  # 6 × 7, rising
     for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):

@@ -44,12 +44,6 @@ def _figure(figure):
     figure.add_subplot().plot([1, 2])
 
 
-def test_that_a_session_file_reads_back_as_it_was(tmp_path):
-    path = tmp_path / "a.slide-session"
-    write_session(replace(_RECORD, source=DataSource(key="mnist", seed=3)), path)
-    assert read_session(path) == replace(_RECORD, source=DataSource(key="mnist", seed=3))
-
-
 @pytest.mark.parametrize(("path", "record"), [(_EARLIER, _RECORD), (_GOLDEN, _LATEST)])
 def test_that_sessions_of_every_version_read(path, record):
     assert read_session(path) == record
@@ -113,11 +107,6 @@ def test_that_data_are_found_beside_the_session_where_both_were_moved_and_in_kno
     with pytest.raises(MissingData, match=r"needs the data iris\.csv; locate the file"):
         located(moved, there / "a.slide-session")
     assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
-
-
-def test_that_data_of_the_catalogue_need_no_place():
-    record = replace(_RECORD, source=DataSource(key="convex"))
-    assert located(record) == record
 
 
 def _with(**changes):

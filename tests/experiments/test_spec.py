@@ -1,12 +1,9 @@
-"""Specs: the hash tells apart what differs in its result, and nothing else."""
+"""Specs of runs: equal hashes mean equal results, and a spec that contradicts itself is refused."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import subprocess
-import sys
 from dataclasses import fields, replace
 
 import pytest
@@ -91,7 +88,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         (replace(BASE, method="sda"), replace(BASE, method="sda", svm=SvmParameters(C=9.0), stack=StackParameters())),
     ],
 )
-def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[RunSpec, RunSpec]) -> None:
+def test_that_a_choice_without_effect_does_not_change_the_hash(same: tuple[RunSpec, RunSpec]) -> None:
     assert same[0].hash == same[1].hash
 
 
@@ -168,59 +165,37 @@ def test_that_the_version_of_a_neighbour_counts() -> None:
     assert document_hash(warm.document(), 4) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_that_the_hash_is_the_same_in_another_process() -> None:
-    code = "from tests.experiments.test_spec import BASE; print(BASE.hash)"
-    environment = {**os.environ, "PYTHONHASHSEED": "7"}
-    said = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    ).stdout
-    assert said.strip() == BASE.hash
-
-
 def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
-    spec = replace(
-        BASE, neighbour=replace(BASE, stack=replace(BASE.stack, noise=0.4), neighbour=BASE), svm=SvmParameters(C=2.0)
-    ).checked()
-    again = RunSpec.from_document(json.loads(json.dumps(spec.document())))
-    assert again == spec
-    assert again.hash == spec.hash
-    other = replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4}), labels=9).checked()
-    assert RunSpec.from_document(json.loads(json.dumps(other.document()))) == other
-    network = replace(BASE, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))).checked()
-    assert RunSpec.from_document(json.loads(json.dumps(network.document()))) == network
-    folds = replace(BASE, held_out=HeldOut(folds=3, fold=2, seed=4)).checked()
-    assert RunSpec.from_document(json.loads(json.dumps(folds.document()))) == folds
-    given = replace(BASE, svm=SvmParameters(widths=(0.1, 1 / 3, 7.0), C=1.0)).checked()
-    assert RunSpec.from_document(json.loads(json.dumps(given.document()))) == given
+    for spec in (
+        replace(BASE, neighbour=replace(BASE, seed=4, neighbour=BASE), svm=SvmParameters(C=2.0)),
+        replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4}), labels=9),
+        replace(BASE, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))),
+        replace(BASE, held_out=HeldOut(folds=3, fold=2, seed=4)),
+        replace(BASE, svm=SvmParameters(widths=(0.1, 1 / 3, 7.0), C=1.0)),
+    ):
+        again = RunSpec.from_document(json.loads(json.dumps(spec.checked().document())))
+        assert again == spec.checked()
+        assert again.hash == spec.hash
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "magic"}, "method is 'magic'"),
-        ({"training": "half"}, "training is"),
-        ({"evaluate": "train"}, "evaluate is"),
         ({"training": "whole", "evaluate": "validation"}, "no validation rows"),
-        ({"split": -1}, "0 or more"),
-        ({"test_rows": 0}, "1 or more, or None"),
-        ({"stack": StackParameters(noise=1.0)}, "noise"),
-        ({"svm": SvmParameters(loss="square")}, "loss"),
         ({"method": "pca-svm"}, "kept is missing"),
         ({"method": "custom"}, "needs a transformer or a classifier"),
         ({"classifier": KNN}, "takes no transformer or classifier"),
-        ({"labels": 1}, "2 or more, or None"),
         ({"fit_rows": "labelled"}, "the number of labels"),
-        ({"fit_rows": "test", "labels": 9}, "fit_rows is"),
         ({"held_out": HeldOut(folds=3, fold=3)}, "fold 4 of 3"),
         ({"held_out": HeldOut(0.95)}, "give 0 to 0.9"),
     ],
 )
-def test_that_a_spec_out_of_range_is_refused(change: dict[str, object], message: str) -> None:
+def test_that_a_spec_that_contradicts_itself_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(BASE, **change).checked()  # type: ignore[arg-type]
 
 
-def test_that_a_share_and_a_fold_have_one_form_each() -> None:
+def test_that_equal_rules_of_holding_out_have_one_form() -> None:
     assert HeldOut(0.25, 3, 0, 0).checked() == HeldOut(seed=3)
     assert HeldOut(0.1, 3, 5, 2).checked() == HeldOut(0.7, 3, 5, 2).checked()
     assert HeldOut(0.0, 3).checked() == HeldOut(0.0)
@@ -228,7 +203,7 @@ def test_that_a_share_and_a_fold_have_one_form_each() -> None:
     assert one.hash == other.hash
 
 
-def test_that_folds_are_asked_for_each_with_its_own_fingerprint() -> None:
+def test_that_the_run_of_each_fold_has_its_own_fingerprint() -> None:
     dataset = divide(replace(rectangles(30, 0)), HeldOut(folds=3, seed=1))
     specs = on_every_fold(replace(BASE, fingerprint=dataset.fingerprint, held_out=dataset.held_out), dataset)
     assert [spec.held_out for spec in specs] == [HeldOut(0.0, 1, 3, fold) for fold in range(3)]

@@ -66,7 +66,7 @@ def false_positives(splits: int, effects: tuple[float, float, float], count: int
 
 
 @pytest.mark.parametrize("effects", EFFECTS[:3])
-def test_that_intervals_over_ten_splits_cover_the_expected_value_as_often_as_they_say(
+def test_that_95_percent_intervals_over_ten_splits_cover_the_expected_value_in_95_percent(
     effects: tuple[float, float, float],
 ) -> None:
     assert 0.93 <= gaussian_coverage(10, effects, 1000) <= 0.97
@@ -74,26 +74,25 @@ def test_that_intervals_over_ten_splits_cover_the_expected_value_as_often_as_the
 
 @pytest.mark.parametrize("effects", EFFECTS)
 @pytest.mark.parametrize("splits", [2, 3, 5, 10])
-def test_that_equal_methods_are_rarely_said_to_differ(splits: int, effects: tuple[float, float, float]) -> None:
+def test_that_equal_methods_rarely_differ_significantly(splits: int, effects: tuple[float, float, float]) -> None:
     assert 1.0 - gaussian_coverage(splits, effects, 1500, rows=100) <= 0.06
     assert false_positives(splits, effects, 500) <= 0.06
 
 
 def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each() -> None:
+    def components(values: NDArray[np.float64]) -> tuple[float, float, float]:
+        k, n = values.shape
+        residual = values - values.mean(axis=0) - values.mean(axis=1)[:, np.newaxis] + values.mean()
+        both = (residual**2).sum() / ((k - 1) * (n - 1)) / (k * n)
+        return values.mean(axis=0).var(ddof=1) / n, values.mean(axis=1).var(ddof=1) / k, both
+
     values = np.array([[3.0, 1.0, 4.0, 1.0], [5.0, 9.0, 2.0, 6.0], [5.0, 3.0, 5.0, 8.0], [9.0, 7.0, 9.0, 3.0]])
-    k, n = values.shape
-    found = crossed_mean(values)
-    rows, splits = values.mean(axis=0).var(ddof=1) / n, values.mean(axis=1).var(ddof=1) / k
-    residual = values - values.mean(axis=0) - values.mean(axis=1)[:, np.newaxis] + values.mean()
-    both = (residual**2).sum() / ((k - 1) * (n - 1)) / (k * n)
+    found, (rows, splits, both) = crossed_mean(values), components(values)
     variance = max(rows + splits - both, rows, splits)
     assert (found.mean, found.variance) == (5.0, pytest.approx(variance, rel=1e-12))
     assert found.spread == pytest.approx(values.mean(axis=1).std(ddof=1))
     many = np.vstack([values, values[::-1, ::-1] + 0.5, values[:, ::-1] - 0.25])  # twelve splits: Satterthwaite alone
-    k = len(many)
-    rows, splits = many.mean(axis=0).var(ddof=1) / n, many.mean(axis=1).var(ddof=1) / k
-    residual = many - many.mean(axis=0) - many.mean(axis=1)[:, np.newaxis] + many.mean()
-    both = (residual**2).sum() / ((k - 1) * (n - 1)) / (k * n)
+    (k, n), (rows, splits, both) = many.shape, components(many)
     variance = max(rows + splits - both, rows, splits)
     degrees = variance**2 / (rows**2 / (n - 1) + splits**2 / (k - 1) + both**2 / ((k - 1) * (n - 1)))
     found = crossed_mean(many)

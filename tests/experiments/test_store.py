@@ -1,8 +1,7 @@
-"""The store: what it says it holds, it holds, whatever happens to the process or the files."""
+"""The run store keeps what it saved, whatever happens to the process or the files."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
@@ -17,7 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from slide_gui.cli import main
@@ -33,6 +31,7 @@ ADDED = [column.name for column in COLUMNS if column.added]
 DATA = with_wrong_labels(rectangles(60, 60))
 RESULT = run(DATA, spec(DATA, criterion="press", training="split"))
 OTHER = run(DATA, spec(DATA, method="raw-svm"))
+CONTENT = pack_arrays(RESULT.arrays())
 
 
 @pytest.fixture
@@ -51,6 +50,15 @@ def execute(path: Path, *statements: str | tuple[str, Sequence[object]]) -> None
 
 def on_split(split: int) -> RunResult:
     return replace(RESULT, spec=replace(RESULT.spec, split=split))
+
+
+@pytest.fixture
+def large(path: Path) -> Path:
+    """Return a store of 31 runs, over many pages."""
+    with RunStore(path) as store:
+        for split in range(1, 30):
+            store.save(on_split(split))
+    return path
 
 
 def array_file(path: Path, result: RunResult = RESULT) -> Path:
@@ -95,7 +103,7 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path: Path, mon
     assert told[0][1] == size
 
 
-def test_that_nothing_is_overwritten(path: Path) -> None:
+def test_that_a_saved_run_is_never_overwritten(path: Path) -> None:
     before = array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns
     with RunStore(path) as store:
         store.save(replace(RESULT, timings=replace(RESULT.timings, fit=99.0)))
@@ -103,31 +111,32 @@ def test_that_nothing_is_overwritten(path: Path) -> None:
     assert (array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns) == before
 
 
-def other_numbers(content: bytes) -> bytes:
-    """Return a valid archive of arrays of the right shapes with other numbers."""
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return pack_arrays({name: arrays[name] * (0.5 if arrays[name].dtype.kind == "f" else 1) for name in arrays})
+def with_other_numbers(file: Path) -> None:
+    arrays = RESULT.arrays()
+    file.write_bytes(pack_arrays(arrays | {"decisions": arrays["decisions"] * 0.5}))
 
 
-@pytest.mark.parametrize(
-    ("how", "reason"),
-    [
-        (None, "cannot be read (No such file or directory)"),
-        (lambda content: content[:99] + bytes([content[99] ^ 1]) + content[100:], "was altered after it was written"),
-        (lambda content: content[:100], "was altered after it was written"),
-        (lambda content: pack_arrays(OTHER.arrays()), "was altered after it was written"),
-        (other_numbers, "was altered after it was written"),
-    ],
-    ids=["missing", "altered", "truncated", "of another run", "other numbers"],
-)
-def test_that_a_missing_or_altered_file_is_reported_and_made_again(
-    path: Path, how: Callable[[bytes], bytes] | None, reason: str
-) -> None:
-    file = array_file(path)
-    content = file.read_bytes()
+DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "missing": ("cannot be read (No such file or directory)", lambda file: None),
+    "altered": (
+        "was altered after it was written",
+        lambda file: file.write_bytes(CONTENT[:99] + bytes([CONTENT[99] ^ 1]) + CONTENT[100:]),
+    ),
+    "truncated": ("was altered after it was written", lambda file: file.write_bytes(CONTENT[:100])),
+    "of another run": ("was altered after it was written", lambda file: file.write_bytes(pack_arrays(OTHER.arrays()))),
+    "with other numbers": ("was altered after it was written", with_other_numbers),
+    "a pipe": ("is not a file", lambda file: os.mkfifo(file)),
+    "a device": ("is not a file", lambda file: file.symlink_to("/dev/zero")),
+    "a folder": ("is not a file", lambda file: file.mkdir()),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files of POSIX")
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_that_a_missing_or_altered_file_is_reported_and_computed_again(path: Path, damage: str) -> None:
+    file, (reason, change) = array_file(path), DAMAGES[damage]
     file.unlink()
-    if how is not None:
-        file.write_bytes(how(content))
+    change(file)
     fault = f"{file}: {reason}; compute the run again"
     with RunStore(path) as store:
         assert store.check().faults == {RESULT.spec.hash: fault}
@@ -137,7 +146,7 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(
         store.save(RESULT)
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
         assert store.check().faults == {}
-        assert len(list(store.folder.iterdir())) == (2 if how is None else 3), "the damaged file is not deleted"
+        assert len(list(store.folder.iterdir())) == (2 if damage == "missing" else 3), "the damaged file is not deleted"
 
 
 @pytest.mark.parametrize("how", ["written", "read", "immutable", "copied"])
@@ -177,7 +186,7 @@ def test_that_temporary_files_are_swept_and_nothing_else(path: Path) -> None:
         assert len(store.runs()) == 2
 
 
-def test_that_an_older_copy_put_back_for_a_while_costs_no_newer_run(path: Path) -> None:
+def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path: Path) -> None:
     shutil.copy(path, path.with_name("older"))
     third = on_split(5)
     with RunStore(path) as store:
@@ -214,7 +223,7 @@ def test_that_a_store_is_used_by_a_link_and_arrays_that_an_earlier_version_wrote
 
 @pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed on Windows")
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved with its arrays", "removed with its arrays"])
-def test_that_a_store_that_loses_its_file_says_so_and_saves_what_was_computed(path: Path, how: str) -> None:
+def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_runs(path: Path, how: str) -> None:
     shutil.copy(path, path.with_name("older"))
     third, fourth = on_split(5), on_split(6)
     with RunStore(path) as store:
@@ -317,7 +326,7 @@ def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, 
     assert in_namespace(mount, _READ_ONLY, chosen.parent, chosen).split() == ["2", "0"]
 
 
-def test_that_a_deleted_run_can_be_taken_back(path: Path) -> None:
+def test_that_deleting_a_run_can_be_undone(path: Path) -> None:
     with RunStore(path) as store:
         assert store.delete([RESULT.spec.hash]) == [RESULT.spec.hash]
         assert store.delete([RESULT.spec.hash, OTHER.spec.hash * 2]) == [], "it is deleted already"
@@ -379,23 +388,9 @@ def test_that_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="cannot be opened"):
         RunStore(tmp_path / "folder")
-
-
-def test_that_a_failed_write_leaves_nothing_behind(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    third = on_split(5)
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    with RunStore(path) as store:
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", full)
-            with pytest.raises(OSError, match="No space"):
-                store.save(third)
-        assert len(list(store.folder.iterdir())) == 2
-        assert len(store.runs()) == 2
-        store.save(third)
-        assert len(store.runs()) == 3
+    with pytest.raises(DataError, match="this run store does not exist"):
+        RunStore(tmp_path / "absent", read_only=True)
+    assert not (tmp_path / "absent").exists()
 
 
 def mode(path: Path) -> int:
@@ -417,13 +412,10 @@ def test_that_store_and_arrays_are_their_owners_alone(tmp_path: Path) -> None:
         os.umask(before)
 
 
-def state(path: Path) -> dict[str, tuple[int, int, bytes]]:
-    """Return all that stands around a store, with times of change."""
+def state(path: Path) -> dict[Path, tuple[int, bytes]]:
+    """Return the modes of all files and folders next to a store, and the contents of the files."""
     found = [path.parent, *path.parent.rglob("*")]
-    return {
-        str(each): (each.stat().st_mode, each.stat().st_mtime_ns, each.read_bytes() if each.is_file() else b"")
-        for each in found
-    }
+    return {each: (each.stat().st_mode, each.read_bytes() if each.is_file() else b"") for each in found}
 
 
 def killed(path: Path) -> Path:
@@ -439,45 +431,34 @@ def killed(path: Path) -> Path:
     return folder / "alive.sqlite"
 
 
-def read_all(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def read_all(path: Path, tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunStore(path, read_only=True) as store:
         assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
         report = store.check()
         assert (report.n_runs, report.faults, report.damage) == (2, {}, ())
-    table = str(path.parent.parent / "table.csv")
-    for words in (["list"], ["show", OTHER.spec.hash], ["check"], ["export", "-o", table]):
+    for words in (["list"], ["show", OTHER.spec.hash], ["check"], ["export", "-o", str(tables / "runs.csv")]):
         assert main(["runs", words[0], str(path), *words[1:]]) == 0
     assert RESULT.spec.hash[:12] in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("log", [False, True])
 def test_that_reading_leaves_everything_as_it_was(
-    path: Path, log: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    path: Path,
+    log: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     chosen = killed(path) if log else path
-    if log:  # as a medium that cannot be written to; else the log is settled by whoever closes the file last
+    if log:  # as on a medium that cannot be written to; else the log is settled by whoever closes the file last
         monkeypatch.setattr(os, "access", lambda *_: False)
-    else:
-        (path.parent / "inner").mkdir()
-        chosen = path.rename(path.parent / "inner" / path.name)
-        path.with_name(path.name + ".arrays").rename(chosen.with_name(path.name + ".arrays"))
     before = state(chosen)
-    read_all(chosen, capsys)
-    assert {name: (mode, content) for name, (mode, _, content) in state(chosen).items()} == {
-        name: (mode, content) for name, (mode, _, content) in before.items()
-    }
-    if log:
-        assert state(chosen) == before
+    read_all(chosen, tmp_path_factory.mktemp("tables"), capsys)
+    assert state(chosen) == before
 
 
-def test_that_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="this run store does not exist"):
-        RunStore(tmp_path / "absent.sqlite", read_only=True)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
+def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     third = on_split(5)
@@ -518,15 +499,12 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
     assert f"{new}: is a database; choose another output" in capsys.readouterr().err
 
 
-def test_that_a_lost_page_costs_its_own_rows_only(path: Path) -> None:
-    with RunStore(path) as store:
-        for split in range(1, 30):
-            store.save(on_split(split))
-    content = bytearray(path.read_bytes())
+def test_that_a_lost_page_costs_its_own_rows_only(large: Path) -> None:
+    content = bytearray(large.read_bytes())
     at = content.rindex(b'"fingerprint"') // 4096 * 4096
     content[at : at + 4096] = bytes(4096)
-    path.write_bytes(bytes(content))
-    with RunStore(path, read_only=True) as store:
+    large.write_bytes(bytes(content))
+    with RunStore(large, read_only=True) as store:
         report = store.check()
     assert report.damage
     assert 0 < len(report.faults) < 31
@@ -546,7 +524,7 @@ def test_that_a_lost_page_costs_its_own_rows_only(path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("read_only", [False, True])
-def test_that_a_file_that_does_more_than_hold_runs_is_refused(
+def test_that_a_database_with_more_than_the_table_of_runs_is_refused(
     path: Path, statements: list[str], read_only: bool
 ) -> None:
     execute(path, *statements)
@@ -563,17 +541,7 @@ def test_that_a_row_cannot_name_a_file_elsewhere(path: Path, name: str) -> None:
         store.load(RESULT.spec.hash)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="files of POSIX")
-@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
-def test_that_arrays_that_are_no_file_are_refused(path: Path, kind: str) -> None:
-    file = array_file(path)
-    file.unlink()
-    {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda place: os.symlink("/dev/zero", place)}[kind](file)
-    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is not a file; compute the run"):
-        store.load(RESULT.spec.hash)
-
-
-def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path) -> None:
+def test_that_no_array_is_removed_while_the_store_may_be_damaged(path: Path) -> None:
     arrays = sorted(path.with_name(path.name + ".arrays").iterdir())
     execute(path, f"UPDATE runs SET file = '{'0' * 16}-{'a' * 16}.npz' WHERE hash = '{RESULT.spec.hash}'")
     with RunStore(path) as store:
@@ -587,40 +555,37 @@ def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
 
-def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path: Path) -> None:
-    with RunStore(path) as store:
-        for split in range(1, 30):
-            store.save(on_split(split))
-    content = bytearray(path.read_bytes())
+def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(large: Path) -> None:
+    content = bytearray(large.read_bytes())
     own = content.index(b'"fingerprint"') // 4096 + 1
     trunk = len(content) // 4096 + 1
     # A list of free pages, itself in good order, that names one where a document stands: SQLite would take it.
     content += struct.pack(">III", 0, 1, own).ljust(4096, b"\0")
     content[28:40] = struct.pack(">III", trunk, trunk, 2)
-    path.write_bytes(bytes(content))
+    large.write_bytes(bytes(content))
     third = on_split(50)
     for change in (lambda store: store.save(third), lambda store: store.tag(RESULT.spec.hash, ["x" * 5000])):
         with (
-            RunStore(path) as store,
+            RunStore(large) as store,
             pytest.raises(DataError, match=r"is damaged .*; list the undamaged runs with: slide-gui"),
         ):
             change(store)
-    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 31
-    with RunStore(path, read_only=True) as store:
+    assert len(list(large.with_name(large.name + ".arrays").iterdir())) == 31
+    with RunStore(large, read_only=True) as store:
         report = store.check()
     assert report.damage
     assert (report.n_runs, report.faults, len(report.whole)) == (31, {}, 31)
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_that_a_store_that_cannot_be_opened_is_not_sent_to_the_check(path: Path, read_only: bool) -> None:
+def test_that_a_store_that_cannot_be_opened_is_not_referred_to_the_check(path: Path, read_only: bool) -> None:
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \xff\xfe\xfdLE runs", 1))
     with pytest.raises(DataError, match=r"is damaged .*; restore a copy") as caught:
         RunStore(path, read_only=read_only)
     assert str(caught.value).isprintable()
 
 
-def test_that_what_a_store_says_cannot_write_to_a_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_text_of_a_store_cannot_control_a_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     execute(path, "UPDATE runs SET data = char(27) || '[2Jcleared', method = char(10) || 'x'")
     assert main(["runs", "list", str(path)]) == 0
     said = capsys.readouterr().out
@@ -630,25 +595,25 @@ def test_that_what_a_store_says_cannot_write_to_a_terminal(path: Path, capsys: p
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_that_a_store_made_by_another_between_any_two_looks_is_opened(
+def test_that_a_store_created_by_another_process_between_any_two_queries_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    path, rows, looks = tmp_path / "runs.sqlite", Database.rows, []
+    path, rows, queries = tmp_path / "runs.sqlite", Database.rows, []
 
-    def looked(database: Database, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        looks.append(query)
-        if len(looks) == step + 1:
+    def counted(database: Database, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        queries.append(query)
+        if len(queries) == step + 1:
             monkeypatch.setattr(Database, "rows", rows)
             RunStore(path).close()
         return rows(database, query, values)
 
-    monkeypatch.setattr(Database, "rows", looked)
+    monkeypatch.setattr(Database, "rows", counted)
     with RunStore(path) as store:
         assert store.runs() == []
-    assert len(looks) == step + 1
+    assert len(queries) == step + 1
 
 
-def test_that_a_change_that_the_database_refuses_is_taken_back_and_the_next_is_made(path: Path) -> None:
+def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path: Path) -> None:
     database = Database(path)
     with pytest.raises(DataError, match="no such table: nowhere"), database.writing():  # noqa: PT012 - the second
         database.write("UPDATE runs SET tags = 'lost'")

@@ -1,4 +1,4 @@
-"""Runs of another version of the numbers: kept, read and told apart, and never the answer of what is asked now."""
+"""Runs of another results version are kept and read, and never taken for a run that is requested now."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import hashlib
 import json
 import shutil
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,17 +25,18 @@ from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import COLUMNS
 from slide_gui.experiments.sweeps.sweep import run_points
 from slide_gui.results_version import RESULTS_VERSION
+from tests.experiments.damaged_stores import rewrite
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
+DROPPED = [f"ALTER TABLE runs DROP COLUMN {name}" for name in ADDED]
 DATA = rectangles(60, 60)
 RESULT = run(DATA, spec(DATA, method="raw-svm", widths="median", C=1.0))
 POINT = SweepPoint(0.0, 0, 0, 0, RESULT.spec)
 
 
 def made_by(version: str) -> RunResult:
-    versions = [(name, said) for name, said in RESULT.versions if name != "numerics"]
-    return replace(RESULT, versions=(*versions, ("numerics", version)))
+    return replace(RESULT, versions=tuple((dict(RESULT.versions) | {"numerics": version}).items()))
 
 
 OLD = made_by("1-0123abcd")
@@ -46,7 +49,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "runs.sqlite"
 
 
-def test_that_a_run_records_the_version_of_its_numbers() -> None:
+def test_that_a_run_records_its_results_version() -> None:
     assert dict(RESULT.versions)["numerics"] == str(RESULTS_VERSION)
     assert RESULT.is_current
     assert RESULT.hash == RESULT.spec.hash
@@ -54,18 +57,7 @@ def test_that_a_run_records_the_version_of_its_numbers() -> None:
     assert len({RESULT.hash, OLD.hash, made_by("1-0123abce").hash, made_by(f"{RESULTS_VERSION}+0123").hash}) == 4
 
 
-def test_that_a_run_of_another_version_is_no_answer(path: Path) -> None:
-    with RunStore(path) as store:
-        with pytest.raises(KeyError):
-            store.take(RESULT.spec)
-        assert RESULT.spec.hash not in store
-        state = run_points(DATA, [POINT], store)
-        assert state.faults == ()
-        assert [line.is_current for line in store.runs()] == [False, True]
-        assert store.take(RESULT.spec).is_current
-
-
-def test_that_a_run_of_another_version_is_listed_and_read(path: Path) -> None:
+def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(path: Path) -> None:
     with RunStore(path) as store:
         (line,) = store.runs()
         assert (line.hash, line.numerics, line.error) == (OLD.hash, "1-0123abcd", OLD.error)
@@ -73,28 +65,29 @@ def test_that_a_run_of_another_version_is_listed_and_read(path: Path) -> None:
         assert same_numbers(again, OLD)
         assert (again.numerics, again.hash) == (OLD.numerics, OLD.hash)
         assert store.check().faults == {}
+        with pytest.raises(KeyError):
+            store.take(RESULT.spec)
+        assert RESULT.spec.hash not in store
+        assert run_points(DATA, [POINT], store).faults == ()
+        assert [line.is_current for line in store.runs()] == [False, True]
+        assert store.take(RESULT.spec).is_current
 
 
 def test_that_the_words_of_earlier_stores_on_held_out_rows_are_read_as_data(tmp_path: Path) -> None:
-    held_out = HeldOut(0.25, 3)
+    path, held_out = tmp_path / "runs.sqlite", HeldOut(0.25, 3)
     data = divide(replace(DATA, test=DATA.test[:0], test_labels=DATA.test_labels[:0]), held_out)
     result = run(data, replace(spec(data, method="raw-svm", widths="median", C=1.0), held_out=held_out))
-    with RunStore(tmp_path / "runs.sqlite") as store:
+    with RunStore(path) as store:
         store.save(RESULT)
         store.save(result)
-    with closing(sqlite3.connect(tmp_path / "runs.sqlite")) as database, database:
-        assert database.execute("SELECT typeof(held_out) FROM runs ORDER BY created").fetchall() == [
-            ("null",),
-            ("text",),
-        ]
-        database.execute("UPDATE runs SET held_out = CASE hash WHEN ? THEN ? ELSE '' END", (result.hash, str(held_out)))
+    execute(path, f"UPDATE runs SET held_out = CASE hash WHEN '{result.hash}' THEN '{held_out}' ELSE '' END")
     for read_only in (False, True):
-        with RunStore(tmp_path / "runs.sqlite", read_only=read_only) as store:
+        with RunStore(path, read_only=read_only) as store:
             assert [line.held_out for line in store.runs()] == [None, held_out]
             assert store.check().faults == {}
 
 
-def test_that_both_stand_side_by_side_and_are_saved_with_what_is_whole(path: Path, tmp_path: Path) -> None:
+def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones(path: Path, tmp_path: Path) -> None:
     with RunStore(path) as store:
         store.save(RESULT)
         store.save(OLD)
@@ -104,22 +97,22 @@ def test_that_both_stand_side_by_side_and_are_saved_with_what_is_whole(path: Pat
         assert store.check().faults == {}
 
 
-def written_before(path: Path, version: str) -> str:
-    """Write a run as the program did before it recorded versions, and return its hash."""
-    result = made_by(version)
-    with RunStore(path) as store:
-        store.save(result)
+def execute(path: Path, *statements: str) -> None:
     with closing(sqlite3.connect(path)) as database, database:
-        text, name = database.execute("SELECT document, file FROM runs WHERE hash = ?", (result.hash,)).fetchone()
-        document: dict[str, Any] = json.loads(text)
-        del document["versions"]["numerics"]
-        text = json.dumps(document)
-        content = (path.with_name(path.name + ".arrays") / name).read_bytes()
-        digest = hashlib.sha256(content + text.encode()).hexdigest()
-        database.execute("UPDATE runs SET document = ?, sha256 = ? WHERE hash = ?", (text, digest, result.hash))
-        for column in ADDED:
-            database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
-    return result.hash
+        for statement in statements:
+            database.execute(statement)
+
+
+def without(*keys: str) -> Callable[[str], str]:
+    """Return a function that leaves an entry out of a document."""
+
+    def remove(text: str) -> str:
+        document = json.loads(text)
+        *outer, last = keys
+        del reduce(getitem, outer, document)[last]
+        return json.dumps(document)
+
+    return remove
 
 
 @pytest.fixture
@@ -129,11 +122,7 @@ def old(tmp_path: Path) -> Path:
     with RunStore(path) as store:
         for split in (0, 1):
             store.save(replace(RESULT, spec=replace(RESULT.spec, training="split", split=split)))
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute("ALTER TABLE runs ADD COLUMN half REAL NOT NULL DEFAULT 0.1")
-        database.execute("PRAGMA user_version = 1")
-        for name in ADDED:
-            database.execute(f"ALTER TABLE runs DROP COLUMN {name}")
+    execute(path, "ALTER TABLE runs ADD COLUMN half REAL NOT NULL DEFAULT 0.1", "PRAGMA user_version = 1", *DROPPED)
     return path
 
 
@@ -158,20 +147,22 @@ def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs
 
 @pytest.mark.parametrize("version", ["1", "2", "3"])
 def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path: Path, version: str) -> None:
-    path = tmp_path / "runs.sqlite"
-    key = written_before(path, version)
+    path, result = tmp_path / "runs.sqlite", made_by(version)
     with RunStore(path) as store:
-        assert [(line.hash, line.numerics) for line in store.runs()] == [(key, version)]
-        assert store.load(key).numerics == version
+        store.save(result)
+    rewrite(path, "1", without("versions", "numerics"))
+    execute(path, *DROPPED)
+    with RunStore(path) as store:
+        assert [(line.hash, line.numerics) for line in store.runs()] == [(result.hash, version)]
+        assert store.load(result.hash).numerics == version
         assert store.check().faults == {}
 
 
 @pytest.mark.parametrize(
     "change", ["numerics = '1'", f"numerics = '{RESULTS_VERSION}'", f"hash = '{RESULT.hash}'", "numerics = 3"]
 )
-def test_that_a_run_that_says_another_version_than_its_row_is_not_trusted(path: Path, change: str) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        database.execute(f"UPDATE runs SET {change}")
+def test_that_a_run_of_another_version_than_its_row_names_is_damaged(path: Path, change: str) -> None:
+    execute(path, f"UPDATE runs SET {change}")
     with RunStore(path) as store:
         assert len(store.check().faults) == 1
         with pytest.raises(DataError):
@@ -179,24 +170,17 @@ def test_that_a_run_that_says_another_version_than_its_row_is_not_trusted(path: 
 
 
 def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        text, name = database.execute("SELECT document, file FROM runs").fetchone()
-        document: dict[str, Any] = json.loads(text)
-        del document["spec"]["svm"]["retune"]
-        plain = {key: value for key, value in document["spec"].items() if key != "source"}
-        key = hashlib.sha256(json.dumps({"format": OLD.numerics, **plain}, sort_keys=True).encode()).hexdigest()
-        text = json.dumps(document)
-        content = (path.with_name(path.name + ".arrays") / name).read_bytes()
-        digest = hashlib.sha256(content + text.encode()).hexdigest()
-        database.execute("UPDATE runs SET document = ?, sha256 = ?, hash = ?", (text, digest, key))
+    rewrite(path, "1", without("spec", "svm", "retune"))
+    document = OLD.spec.document()
+    del document["svm"]["retune"], document["source"]
+    key = hashlib.sha256(json.dumps({"format": OLD.numerics, **document}, sort_keys=True).encode()).hexdigest()
+    execute(path, f"UPDATE runs SET hash = '{key}'")
     with RunStore(path) as store:
         assert same_numbers(store.load(key), OLD)
         assert store.check().faults == {}
 
 
-def test_that_a_store_of_an_earlier_version_is_whole_and_its_data_lose_their_mark(
-    tmp_path: Path,
-) -> None:
+def test_that_a_store_of_an_earlier_version_is_undamaged_and_its_data_lose_their_mark(tmp_path: Path) -> None:
     shutil.copytree(Path(__file__).with_name("earlier_store"), tmp_path, dirs_exist_ok=True)
     with RunStore(tmp_path / "runs.sqlite") as store:
         assert store.check() == StoreReport(3, {}, (), (1, 2, 3))

@@ -209,14 +209,6 @@ def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_alre
         assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 
 
-def test_that_the_measured_cost_of_a_plan_is_the_median_of_runs_of_its_kind(tmp_path: Path) -> None:
-    with RunStore(tmp_path / "runs.sqlite") as store:
-        run_sweep(DATA, replace(FAST, splits=(0,), depths=(1,)), store)
-        lines = [replace(line, seconds=seconds) for line, seconds in zip(store.runs(), (1.0, 2.0, 30.0), strict=True)]
-    plan = plan_sweep(replace(FAST, splits=(1,), depths=(1,)), DATA, lines)
-    assert plan.seconds == pytest.approx(3 * 2.0)
-
-
 def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp_path: Path) -> None:
     asked = replace(FAST, base=replace(QUICK, evaluate="validation"), choose="pooled", seeds=(0, 1))
     listener = StopAfter()
