@@ -23,25 +23,26 @@ from tests.gui.helpers import StubSource, at_rest, dataset
 
 
 @pytest.fixture
-def data() -> Dataset:
-    """Return what `window` is opened on; a module may put its own in its place."""
-    return dataset()
+def data(request: pytest.FixtureRequest) -> Dataset:
+    """Return the data that `window` opens: the result of the test module's `OPENED`, by default of `dataset`."""
+    opened: Dataset = getattr(request.module, "OPENED", dataset)()
+    return opened
 
 
 @pytest.fixture
 def faults() -> list[tuple[str, str]]:
-    """Return what went wrong inside the program; a test that wants something to takes it out again."""
+    """Return the errors raised inside the program; a test that expects one removes it."""
     return []
 
 
 @pytest.fixture
 def small_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the example that is generated have few images; goes before the window."""
+    """Generate an example of few images; request it before the window."""
     monkeypatch.setattr(generators, "rectangles", functools.partial(generators.rectangles, 60, 40))
 
 
-class _Heard(Progress):
-    """Reports to another, and goes on only once what was reported has arrived."""
+class _Waiting(Progress):
+    """A progress that continues only when the window has received the payload."""
 
     def __init__(self, progress: Progress, arrived: threading.Event) -> None:
         self._progress, self._arrived = progress, arrived
@@ -55,10 +56,10 @@ class _Heard(Progress):
 
 @pytest.fixture
 def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a job go on only once the window has taken what it reported, so that nothing it says is passed over."""
+    """Let a job continue only when the window has received its payload, so that no payload is skipped."""
     submit = JobQueue.submit
 
-    def heard(queue: JobQueue, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:
+    def submit_waiting(queue: JobQueue, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:
         arrived = threading.Event()
 
         def deliver(payload: object) -> None:
@@ -66,16 +67,16 @@ def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
             arrived.set()
 
         def work(progress: Progress) -> Any:
-            return function(progress if on_payload is None else _Heard(progress, arrived))
+            return function(progress if on_payload is None else _Waiting(progress, arrived))
 
         return submit(queue, title, work, on_payload=on_payload and deliver, **options)
 
-    monkeypatch.setattr(JobQueue, "submit", heard)
+    monkeypatch.setattr(JobQueue, "submit", submit_waiting)
 
 
 @pytest.fixture
 def closed_window(app: QApplication, tmp_path: Path, faults: list[tuple[str, str]]) -> Iterator[MainWindow]:
-    """Return a window that was not shown yet; at the end there must be no fault."""
+    """Return a window that is not shown yet; fail if an error is raised inside it."""
     window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat), tmp_path / "runs.sqlite")
     window.faults.reported.connect(lambda *fault: faults.append(fault))
     yield window

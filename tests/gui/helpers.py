@@ -1,4 +1,4 @@
-"""Data that are there at once for tests of the window, and ways to wait for the job queue."""
+"""Data that load at once for tests of the window, and ways to wait for the job queue."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
-from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
 
+Shown = Callable[..., Any]
+"""The fixture `shown`, which returns the widget that it is given."""
+
+
 class StubSource(DataSource):
-    """A data source that returns what it was made with, or raises it."""
+    """A data source that returns the given data set, or raises the given error."""
 
     result: Dataset | Exception
 
@@ -70,8 +74,26 @@ def rate(error: float, low: float | None = None, high: float | None = None, n: i
     return ErrorRate(error / 100, low / 100, high / 100, n)
 
 
+def button(widget: QWidget, text: str) -> QPushButton:
+    """Return the button of a widget that has this text."""
+    return next(each for each in widget.findChildren(QPushButton) if each.text() == text)
+
+
+def record(*signals: Any) -> list[list[Any]]:
+    """Return a list for each signal, to which every emitted value is appended."""
+    lists: list[list[Any]] = [[] for _ in signals]
+    for signal, values in zip(signals, lists, strict=True):
+        signal.connect(values.append)
+    return lists
+
+
+def spread(a: QColor, b: QColor) -> int:
+    """Return the largest difference of two colours in a channel."""
+    return max(abs(x - y) for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True))
+
+
 def wheel(widget: QWidget, at: QPoint, turn: int) -> None:
-    """Turn the wheel over a place, 120 a notch."""
+    """Turn the wheel over a position, 120 per notch."""
     event = QWheelEvent(
         QPointF(at),
         widget.mapToGlobal(QPointF(at)),
@@ -86,16 +108,16 @@ def wheel(widget: QWidget, at: QPoint, turn: int) -> None:
 
 
 def wait(done: Callable[[], object], seconds: float = 10.0) -> None:
-    """Let Qt work until something is so."""
+    """Process Qt events until a condition holds."""
     end = time.monotonic() + seconds
     while not done():
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
-        assert time.monotonic() < end, "it did not happen"
+        assert time.monotonic() < end, "the condition did not become true"
 
 
 def settle(seconds: float = 0.02) -> None:
-    """Let Qt work for a while, and in any case as long as what it does asks for more at once."""
+    """Process Qt events for a while, and at least five times."""
     end, rounds = time.monotonic() + seconds, 5
     while time.monotonic() < end or rounds > 0:
         rounds -= 1

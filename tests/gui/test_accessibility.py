@@ -19,14 +19,11 @@ from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import PaintedWidget
 from tests.gui.helpers import dialogs, every_view, image_and_tiles, labelled, open_data, settle, train
 
+OPENED = labelled
+
 HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
 KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
 """One of these words stands in the name of what is painted: Qt tells no role of it."""
-
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
 
 
 def plain(n: int = 60) -> Dataset:

@@ -13,7 +13,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.workers import ClusterDialog
@@ -21,10 +20,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.cluster import ClusterController
 from tests.gui.helpers import labelled, wait
 
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
+OPENED = labelled
 
 
 @pytest.fixture

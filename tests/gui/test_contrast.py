@@ -13,19 +13,15 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.gui.plots.axes import Plot
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import contrast, theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
 from tests.gui.helpers import at_rest, every_view, labelled, train
 
+OPENED = labelled
+
 LEAST = 4.5
-
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
 
 
 class Written:

@@ -9,16 +9,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.run import restore
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
-from tests.gui.helpers import StubSource, dataset, labelled, settle, wait
+from tests.gui.helpers import StubSource, button, dataset, labelled, settle, wait
 
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
+OPENED = labelled
 
 
 @pytest.fixture
@@ -38,7 +34,7 @@ def shown(flow) -> DecidedPart:
 
 
 def train_button(part: DecidedPart) -> QPushButton:
-    return next(each for each in part.findChildren(QPushButton) if each.text() == "Train")
+    return button(part, "Train")
 
 
 def test_that_the_decision_shown_is_the_models_own(window, part, data):

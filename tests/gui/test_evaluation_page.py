@@ -23,6 +23,8 @@ from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
 from tests.gui.helpers import labelled, settle, wait
 
+OPENED = labelled
+
 DATA = rectangles(40, 100)
 SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
 CELLS = (
@@ -36,11 +38,6 @@ CELLS = (
 
 def tiny_plan(extent="full", data=(), methods=(), splits=None):
     return tuple(c for c in CELLS if c.data in (data or (c.data,)) and c.method in (methods or (c.method,)))
-
-
-@pytest.fixture
-def data():
-    return labelled()
 
 
 @pytest.fixture
@@ -100,13 +97,6 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows)
     assert page.export_options() == ()
     assert page.table() == ""
-
-
-def test_that_each_table_has_its_subtitle(window, page):
-    window.session.evaluation.choose(replace(window.session.evaluation.choice, extent="full"))
-    for view, subtitle in enumerate(("test error in %", "time to generate the features")):
-        page.tabs.buttons()[view].click()
-        assert page.subtitle.text().startswith(subtitle)
 
 
 def test_that_cells_fill_one_after_the_other_and_are_shown_when_the_window_opens_again(window, page, tmp_path):

@@ -14,13 +14,10 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.shell import main_window
-from tests.gui.helpers import at_rest, labelled, show_page, wait
+from tests.gui.helpers import at_rest, button, labelled, show_page, wait
 from tests.gui.test_own_data import drop
 
-
-@pytest.fixture
-def data():
-    return labelled()
+OPENED = labelled
 
 
 @pytest.fixture
@@ -208,7 +205,7 @@ def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and
     monkeypatch.setattr(main_window, "shows_folders", lambda: True)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()) or False)
     bundle = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
-    next(each for each in window.notice.findChildren(QPushButton) if each.text() == "Show in folder").click()
+    button(window.notice, "Show in folder").click()
     assert shown == [str(bundle)]
     assert "No program opened it" in window.notice.accessibleName()
     assert [first, bundle] == [tmp_path / "mine" / "weights", tmp_path / "mine" / "weights 2"]
@@ -237,11 +234,11 @@ def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_w
     assert points >= 8
     assert dialog.width() <= window.width()
     assert dialog.height() <= window.height()
-    next(each for each in dialog.findChildren(QPushButton) if each.text() == "Whole figure").click()
+    button(dialog, "Whole figure").click()
     wait(lambda: dialog.preview.pixmap().height() <= area.height() and not window.queue.busy, 60)
     assert dialog.preview.pixmap().width() <= area.width()
     smaller = preview.dots()
-    next(each for each in dialog.findChildren(QPushButton) if each.text() == "+").click()
+    button(dialog, "+").click()
     assert preview.dots() == pytest.approx(1.25 * smaller)
     dialog.reject()
     wait(lambda: not window.queue.busy, 60)

@@ -83,16 +83,6 @@ def test_that_each_page_is_shown_and_links_lead_to_pages_and_files(guide, monkey
         assert guide.tabs.currentIndex() == number
 
 
-def test_that_the_tour_has_five_steps_with_commands_and_the_glossary_is_in_alphabetical_order():
-    _, *steps = (resource("help") / "tour.md").read_text(encoding="utf-8").split("\n## ")
-    assert [step[:2] for step in steps] == ["1.", "2.", "3.", "4.", "5."]
-    assert all("](command:" in step for step in steps)
-    glossary = (resource("help") / "glossary.md").read_text(encoding="utf-8")
-    words = re.findall(r"^\*\*([^*]+)\.\*\*", glossary, re.M)
-    assert len(words) > 25
-    assert words == sorted(words, key=str.lower)
-
-
 def test_that_a_link_to_a_command_runs_it_or_reports_why_not_while_the_guide_stays(window, guide):
     for link, page, view in (
         ("command:view_flow", "weights", "2"),

@@ -14,7 +14,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.gui.state.workspace import Workspace
 from tests.experiments.test_store import RESULT
-from tests.gui.helpers import StubSource, dataset, settle, wait
+from tests.gui.helpers import StubSource, dataset, settle, show_page, wait
 
 
 def test_that_a_change_is_made_once_and_applied_on_undo_and_redo(app):
@@ -192,7 +192,7 @@ def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_
     assert window.actions_by_name["redo"].text() == "Redo stroke"
 
 
-def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
+def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes(window):
     with RunStore(window.session.library.path) as store:
         store.save(RESULT)
     library, workspace, key = window.session.library, window.workspace, RESULT.spec.hash
@@ -204,7 +204,7 @@ def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
     wait(lambda: listed() == [(key, ())])
     library.tag(key, "first, good")
     wait(lambda: listed() == [(key, ("first", "good"))])
-    library.delete([key])
+    show_page(window, "runs").run_table.delete_requested.emit((key,))
     wait(lambda: listed() == [])
     assert workspace.history.undoText() == "delete 1 run"
     workspace.toggle_pin(3)

@@ -8,7 +8,6 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QWidget
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.gui.shell.main_window import MainWindow
 from tests.gui.helpers import (
     all_rows,
@@ -24,17 +23,14 @@ from tests.gui.helpers import (
 )
 from tests.gui.test_accessibility import plain
 
+OPENED = labelled
+
 CONTROL, SHIFT, ALT = (
     Qt.KeyboardModifier.ControlModifier,
     Qt.KeyboardModifier.ShiftModifier,
     Qt.KeyboardModifier.AltModifier,
 )
 Key = Qt.Key
-
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
 
 
 @pytest.fixture

@@ -56,17 +56,6 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     assert tiles.rows[-1].removable
 
 
-def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
-    _, tiles = image_and_tiles(window)
-    slider = window.panel.noise_slider.findChild(QSlider)
-    slider.setValue(60)
-    assert window.workspace.state.parameters.noise == 0.6
-    assert all(each.stale for each in tiles.rows[0].tiles)
-    wait(lambda: window.workspace.model() is not None)
-    assert not any(each.stale for each in tiles.rows[0].tiles)
-    assert window.workspace.model().stack.parameters.noise == 0.6
-
-
 def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     slider = window.panel.ridge_slider.findChild(QSlider)
     before = slider.value()
@@ -79,18 +68,6 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""
     wait(lambda: not window.queue.busy)
-
-
-def test_that_depth_changes_the_columns(window):
-    _, tiles = image_and_tiles(window)
-    window.actions_by_name["shallower"].trigger()
-    assert tiles.layout_of().columns == 3
-    for _ in range(5):
-        window.actions_by_name["deeper"].trigger()
-    at_rest(window)
-    assert tiles.layout_of().columns == 8
-    window.actions_by_name["deeper"].trigger()
-    assert window.workspace.state.parameters.depth == 8
 
 
 def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):

@@ -13,13 +13,10 @@ from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.state import runs as runs_module
 from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, wait
 
+OPENED = labelled
+
 WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
 PLACES = (*(view.name for view in VIEWS), WALL, CURVES, CLASSIFIER)
-
-
-@pytest.fixture
-def data():
-    return labelled(0)
 
 
 @pytest.fixture

@@ -28,14 +28,11 @@ from slide_gui.gui.widgets.layouts import nested
 from tests.gui.helpers import at_rest, every_view, labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems
 
+OPENED = labelled
+
 TESTS = Path(__file__).parents[1]
 HEAD = "from PySide6.QtWidgets import QWidget\n"
 CLASS = HEAD + "class Bar(QWidget):\n    changed = Signal()\n"
-
-
-@pytest.fixture
-def data():
-    return labelled()
 
 
 @pytest.fixture

@@ -11,10 +11,7 @@ from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.session import Session
 from tests.gui.helpers import labelled, settle, show_page, wait
 
-
-@pytest.fixture
-def data():
-    return labelled()
+OPENED = labelled
 
 
 @pytest.fixture

@@ -262,19 +262,6 @@ def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
     assert table.read_bytes() == before
 
 
-def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, table, tmp_path):
-    window = start(windows, table)
-    path = tmp_path / "mine.slide-session"
-    window.keeper.save(path)
-    document = json.loads(path.read_text())
-    document["session"]["parameters"]["threshold"] = 1e30
-    path.write_text(json.dumps(document))
-    drop(window, path)
-    wait(lambda: window.workspace.state.parameters.threshold == 1e30)
-    quiet(window, "table")
-    assert window.panel.threshold_slider.value() == 1.0
-
-
 def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_makes_no_sense_passed_over(
     windows, table
 ):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt
@@ -35,24 +37,10 @@ def drawn(height: int, width: int, name: str = "given") -> Dataset:
     return Dataset(name, rows[:60], rows[60:], image_shape=(height, width))
 
 
-@pytest.fixture
-def data() -> Dataset:
-    return drawn(12, 12)
+OPENED = partial(drawn, 12, 12)
 
 
 of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 × 28"])
-
-
-def test_that_the_panel_is_as_wide_where_it_is_scrolled_as_on_other_pages(window):
-    panel = window.findChild(ParameterPanel)
-    menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
-    window.resize(960, 640)
-    seen = {}
-    for name in ("page_weights", "page_runs"):
-        window.actions_by_name[name].trigger()
-        settle(0.1)
-        seen[panel.verticalScrollBar().isVisible()] = menu.mapTo(panel, QPoint()).x(), menu.width()
-    assert seen[True] == seen[False]
 
 
 @pytest.mark.parametrize("data", [drawn(12, 12, "measurements_of_the_whole_year_2026_third_version")], ids=["long"])
@@ -108,25 +96,6 @@ def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_windo
             assert tiles.width() <= area.width()
             assert max(tiles.layout_of().tile(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
             window.queue.cancel()
-
-
-@of_the_usual_size
-def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use_and_a_fifth_at_most_is_left_blank(window):
-    window.resize(1280, 720)
-    settle(0.1)
-    sample, tiles = window.weights_page.findChild(SamplePanel), tiles_of(window)
-    size = tiles.layout_of().size
-    room = window.weights_page.width() - 32 - 204 - 12 - 12 - 68 - 12
-    assert tiles.layout_of(room, tiles.parent().height()).size == size
-    assert sample.width() > 204
-    window.resize(1920, 1080)
-    settle(0.1)
-    for pins in ((3, 200, 400, 600), tuple(range(0, 700, 100)), tuple(range(0, 780, 52))):
-        window.workspace.select(pins=pins)
-        settle(0.05)
-        view = window.weights_page.shown_view()
-        right = view.mapTo(window.weights_page, QPoint()).x() + view.findChild(ColorBar).geometry().right()
-        assert right > 0.8 * window.weights_page.width()
 
 
 def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):

@@ -7,20 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
-from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.table_window import TableWindow
 from tests.gui.helpers import all_rows, labelled, settle, show_page, train, wait
 
-
-@pytest.fixture
-def data() -> Dataset:
-    return labelled()
+OPENED = labelled
 
 
 def shown_table(window: MainWindow) -> TableWindow:
@@ -121,16 +116,6 @@ def test_that_what_is_chosen_is_copied_with_its_names_and_every_digit(window: Ma
     choice.clear()
     table.copy()
     assert len(QApplication.clipboard().text().split("\n")) == 38
-
-
-def test_that_a_screen_reader_is_told_of_rows_columns_and_cells(window: MainWindow) -> None:
-    table = shown_table(window)
-    read = QAccessible.queryAccessibleInterface(table.view)
-    model = table.view.model()
-    assert read.role() == QAccessible.Role.Table
-    assert read.childCount() == (model.rowCount() + 1) * (model.columnCount() + 1)
-    names = {read.child(k).text(QAccessible.Text.Name) for k in range(12)}
-    assert {"layer 1", "from 0, 0", model.index(0, 0).data()} <= names
 
 
 def test_that_without_numbers_it_says_why(window: MainWindow) -> None:

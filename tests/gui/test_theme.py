@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QIcon
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.app import stored_theme
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
@@ -89,14 +89,6 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
             assert contrast(ink_on(shown), shown) >= 4.5
 
 
-@pytest.mark.parametrize(("choice", "theme"), [("dark", DARK), ("light", LIGHT)])
-def test_that_widgets_know_their_theme_from_their_palette(dressed: QApplication, choice: str, theme: Theme) -> None:
-    apply_theme(dressed, choice)
-    widget = QWidget()
-    assert theme_of(widget) is theme
-    assert widget.palette().window().color() == QColor(theme.background)
-
-
 def test_that_system_follows_the_system_and_a_choice_does_not(
     dressed: QApplication, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,17 +147,3 @@ def test_that_figures_are_tabular_and_sized_in_pixels(app: QApplication) -> None
     assert font.pixelSize() == 11
     assert font.weight() == 600
     assert [bytes(t.toString().data()) for t in font.featureTags()] == [b"tnum"]
-
-
-def test_that_a_focused_button_looks_different(shown: Callable[..., QWidget]) -> None:
-    window = QWidget()
-    button, other = QPushButton("Open", window), QPushButton("Close", window)
-    other.move(0, 60)
-    shown(window, 120, 120)
-    other.setFocus()
-    before = button.grab().toImage()
-    button.setFocus()
-    after = button.grab().toImage()
-    assert before.size() == after.size()
-    assert before.pixelColor(40, 0) == QColor(LIGHT.edge)
-    assert after.pixelColor(40, 0) == QColor(LIGHT.accent)

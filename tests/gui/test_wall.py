@@ -7,14 +7,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.wall import LayerWall
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import StubSource, settle, wait
+from tests.gui.helpers import StubSource, button, settle, wait
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_
 
 def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_none(window: MainWindow) -> None:
     window.actions_by_name["view_all"].trigger()
-    next(each for each in window.weights_page.findChildren(QPushButton) if each.text() == "Wall").click()
+    button(window.weights_page, "Wall").click()
     assert window.weights_page.wall.isFullScreen()
     window.weights_page.wall.hide()
     window.workspace.set_parameters(depth=0)

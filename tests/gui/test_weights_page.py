@@ -1,5 +1,5 @@
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights import page as weights
@@ -7,7 +7,7 @@ from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.state.session import Session
-from tests.gui.helpers import StubSource, dataset, wait
+from tests.gui.helpers import StubSource, button, dataset, wait
 
 
 class Counting(View):
@@ -35,16 +35,6 @@ def page(app, monkeypatch, tmp_path):
     yield page
     session.close()
     tear_down(window)
-
-
-def button(page, text):
-    return next(found for found in page.findChildren(QPushButton) if found.text() == text)
-
-
-def test_that_the_tab_of_the_view_alone_is_marked_after_all_were_shown(page):
-    for shown in (*weights.VIEWS, *reversed(weights.VIEWS)):
-        page.set_view(shown.name)
-        assert [view for view in weights.VIEWS if button(page, view.text).isChecked()] == [shown]
 
 
 def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_shown(page):

@@ -18,7 +18,7 @@ from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, all_rows, at_rest, labelled, settle, wait, wheel
+from tests.gui.helpers import StubSource, all_rows, at_rest, button, labelled, settle, wait, wheel
 
 
 def opened(window, data):
@@ -29,10 +29,6 @@ def opened(window, data):
 def plain():
     rows = np.random.default_rng(0).random((200, 30)).astype("float32")
     return Dataset("plain", rows[:150], rows[150:])
-
-
-def button(part, text):
-    return next(each for each in part.findChildren(QPushButton) if each.text() == text)
 
 
 def stop_or_go_on(part):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import weakref
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -16,11 +13,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from slide_gui.gui.app import tear_down
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
-from tests.gui.helpers import wheel
+from tests.gui.helpers import Shown, wheel
 
-Shown = Callable[..., Any]
 WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 
 
@@ -88,12 +83,6 @@ def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None
     assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
     assert min(places) >= -1e-6
     assert max(places) <= 400.0 + 1e-6
-
-
-def test_that_labels_with_room_stay_and_crowded_ones_share_the_room() -> None:
-    assert apart([10.0, 100.0], 16.0, 0.0, 200.0) == [10.0, 100.0]
-    assert apart([50.0, 50.0], 16.0, 0.0, 200.0) == [42.0, 58.0]
-    assert apart([5.0] * 5, 16.0, 0.0, 40.0) == pytest.approx([0.0, 10.0, 20.0, 30.0, 40.0])
 
 
 def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot: Bare) -> None:
@@ -214,18 +203,3 @@ def test_that_mouse_and_dropped_files_reach_the_plot_and_not_what_it_is_drawn_in
     QVBoxLayout(holder).addWidget(plot)
     plot.show()
     assert holder.childAt(250, 150) is plot
-
-
-def test_that_nothing_of_a_plot_is_left_in_the_registers_of_pyqtgraph(app: object) -> None:
-    import pyqtgraph as pg
-
-    gc.collect()
-    before = len(pg.ViewBox.AllViews)
-    plot = Bare()
-    gone = weakref.ref(plot)
-    assert len(pg.ViewBox.AllViews) == before + 1
-    tear_down(plot)
-    del plot
-    gc.collect()
-    assert gone() is None
-    assert len(pg.ViewBox.AllViews) == before

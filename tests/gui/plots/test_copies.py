@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from PySide6.QtTest import QTest
 from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import wheel
+from tests.gui.helpers import Shown, record
 
 WEIGHTS = np.zeros((4, 5))
 
@@ -28,15 +26,10 @@ def copies_of(n: int) -> Copies:
 
 
 @pytest.fixture
-def plot(shown: Callable[..., Any]) -> CopiesPlot:
+def plot(shown: Shown) -> CopiesPlot:
     made: CopiesPlot = shown(CopiesPlot(), 600, 280)
     made.set_placeholder("Nothing yet.")
     return made
-
-
-def test_that_an_empty_plot_shows_its_placeholder(plot: CopiesPlot) -> None:
-    assert plot.copies() == []
-    assert plot.accessibleDescription() == "Nothing yet."
 
 
 def test_that_errors_of_the_law_are_on_a_straight_line_and_the_dashed_line_leads_on(plot: CopiesPlot) -> None:
@@ -63,8 +56,7 @@ def test_that_a_new_point_is_painted_and_the_axes_stay(plot: CopiesPlot) -> None
 
 def test_that_a_click_and_keys_select_a_computed_m(plot: CopiesPlot) -> None:
     plot.set_copies(copies_of(6), 3, "0, 3")
-    chosen: list[int] = []
-    plot.copies_chosen.connect(chosen.append)
+    (chosen,) = record(plot.copies_chosen)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot.position(8, 1.0).x()) + 6, 120))
     plot.set_chosen(chosen[-1])
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End):
@@ -72,30 +64,3 @@ def test_that_a_click_and_keys_select_a_computed_m(plot: CopiesPlot) -> None:
     assert chosen == [8, 16, 1, 32]
     assert plot.lines_at(8) == ["m = 8", "all rows 0.354 (0.318 to 0.393)", "row 0, 3 0.177 (0.159 to 0.196)"]
     assert "m = 8; all rows 0.354" in plot.accessibleDescription()
-
-
-def test_that_a_zoomed_plot_selects_visible_points_and_follows_the_keys(plot: CopiesPlot) -> None:
-    plot.set_copies(copies_of(11), 3, "0, 3")
-    chosen: list[int] = []
-    plot.copies_chosen.connect(chosen.append)
-    plot.copies_chosen.connect(plot.set_chosen)
-    for _ in range(6):
-        wheel(plot, plot.position(4, 0.5).toPoint(), 120)
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=plot.position(8, 8**-0.5).toPoint())
-    QTest.keyClick(plot, Qt.Key.Key_End)
-    assert chosen == [8, 1024]
-    assert plot.box().contains(plot.position(1024, 1024**-0.5))
-
-
-def test_that_the_same_points_are_not_painted_again(plot: CopiesPlot, monkeypatch: pytest.MonkeyPatch) -> None:
-    copies = copies_of(6)
-    plot.set_copies(copies, 3, "0, 3", True)
-    plot.grab()
-    stills: list[object] = []
-    monkeypatch.setattr(plot, "paint_still", stills.append)
-    plot.set_copies(copies, 3, "0, 3", True)
-    plot.grab()
-    assert stills == []
-    plot.set_copies(copies, 3, "0, 3", False)
-    plot.grab()
-    assert len(stills) == 1

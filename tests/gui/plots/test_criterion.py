@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -12,9 +11,7 @@ from PySide6.QtTest import QTest
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.gui.pages.classifier.learning import CriterionPlot
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import wheel
-
-Shown = Callable[..., Any]
+from tests.gui.helpers import Shown, wheel
 
 
 def step(iteration: int, criterion: float, C: float = 1.0, support: int = 10, start: int = 0) -> WidthsStep:
@@ -107,10 +104,3 @@ def test_that_a_stale_history_is_paler(plot: CriterionPlot) -> None:
     stale = plot.grab().toImage().pixelColor(place)
     assert fresh.saturation() > stale.saturation()
     assert stale.lightness() > fresh.lightness()
-
-
-def test_that_the_empty_plot_describes_the_next_step(shown: Shown) -> None:
-    plot: CriterionPlot = shown(CriterionPlot(), 400, 260)
-    plot.set_placeholder("Press Train.")
-    QTest.keyClick(plot, Qt.Key.Key_Left)
-    assert plot.accessibleDescription() == "Press Train."

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,9 +13,8 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import rate, wheel
+from tests.gui.helpers import Shown, rate, record, spread, wheel
 
-Shown = Callable[..., Any]
 WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
 ERRORS = {0: (2.0, 2.0, 2.0), 1: (2.0, 1.8, 1.9), 2: (2.0, 1.4, 1.6)}
 
@@ -39,10 +37,8 @@ def plot(shown: Shown) -> ErrorPlot:
 
 @pytest.fixture
 def emitted(plot: ErrorPlot) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {"clicked": [], "moved": []}
-    plot.point_clicked.connect(found["clicked"].append)
-    plot.cursor_moved.connect(found["moved"].append)
-    return found
+    clicked, moved = record(plot.point_clicked, plot.cursor_moved)
+    return {"clicked": clicked, "moved": moved}
 
 
 def at(plot: ErrorPlot, key: str) -> QPoint:
@@ -52,10 +48,6 @@ def at(plot: ErrorPlot, key: str) -> QPoint:
 
 def colour(plot: ErrorPlot, place: QPoint) -> QColor:
     return plot.grab().toImage().pixelColor(place)
-
-
-def far(a: QColor, b: QColor) -> int:
-    return max(abs(x - y) for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True))
 
 
 def mixed(top: str, alpha: float) -> QColor:
@@ -69,7 +61,7 @@ def place(plot: ErrorPlot, noise: float, error: float) -> QPoint:
 
 def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot: ErrorPlot) -> None:
     for depth, key in ((0, "0.5/0"), (1, "0.5/1"), (2, "0.8/2")):
-        assert far(colour(plot, at(plot, key)), LIGHT.pin(depth)) <= 3
+        assert spread(colour(plot, at(plot, key)), LIGHT.pin(depth)) <= 3
     assert plot.values(plot.at(0.8, 1.6)) == pytest.approx((0.8, 1.6))
 
 
@@ -77,10 +69,10 @@ def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_
     inside = place(plot, 0.3, 1.94)
     assert colour(plot, inside) == QColor(LIGHT.background)
     plot.set_depth(2)
-    assert far(colour(plot, place(plot, 0.5, 1.335) + QPoint(12, 0)), mixed(LIGHT.pin(2).name(), 0.2)) <= 4
+    assert spread(colour(plot, place(plot, 0.5, 1.335) + QPoint(12, 0)), mixed(LIGHT.pin(2).name(), 0.2)) <= 4
     QTest.mouseMove(plot, at(plot, "0.5/1"))
     assert plot.banded() == 1
-    assert far(colour(plot, inside), mixed(LIGHT.pin(1).name(), 0.2)) <= 4
+    assert spread(colour(plot, inside), mixed(LIGHT.pin(1).name(), 0.2)) <= 4
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.banded() == 2
     assert colour(plot, inside) == QColor(LIGHT.background)
@@ -100,7 +92,7 @@ def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot: ErrorPlot) 
     plot.set_points(chosen)
     ring = at(plot, "0.5/1")
     dark = QColor(LIGHT.text)
-    assert min(far(colour(plot, ring + QPoint(d, 0)), dark) for d in (6, 7, 8)) < 60
+    assert min(spread(colour(plot, ring + QPoint(d, 0)), dark) for d in (6, 7, 8)) < 60
     assert "best on validation: noise 0.50, depth 1" in plot.accessibleDescription()
     assert "1.70\u202f% of the validation rows: selected by it" in lines_of(next(p for p in chosen if p.chosen))
 
@@ -141,12 +133,12 @@ def test_that_labels_at_the_ends_never_overlap(shown: Shown, depths: int, height
 def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, emitted: dict[str, list[Any]]) -> None:
     plot.set_cursor(0.25)
     over = QPoint(place(plot, 0.25, 2.0).x(), int(plot.box().top()) + 3)
-    assert min(far(colour(plot, over + QPoint(d, 0)), QColor(LIGHT.accent)) for d in (-1, 0)) < 90
+    assert min(spread(colour(plot, over + QPoint(d, 0)), QColor(LIGHT.accent)) for d in (-1, 0)) < 90
     assert plot.values_at(0.25) == [(0, 2.0, False), (1, pytest.approx(1.9), False), (2, pytest.approx(1.7), False)]
     assert plot.values_at(0.5) == [(0, 2.0, True), (1, pytest.approx(1.8), True), (2, pytest.approx(1.4), True)]
     assert plot.values_at(0.9) == []
     plot.set_cursor(0.5)
-    assert far(colour(plot, at(plot, "0.5/1")), LIGHT.pin(1)) <= 3
+    assert spread(colour(plot, at(plot, "0.5/1")), LIGHT.pin(1)) <= 3
     assert emitted["moved"] == []
 
 
@@ -239,13 +231,6 @@ def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
     assert len(emitted["clicked"]) == 1
 
 
-def test_that_a_point_being_computed_is_hollow(plot: ErrorPlot) -> None:
-    place = at(plot, "0.8/2")
-    assert colour(plot, place) == LIGHT.pin(2)
-    plot.set_points([*points()[:-1], replace(points()[-1], state="running")])
-    assert colour(plot, place) == QColor(LIGHT.background)
-
-
 def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot: ErrorPlot) -> None:
     plot.set_points([*points(), *WAITING])
     low, high = at(plot, "0.9/1"), at(plot, "0.9/2")
@@ -258,21 +243,9 @@ def test_that_published_values_are_hollow_and_no_points(plot: ErrorPlot) -> None
     plot.set_marks([ErrorMark(0.65, 2.3, "SLIDE-SVM"), ErrorMark(0.3, 1.2, "other")])
     middle = place(plot, 0.65, 2.3)
     assert colour(plot, middle) == QColor(LIGHT.background)
-    assert min(far(colour(plot, middle + QPoint(d, 0)), QColor(LIGHT.text)) for d in (-6, -5, -4, -3)) < 110
+    assert min(spread(colour(plot, middle + QPoint(d, 0)), QColor(LIGHT.text)) for d in (-6, -5, -4, -3)) < 110
     QTest.mouseMove(plot, middle)
     assert plot.current() is None
-
-
-def test_that_the_empty_plot_describes_the_next_step_and_takes_no_click(shown: Shown) -> None:
-    plot: ErrorPlot = shown(ErrorPlot(), 400, 300)
-    plot.set_placeholder("Start a sweep.")
-    clicked: list[Any] = []
-    plot.point_clicked.connect(clicked.append)
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Return):
-        QTest.keyClick(plot, key)
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(200, 150))
-    assert clicked == []
-    assert plot.accessibleDescription() == "Start a sweep."
 
 
 def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(
@@ -302,16 +275,4 @@ def test_that_labels_and_values_follow_what_is_zoomed_to(plot: ErrorPlot) -> Non
     for _, end, _ in plot.end_labels():
         assert end.x() == pytest.approx(plot.box().right())
         assert plot.box().top() <= end.y() <= plot.box().bottom()
-    assert far(colour(plot, place(plot, 0.5, 1.8)), LIGHT.pin(1)) <= 3
-
-
-def test_that_walking_with_the_keys_pans_to_the_point(plot: ErrorPlot) -> None:
-    for _ in range(6):
-        wheel(plot, place(plot, 0.1, 2.0), 120)
-    plot.set_cursor(0.0)
-    span = plot.shown()[0][1] - plot.shown()[0][0]
-    assert plot.shown()[0][1] < 0.8
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_End):
-        QTest.keyClick(plot, key)
-    assert plot.shown()[0][0] < 0.8 < plot.shown()[0][1]
-    assert plot.shown()[0][1] - plot.shown()[0][0] == pytest.approx(span)
+    assert spread(colour(plot, place(plot, 0.5, 1.8)), LIGHT.pin(1)) <= 3

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -13,9 +11,8 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import rate, wheel
+from tests.gui.helpers import Shown, rate, record, wheel
 
-Shown = Callable[..., Any]
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
 
 
@@ -58,8 +55,7 @@ def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(
 
 
 def test_that_mouse_and_keys_select_points_and_skip_holes(view: HeatMap) -> None:
-    clicked: list[Any] = []
-    view.point_clicked.connect(clicked.append)
+    (clicked,) = record(view.point_clicked)
     for key, wanted in (
         (Qt.Key.Key_Right, "0.5/1"),
         (Qt.Key.Key_Right, "0.9/1"),
@@ -95,15 +91,6 @@ def test_that_all_cells_carry_the_same_decimals(shown: Shown, width: int, decima
     view: HeatMap = shown(HeatMap(), width, 240)
     view.set_points([ErrorPoint(i / 10, 1, rate(10.0 + i, 9.0, 21.0), str(i)) for i in range(10)])
     assert view.decimals() == decimals
-
-
-def test_that_the_empty_map_says_what_to_do(shown: Shown) -> None:
-    view: HeatMap = shown(HeatMap(), 400, 200)
-    view.set_placeholder("Start a sweep.")
-    QTest.keyClick(view, Qt.Key.Key_Right)
-    assert view.current() is None
-    assert view.accessibleDescription() == "Start a sweep."
-    view.grab()
 
 
 def test_that_zoomed_cells_keep_their_values_and_a_double_click_shows_all(view: HeatMap) -> None:

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -12,14 +9,14 @@ from PySide6.QtTest import QTest
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import calls_in, wheel
+from tests.gui.helpers import Shown, calls_in, record, wheel
 
 FIELDS = np.random.default_rng(0).uniform(-1, 1, (12, 3, 4)).astype(np.float32)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
 
 @pytest.fixture
-def view(shown: Callable[..., Any]) -> Mosaic:
+def view(shown: Shown) -> Mosaic:
     made: Mosaic = shown(Mosaic(), 200, 200)
     made.set_fields(FIELDS, SCALE)
     return made
@@ -28,14 +25,6 @@ def view(shown: Callable[..., Any]) -> Mosaic:
 def inside(view: Mosaic, pixel: int, row: int, column: int) -> QPoint:
     box, zoom = view.field(pixel), view.zoom()
     return QPointF(box.x() + (column + 0.5) * zoom, box.y() + (row + 0.5) * zoom).toPoint()
-
-
-def heard(view: Mosaic) -> tuple[list[Any], list[Any]]:
-    hovered: list[Any] = []
-    clicked: list[Any] = []
-    view.pixel_hovered.connect(hovered.append)
-    view.pixel_clicked.connect(clicked.append)
-    return hovered, clicked
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -50,7 +39,7 @@ def test_that_every_weight_stands_in_its_field(view: Mosaic, transposed: bool) -
 
 
 def test_that_hover_and_click_report_field_and_pixel_and_gaps_belong_to_none(view: Mosaic) -> None:
-    hovered, clicked = heard(view)
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, inside(view, 5, 2, 3))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=inside(view, 5, 2, 3))
     box = view.field(0)
@@ -80,7 +69,7 @@ def test_that_the_wheel_keeps_what_is_under_the_mouse_and_a_double_click_fits(vi
 
 
 def test_that_keys_select_zoom_and_click(view: Mosaic) -> None:
-    hovered, clicked = heard(view)
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.set_selected(0)
     fitted = view.zoom()
     QTest.keyClick(view, Qt.Key.Key_Down)
@@ -94,7 +83,7 @@ def test_that_keys_select_zoom_and_click(view: Mosaic) -> None:
     assert clicked == [(5, 5)]
 
 
-def test_that_a_picture_is_built_by_as_many_calls_of_784_fields_as_of_16(shown: Callable[..., Any]) -> None:
+def test_that_a_picture_is_built_by_as_many_calls_of_784_fields_as_of_16(shown: Shown) -> None:
     view: Mosaic = shown(Mosaic(), 560, 560)
     few, many = (np.random.default_rng(0).normal(size=(s * s, s, s)).astype(np.float32) for s in (4, 28))
     view.set_fields(few, SCALE)
@@ -116,7 +105,7 @@ def test_that_another_size_keeps_the_zoom_or_shows_the_whole_where_that_is_large
     assert view.field(11).right() <= 300
 
 
-def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zoomed(shown: Callable[..., Any]) -> None:
+def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zoomed(shown: Shown) -> None:
     view: Mosaic = shown(Mosaic(), 208, 208)
     fields = np.zeros((100, 28, 28), np.float32)
     fields[:, 14, 14] = 1.0

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from PySide6.QtGui import QColor, QFontMetricsF
 
@@ -10,12 +7,13 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
+from tests.gui.helpers import Shown
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
 
 
 @pytest.fixture
-def bar(shown: Callable[..., Any]) -> ColorBar:
+def bar(shown: Shown) -> ColorBar:
     made: ColorBar = shown(ColorBar(), 68, 300)
     made.set_scale(SCALE)
     return made

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
@@ -12,8 +9,8 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from tests.gui.helpers import Shown, record
 
-Shown = Callable[..., Any]
 COUNTS = [[998, 12, 0], [3, 200, 1], [0, 0, 0]]
 LABELS = ("3", "5", "8")
 
@@ -47,8 +44,7 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view:
 
 def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(view: ConfusionMatrix) -> None:
     total = view.accessibleDescription()
-    clicked: list[Any] = []
-    view.cell_clicked.connect(clicked.append)
+    (clicked,) = record(view.cell_clicked)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, 1, 2))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(view.width() - 4, view.height() - 4))
     assert view.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
@@ -87,14 +83,6 @@ def test_that_a_stale_matrix_is_greyed(view: ConfusionMatrix) -> None:
 def test_that_counts_and_labels_must_agree(view: ConfusionMatrix) -> None:
     with pytest.raises(ValueError, match=r"2 labels need counts of shape \(2, 2\), not \(3, 3\)"):
         view.set_counts(COUNTS, LABELS[:2])
-
-
-def test_that_without_counts_it_says_what_to_do(view: ConfusionMatrix) -> None:
-    view.set_placeholder("Press Train.")
-    view.set_counts([], ())
-    QTest.keyClick(view, Qt.Key.Key_Right)
-    assert view.accessibleDescription() == "Press Train."
-    view.grab()
 
 
 def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown: Shown) -> None:

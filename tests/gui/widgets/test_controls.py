@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.gui.widgets.controls import ChoiceButtons
+from tests.gui.helpers import Shown, record
 
 
 @pytest.fixture
-def row(shown: Callable[..., QWidget]) -> QWidget:
+def row(shown: Shown) -> QWidget:
     """Return a widget with buttons 1, 2 and 5, in the attribute `choice`."""
     widget = QWidget()
     layout = QHBoxLayout(widget)
@@ -24,8 +23,7 @@ def row(shown: Callable[..., QWidget]) -> QWidget:
 
 
 def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -> None:
-    said: list[int] = []
-    row.choice.idClicked.connect(said.append)
+    (said,) = record(row.choice.idClicked)
     row.choice.choose(2)
     assert said == []
     QTest.mouseClick(row.choice.buttons()[2], Qt.MouseButton.LeftButton)
@@ -34,7 +32,7 @@ def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -
     assert row.choice.checkedId() == 2
 
 
-def test_that_buttons_within_the_same_widget_are_another_choice(shown: Callable[..., QWidget]) -> None:
+def test_that_buttons_within_the_same_widget_are_another_choice(shown: Shown) -> None:
     """Tabs of a page, and the layers of a view on that page."""
     page = QWidget()
     outside, inside = QHBoxLayout(page), QWidget(page)

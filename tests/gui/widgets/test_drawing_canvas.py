@@ -1,20 +1,18 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.widgets.image import DrawingCanvas
+from tests.gui.helpers import Shown
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 
 @pytest.fixture
-def canvas(shown: Callable[..., Any]) -> DrawingCanvas:
+def canvas(shown: Shown) -> DrawingCanvas:
     made: DrawingCanvas = shown(DrawingCanvas(), 248, 168)
     made.set_image(np.zeros((8, 12), np.float32))
     made.setFocus()

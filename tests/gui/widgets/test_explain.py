@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -10,7 +7,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
-from tests.gui.helpers import settle
+from tests.gui.helpers import Shown, settle
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS
@@ -33,7 +30,7 @@ def test_that_the_diagonal_survives_once() -> None:
     assert lines["E[Q]_{ab}"].place == "eq. 10, α = β"
 
 
-def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown: Callable[..., Any]) -> None:
+def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown: Shown) -> None:
     window = QWidget()
     table = FormulaTable(window)
     QVBoxLayout(window).addWidget(table)

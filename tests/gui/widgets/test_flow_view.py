@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
+from tests.gui.helpers import Shown, record
 
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
 
@@ -26,7 +25,7 @@ def columns(depth: int, shape: tuple[int, ...]) -> tuple[FlowColumn, ...]:
 
 
 @pytest.fixture
-def view(shown: Callable[..., Any]) -> FlowView:
+def view(shown: Shown) -> FlowView:
     made: FlowView = shown(FlowView(), 860, 500)
     made.canvas.set_image(np.zeros((28, 28), np.float32))
     made.set_columns(columns(4, (28, 28)))
@@ -51,15 +50,14 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(
 
 
 def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowView) -> None:
-    heard: list[object] = []
-    view.pixel_hovered.connect(heard.append)
+    (hovered,) = record(view.pixel_hovered)
     layout, grid = view.layout_of(), view.canvas.grid()
     assert grid is not None
     assert view.canvas.mapTo(view, grid.frame.topLeft()) == layout.canvas.topLeft()
     spot = layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint()
     before = view.grab().toImage()
     QTest.mouseMove(view, spot)
-    assert heard[-1] == 5 * 28 + 7
+    assert hovered[-1] == 5 * 28 + 7
     assert view.canvas.cursor_index == 5 * 28 + 7
     after = view.grab().toImage()
     for k in range(1, 5):
@@ -78,9 +76,8 @@ def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
     assert not view.canvas.isVisible()
     layout = view.layout_of()
     middle = layout.upper(1).center().toPoint()
-    heard: list[object] = []
-    view.pixel_hovered.connect(heard.append)
+    (hovered,) = record(view.pixel_hovered)
     QTest.mouseMove(view, middle)
-    assert heard == [25]
+    assert hovered == [25]
     picture = view.grab().toImage()
     assert len({picture.pixel(x, middle.y() - 5) for x in range(middle.x() - 40, middle.x() + 40)}) > 1

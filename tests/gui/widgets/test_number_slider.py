@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +8,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QSlider
 
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import wait, wheel
+from tests.gui.helpers import Shown, record, wait, wheel
 
-Heard = tuple[NumberSlider, list[float], list[float]]
+Recorded = tuple[NumberSlider, list[float], list[float]]
 
 
 def bar(slider: NumberSlider) -> Any:
@@ -26,21 +25,13 @@ def label(slider: NumberSlider, text: str) -> QLabel:
     return next(each for each in slider.findChildren(QLabel) if each.text() == text)
 
 
-def heard(slider: NumberSlider) -> Heard:
-    changed: list[float] = []
-    settled: list[float] = []
-    slider.value_changed.connect(changed.append)
-    slider.value_settled.connect(settled.append)
-    return slider, changed, settled
-
-
 @pytest.fixture
-def noise(shown: Callable[..., Any]) -> Heard:
+def noise(shown: Shown) -> Recorded:
     made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
-    return heard(shown(made, 240, 60))
+    return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
 
 
-def test_that_a_value_set_is_shown_and_not_emitted(noise: Heard) -> None:
+def test_that_a_value_set_is_shown_and_not_emitted(noise: Recorded) -> None:
     slider, changed, settled = noise
     slider.set_value(0.4)
     assert (slider.value(), line(slider).text()) == (0.4, "0.40")
@@ -49,7 +40,7 @@ def test_that_a_value_set_is_shown_and_not_emitted(noise: Heard) -> None:
     assert (changed, settled) == ([], [])
 
 
-def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise: Heard) -> None:
+def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise: Recorded) -> None:
     slider, changed, settled = noise
     track = bar(slider)
     start = track.handle().center()
@@ -63,7 +54,7 @@ def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise: Heard)
     assert settled == [changed[-1]] == [slider.value()]
 
 
-def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise: Heard) -> None:
+def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise: Recorded) -> None:
     slider, changed, settled = noise
     track = bar(slider)
     y = track.height() // 2
@@ -75,7 +66,7 @@ def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise: 
     assert settled[-1] == slider.value() == changed[-1]
 
 
-def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise: Heard) -> None:
+def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise: Recorded) -> None:
     slider, changed, settled = noise
     QTest.keyClick(bar(slider), Qt.Key.Key_Right)
     wheel(bar(slider), bar(slider).rect().center(), 120)
@@ -91,7 +82,7 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise: He
     ],
 )
 def test_that_a_number_typed_is_taken_to_the_nearest_step_and_other_text_leaves_the_value(
-    noise: Heard, typed: str, settles: list[float], text: str
+    noise: Recorded, typed: str, settles: list[float], text: str
 ) -> None:
     slider, changed, settled = noise
     line(slider).setText(typed)
@@ -99,14 +90,14 @@ def test_that_a_number_typed_is_taken_to_the_nearest_step_and_other_text_leaves_
     assert (changed, settled, line(slider).text()) == (settles, settles, text)
 
 
-def test_that_arrow_keys_in_the_number_step_it(noise: Heard) -> None:
+def test_that_arrow_keys_in_the_number_step_it(noise: Recorded) -> None:
     slider, changed, _ = noise
     QTest.keyClick(line(slider), Qt.Key.Key_Up)
     QTest.keyClick(line(slider), Qt.Key.Key_Down)
     assert changed == [0.31, 0.3]
 
 
-def test_that_a_double_click_on_slider_or_label_resets(noise: Heard) -> None:
+def test_that_a_double_click_on_slider_or_label_resets(noise: Recorded) -> None:
     slider, _, settled = noise
     for each in (bar(slider), label(slider, "Noise 1 − p")):
         slider.set_value(0.9)
@@ -116,12 +107,12 @@ def test_that_a_double_click_on_slider_or_label_resets(noise: Heard) -> None:
 
 
 @pytest.fixture
-def ridge(shown: Callable[..., Any]) -> Heard:
+def ridge(shown: Shown) -> Recorded:
     made = NumberSlider("Ridge", 1e-8, 1000.0, 1, 1e-5, values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
-    return heard(shown(made, 240, 60))
+    return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
 
 
-def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge: Heard) -> None:
+def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge: Recorded) -> None:
     slider, changed, _ = ridge
     seen = [line(slider).text()]
     for _ in range(3):
@@ -132,14 +123,14 @@ def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten
 
 
 @pytest.mark.parametrize(("typed", "value"), [("1e-8", 1e-8), ("3e−5", 2e-5), ("7e9", 1000.0), ("0", 1e-8)])
-def test_that_a_number_typed_is_taken_to_the_nearest_of_uneven_steps(ridge: Heard, typed: str, value: float) -> None:
+def test_that_a_number_typed_is_taken_to_the_nearest_of_uneven_steps(ridge: Recorded, typed: str, value: float) -> None:
     slider, changed, settled = ridge
     line(slider).setText(typed)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)
     assert (changed, settled) == ([value], [value])
 
 
-def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge: Heard) -> None:
+def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge: Recorded) -> None:
     slider, changed, settled = ridge
     slider.set_value(1.2e-5)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)

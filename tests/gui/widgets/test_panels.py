@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
@@ -22,9 +18,8 @@ from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
-from tests.gui.helpers import settle
+from tests.gui.helpers import Shown, button, settle
 
-Shown = Callable[..., Any]
 FOUR = ("h¹", "h²", "h³", "h⁴")
 ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
 
@@ -56,21 +51,6 @@ def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -
     window.resize(900, 420)
     settle()
     assert not view.is_turned()
-
-
-def test_that_titles_of_turned_columns_stay_apart(shown: Shown) -> None:
-    view: Readout = shown(Readout(), 256, 210)
-    layers = tuple(f"h{i}" for i in range(1, 9))
-    values = {"weight": "+0.16", "×\u2009RMS": "+0.12", "rank": "1", "bias": "+0.01", "share": "5.5 %"}
-    view.set_values("from\u2009itself", layers, tuple((name, (text,) * 8) for name, text in values.items()))
-    assert view.is_turned()
-    shot, page = view.grab().toImage(), QColor(LIGHT.background)
-    inked = "".join(" x"[any(shot.pixelColor(x, y) != page for y in range(4, 20))] for x in range(256))
-    assert len(re.split(" {6,}", inked.strip())) == 6
-
-
-def button(widget: QWidget, text: str) -> QPushButton:
-    return next(each for each in widget.findChildren(QPushButton) if each.text() == text)
 
 
 @pytest.fixture

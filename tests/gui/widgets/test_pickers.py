@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -13,8 +10,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, apply_theme
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
-
-Shown = Callable[..., Any]
+from tests.gui.helpers import Shown, record
 
 
 @pytest.fixture
@@ -35,14 +31,6 @@ def centre(view: ImageView, index: int) -> QPoint:
     grid = view.grid()
     assert grid is not None
     return grid.rect(index).center().toPoint()
-
-
-def heard(view: ImageView | FeatureBars) -> tuple[list[object], list[object]]:
-    hovered: list[object] = []
-    clicked: list[object] = []
-    view.pixel_hovered.connect(hovered.append)
-    view.pixel_clicked.connect(clicked.append)
-    return hovered, clicked
 
 
 def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view: ImageView) -> None:
@@ -72,7 +60,7 @@ def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(
 
 
 def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leaves(view: ImageView) -> None:
-    hovered, clicked = heard(view)
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, centre(view, 16))
     QTest.mouseMove(view, centre(view, 16) + QPoint(2, 2))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=centre(view, 16))
@@ -101,7 +89,7 @@ def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view:
 
 
 def test_that_transposing_changes_the_screen_and_not_the_indices(view: ImageView) -> None:
-    hovered, _ = heard(view)
+    (hovered,) = record(view.pixel_hovered)
     before = centre(view, 16)
     view.set_transposed(True)
     grid = view.grid()
@@ -132,7 +120,7 @@ def bars(shown: Shown) -> FeatureBars:
 
 
 def test_that_bars_report_like_an_image(bars: FeatureBars) -> None:
-    hovered, clicked = heard(bars)
+    hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
     QTest.mouseMove(bars, bars.bar(1).center().toPoint())
     QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
     QTest.keyClick(bars, Qt.Key.Key_Right)

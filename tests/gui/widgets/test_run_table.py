@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -9,16 +8,15 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
+from PySide6.QtWidgets import QLineEdit, QTableView
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import figure_font
 from slide_gui.results_version import RESULTS_VERSION
-from tests.gui.helpers import calls_in, settle, wait
+from tests.gui.helpers import Shown, button, calls_in, record, settle, wait
 
-Shown = Callable[..., Any]
 TITLES = [c.title for c in SHOWN]
 TAG = TITLES.index("Tag")
 
@@ -51,12 +49,10 @@ def table(shown: Shown) -> RunTable:
 
 @pytest.fixture
 def emitted(table: RunTable) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {"open": [], "compare": [], "delete": [], "tag": []}
-    table.open_requested.connect(found["open"].append)
-    table.compare_requested.connect(found["compare"].append)
-    table.delete_requested.connect(found["delete"].append)
-    table.tag_edited.connect(lambda key, text: found["tag"].append((key, text)))
-    return found
+    opened, compared, deleted = record(table.open_requested, table.compare_requested, table.delete_requested)
+    tagged: list[tuple[str, str]] = []
+    table.tag_edited.connect(lambda key, text: tagged.append((key, text)))
+    return {"open": opened, "compare": compared, "delete": deleted, "tag": tagged}
 
 
 def column(table: RunTable, title: str) -> list[str]:
@@ -69,10 +65,6 @@ def order(table: RunTable) -> str:
     found = "".join(table.selected())
     table.view().clearSelection()
     return found
-
-
-def button(table: RunTable, text: str) -> QPushButton:
-    return next(b for b in table.findChildren(QPushButton) if b.text() == text)
 
 
 def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table: RunTable) -> None:

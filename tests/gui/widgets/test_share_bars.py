@@ -1,16 +1,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from PySide6.QtGui import QColor
 
 from slide_gui.gui.pages.classifier.learning import ShareBars
 from slide_gui.gui.theme import LIGHT
+from tests.gui.helpers import Shown
 
-Shown = Callable[..., Any]
 SHARES, WIDTHS = (0.5, 0.3, 0.2), (3.18, 12.6, math.inf)
 
 

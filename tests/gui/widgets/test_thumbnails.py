@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QRect, Qt
@@ -12,8 +9,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-
-Shown = Callable[..., Any]
+from tests.gui.helpers import Shown, record
 
 
 def items(n: int, shape: tuple[int, int] = (28, 28)) -> list[Thumbnail]:
@@ -61,8 +57,7 @@ def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_
 
 
 def test_that_a_click_and_enter_report_the_index(view: Thumbnails) -> None:
-    indices: list[int] = []
-    view.image_clicked.connect(indices.append)
+    (indices,) = record(view.image_clicked)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place(view, 1).center())
     QTest.keyClick(view, Qt.Key.Key_Right)
     QTest.keyClick(view, Qt.Key.Key_Return)

@@ -15,9 +15,8 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.helpers import calls_in
+from tests.gui.helpers import Shown, calls_in, record
 
-Shown = Callable[..., Any]
 COLUMNS = ("layer 1", "layer 2")
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
@@ -37,13 +36,6 @@ def view(shown: Shown) -> WeightTiles:
     made: WeightTiles = shown(WeightTiles(), 420, 420)
     made.set_content(COLUMNS, (row(tile(1), tile(2)), row(tile(3), None, title="6, 20")))
     return made
-
-
-def heard(view: WeightTiles) -> tuple[list[Any], list[Any], list[int]]:
-    lists: tuple[list[Any], list[Any], list[int]] = ([], [], [])
-    for signal, into in zip((view.pixel_hovered, view.pixel_clicked, view.row_removed), lists, strict=True):
-        signal.connect(into.append)
-    return lists
 
 
 def spot(view: WeightTiles, row: int, column: int, index: int) -> QPoint:
@@ -88,7 +80,7 @@ def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypat
 
 
 def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
-    hovered, clicked, _ = heard(view)
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
     QTest.mouseMove(view, view.layout_of().captions(0, 1).center().toPoint())
@@ -100,7 +92,7 @@ def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTile
 
 
 def test_that_transposing_keeps_the_indices(view: WeightTiles) -> None:
-    hovered, _, _ = heard(view)
+    (hovered,) = record(view.pixel_hovered)
     before = colour(view, 0, 0, 1)
     upright = view.layout_of().tile(0, 0).size()
     view.set_transposed(True)
@@ -112,7 +104,7 @@ def test_that_transposing_keeps_the_indices(view: WeightTiles) -> None:
 
 
 def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: WeightTiles) -> None:
-    _, clicked, removed = heard(view)
+    clicked, removed = record(view.pixel_clicked, view.row_removed)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(1).center().toPoint())
     QTest.keyClick(view, Qt.Key.Key_Down)
     QTest.keyClick(view, Qt.Key.Key_Delete)
@@ -126,7 +118,7 @@ def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: Weight
 
 
 def test_that_keys_go_from_tile_to_tile_and_ctrl_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
-    _, clicked, _ = heard(view)
+    (clicked,) = record(view.pixel_clicked)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(view, key)
     QTest.keyClick(view, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
@@ -161,7 +153,7 @@ def test_that_a_click_makes_a_tile_as_large_as_there_is_room_and_four_ways_lead_
 
 
 def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neighbour(view: WeightTiles) -> None:
-    hovered, clicked, _ = heard(view)
+    hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.enlarge(0, 1)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
@@ -200,7 +192,7 @@ def test_that_rows_may_vanish_under_the_keys(view: WeightTiles) -> None:
     view.set_placeholder("Click a pixel")
     view.grab()
     view.set_content(COLUMNS, (row(tile(1), None),))
-    _, _, removed = heard(view)
+    (removed,) = record(view.row_removed)
     QTest.keyClick(view, Qt.Key.Key_Delete)
     assert removed == [0]
 
@@ -251,7 +243,7 @@ def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> Non
     assert (at(1, 0.2), at(1, 0.8)) == (page, tuple(lut[1]))
     assert (at(2, 0.2), at(2, 0.8)) == (page, page)
     assert (at(3, 0.2), at(3, 0.4)) == (page, tuple(SCALE.lut()[SCALE.indices(0.5)].tolist()))
-    hovered, _, _ = heard(view)
+    (hovered,) = record(view.pixel_hovered)
     QTest.mouseMove(view, spot(view, 0, 0, 3))
     assert hovered == [(0, 0, 3)]
 
@@ -306,9 +298,7 @@ class Resizes(QObject):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 8), (3, 6), (4, 6), (5, 1), (8, 6), (12, 4)])
-def test_that_tiles_in_a_place_of_any_size_come_to_rest(
-    shown: Callable[[QWidget, int, int], QWidget], rows: int, columns: int
-) -> None:
+def test_that_tiles_in_a_place_of_any_size_come_to_rest(shown: Shown, rows: int, columns: int) -> None:
     host = QWidget()
     tiles = WeightTiles(host)
     scroll = TileScroll(tiles, host)
