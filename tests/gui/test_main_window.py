@@ -104,7 +104,7 @@ def ask_palette(window, words=""):
     return palette
 
 
-def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
+def test_that_the_palette_lists_the_commands_that_apply_each_time_it_opens(window):
     def listed():
         palette = ask_palette(window)
         texts = [item.text(0) for item in lines_of(palette)]
@@ -123,21 +123,21 @@ def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
     wait(lambda: not window.queue.busy)
 
 
-def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then(window):
+def test_that_the_palette_reports_that_nothing_matches_and_ignores_return(window):
     palette = ask_palette(window, "more zzz")
-    (said,) = palette.findChildren(QLabel)
-    assert (said.text(), said.isVisible()) == ("No entry matches “more zzz”", True)
+    (note,) = palette.findChildren(QLabel)
+    assert (note.text(), note.isVisible()) == ("No entry matches “more zzz”", True)
     noise = window.workspace.state.parameters.noise
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert palette.isVisible()
     assert window.workspace.state.parameters.noise == noise
     palette.findChild(QLineEdit).clear()
-    assert not said.isVisible()
+    assert not note.isVisible()
     palette.reject()
     wait(lambda: not window.queue.busy)
 
 
-def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_makes_none_of_them(window):
+def test_that_the_palette_lists_views_of_pages_that_were_never_shown_without_creating_them(window):
     palette = ask_palette(window)
     lines = {item.text(0): item for item in lines_of(palette)}
     for title, view in (("Error curves", "Heat map"), ("Benchmark", "Running time"), ("Runs", "Comparison")):
@@ -153,7 +153,7 @@ def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_mak
     wait(lambda: not window.queue.busy)
 
 
-def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(window):
+def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
     palette = ask_palette(window, "table 1")
     assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
     palette.reject()
@@ -163,12 +163,10 @@ def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(w
     wait(lambda: not window.queue.busy)
 
 
-def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(window, tmp_path):
+def test_that_the_palette_opens_recent_files_and_disables_missing_ones(window, tmp_path):
+    (tmp_path / "one.csv").write_text("a,b,c,d,e\n" + "0.5,2.5,3.5,1.5,0.25\n" * 5 + "1.5,0.5,0.5,4.5,3.75\n" * 5)
     for name in ("one.csv", "two.csv"):
-        (tmp_path / name).write_text("a,b,c,d,e\n" + "0.5,2.5,3.5,1.5,0.25\n" * 5 + "1.5,0.5,0.5,4.5,3.75\n" * 5)
-        window.open_files([tmp_path / name])
-        wait(lambda name=name: window.workspace.dataset.name == name[:3] and not window.queue.busy)
-    (tmp_path / "two.csv").unlink()
+        window.recent.add([tmp_path / name])
     palette = ask_palette(window, ".csv")
     texts = {item.text(0): item for item in lines_of(palette)}
     assert list(texts) == ["Open two.csv", "Open one.csv"]
@@ -176,7 +174,6 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
     assert texts["Open two.csv"].toolTip(1) == "file is missing"
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     wait(lambda: window.workspace.dataset.name == "one" and not window.queue.busy)
-    assert [each.name for each in window.recent.openings] == ["one.csv", "two.csv"]
 
 
 def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
@@ -218,7 +215,7 @@ def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
     assert not window.queue.busy
 
 
-def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_so(window):
+def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(window):
     _, tiles = image_and_tiles(window)
     (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
     box.setCurrentIndex(box.findData("contribution"))

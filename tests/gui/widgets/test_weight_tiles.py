@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -54,7 +54,7 @@ def test_that_weights_are_painted_in_the_scales_colours(view: WeightTiles) -> No
     assert colour(view, 0, 0, 0) == QColor(LIGHT.background)
 
 
-def test_that_a_stale_tile_is_35_percent_towards_the_page_and_nothing_moves(view: WeightTiles) -> None:
+def test_that_a_stale_tile_is_paler_and_nothing_moves(view: WeightTiles) -> None:
     rows = (row(tile(1), tile(2)), row(tile(3), None))
     view.set_content(COLUMNS, rows)
     fresh, place, height = colour(view, 0, 0, 1), spot(view, 0, 0, 1), view.sizeHint().height()
@@ -66,7 +66,7 @@ def test_that_a_stale_tile_is_35_percent_towards_the_page_and_nothing_moves(view
     assert (spot(view, 0, 0, 1), view.sizeHint().height()) == (place, height)
 
 
-def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_only_tiles_that_changed_are_rendered_again(view: WeightTiles, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[Any] = []
     original = ColorScale.indices
     monkeypatch.setattr(ColorScale, "indices", lambda self, v: made.append(v) or original(self, v))
@@ -79,7 +79,7 @@ def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypat
     assert len(made) == 3
 
 
-def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
+def test_that_hover_reports_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
@@ -117,7 +117,7 @@ def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: Weight
     assert clicked == []
 
 
-def test_that_keys_go_from_tile_to_tile_and_ctrl_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
+def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
     (clicked,) = record(view.pixel_clicked)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(view, key)
@@ -129,7 +129,7 @@ def test_that_keys_go_from_tile_to_tile_and_ctrl_enter_clicks_the_marked_pixel(v
     assert clicked == [(0, 1, 20)]
 
 
-def test_that_a_click_makes_a_tile_as_large_as_there_is_room_and_four_ways_lead_back(view: WeightTiles) -> None:
+def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view: WeightTiles) -> None:
     view.set_height(420)
     small = view.layout_of().size
     back = view.findChild(QPushButton)
@@ -164,28 +164,35 @@ def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neigh
     assert view.enlarged is None
 
 
-@pytest.mark.parametrize("rows", [1, 3, 5, 7, 17])
-@pytest.mark.parametrize(("width", "height"), [(304, 512), (680, 600), (1180, 950), (1640, 1300)])
-def test_that_rows_stand_in_bands_where_that_makes_tiles_larger(
-    app: QApplication, rows: int, width: int, height: int
+SIZES = [(304, 512), (680, 600), (1180, 950), (1640, 1300)]
+LAYOUTS = [(rows, 4, *size) for rows in (1, 3, 5, 7, 17) for size in SIZES]
+LAYOUTS += [(3, 8, width, 512) for width in (240, 304, 420)]
+
+
+@pytest.mark.parametrize(("rows", "columns", "width", "height"), LAYOUTS)
+def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(
+    app: QApplication, rows: int, columns: int, width: int, height: int
 ) -> None:
     view = WeightTiles()
-    columns = ("layer",) * 4
-    view.set_content(columns, tuple(row(*(tile(c, (28, 28)) for c in range(4))) for _ in range(rows)))
-    layout = view.layout_of(width, height)
-    boxes = [layout.tile(r, c).united(layout.captions(r, c)) for r in range(rows) for c in range(4)]
+    view.set_content(
+        ("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(rows))
+    )
+    layout, places = view.layout_of(width, height), list(product(range(rows), range(columns)))
+    boxes = [layout.cell(r, c).adjusted(3, 3, -3, -3) for r, c in places]
+    if columns == 8:  # a row takes several lines
+        assert layout.folds > 1
+        assert layout.size[0] >= 28
+        boxes += [layout.heading(c, r) for r, c in places] + [layout.label(r) for r in range(rows)]
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    assert max(box.right() for box in boxes) <= width
-    assert max(box.bottom() for box in boxes) <= layout.height
-    one = replace(layout, height_room=0.0)
-    assert one.bands == 1
-    if width == 1180:
+    assert max(layout.cell(r, c).right() for r, c in places) <= width
+    assert max(layout.cell(r, c).bottom() for r, c in places) <= layout.height
+    assert layout.lowest == max(layout.tile(r, c).bottom() for r, c in places)
+    if width == 1180:  # rows are placed side by side if that makes tiles larger
         assert layout.size[0] == {1: 252, 3: 252, 5: 140, 7: 112, 17: 84}[rows]
-    for r in range(rows):
-        assert layout.at(layout.tile(r, 3).center()) == (r, 3)
+    assert [layout.at(layout.tile(r, c).center()) for r, c in places] == places
 
 
-def test_that_rows_may_vanish_under_the_keys(view: WeightTiles) -> None:
+def test_that_keys_work_after_rows_are_removed(view: WeightTiles) -> None:
     QTest.keyClick(view, Qt.Key.Key_Down)
     view.set_content(COLUMNS, ())
     QTest.keyClick(view, Qt.Key.Key_Right)
@@ -208,26 +215,6 @@ def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view: Wei
         assert any(after.pixelColor(p) != before.pixelColor(p) for p in column)
 
 
-@pytest.mark.parametrize("width", [240, 304, 420])
-def test_that_the_tiles_of_a_row_take_several_lines_where_they_would_be_small(app: QApplication, width: int) -> None:
-    view = WeightTiles()
-    view.set_content(("layer",) * 8, tuple(row(*(tile(c, (28, 28)) for c in range(8))) for _ in range(3)))
-    layout = view.layout_of(width, 512)
-    assert layout.folds > 1
-    assert layout.size[0] >= 28
-    boxes = [layout.tile(r, c).united(layout.captions(r, c)) for r in range(3) for c in range(8)]
-    boxes += [layout.heading(c, r) for r in range(3) for c in range(8)]
-    assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    labels = [layout.label(r) for r in range(3)]
-    assert not any(a.intersects(b) for i, a in enumerate(labels) for b in [*labels[:i], *boxes])
-    assert max(box.right() for box in boxes) <= width
-    assert max(box.bottom() for box in boxes) <= layout.height
-    assert layout.lowest == layout.tile(2, 7).bottom()
-    for r in range(3):
-        for c in range(8):
-            assert layout.at(layout.tile(r, c).center()) == (r, c)
-
-
 def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> None:
     values = np.array([1.0, -1.0, 0.0, 0.5], np.float32)
     view.set_content(("layer 1",), (row(Tile(values, SCALE, "", None)),))
@@ -248,7 +235,7 @@ def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> Non
     assert hovered == [(0, 0, 3)]
 
 
-def test_that_more_features_than_dots_keep_the_largest(view: WeightTiles) -> None:
+def test_that_more_features_than_pixels_keep_the_largest(view: WeightTiles) -> None:
     values = np.zeros(5000, np.float32)
     values[2503] = -1.0
     view.set_content(("layer 1",), (row(Tile(values, SCALE)),))
@@ -273,7 +260,7 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
     assert large < 20 * 130
 
 
-def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
+def test_that_tooltips_give_value_and_position_of_the_pixel(view: WeightTiles) -> None:
     view.set_transposed(True)
     point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
     assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick to enlarge"
@@ -283,7 +270,7 @@ def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> No
 
 
 class Resizes(QObject):
-    """Counts how often what a scroll area holds is resized, and ends that before the stack is full."""
+    """Counts the resizes of a scroll area's content, and ends them before the stack overflows."""
 
     def __init__(self, scroll: QScrollArea) -> None:
         super().__init__(scroll)
@@ -298,7 +285,7 @@ class Resizes(QObject):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 8), (3, 6), (4, 6), (5, 1), (8, 6), (12, 4)])
-def test_that_tiles_in_a_place_of_any_size_come_to_rest(shown: Shown, rows: int, columns: int) -> None:
+def test_that_tiles_in_a_scroll_area_of_any_size_stop_resizing(shown: Shown, rows: int, columns: int) -> None:
     host = QWidget()
     tiles = WeightTiles(host)
     scroll = TileScroll(tiles, host)
@@ -306,8 +293,8 @@ def test_that_tiles_in_a_place_of_any_size_come_to_rest(shown: Shown, rows: int,
     line = TileRow("", "", QColor("red"), False, (None,) * columns)
     tiles.set_content(tuple(map(str, range(columns))), (line,) * rows)
     resizes = Resizes(scroll)
-    for height in range(131, 720, 19):
-        for width in range(200, 560, 11):
+    for height in range(131, 720, 38):
+        for width in range(200, 560, 22):
             resizes.n = 0
             scroll.resize(width, height)
             assert resizes.n < 10, f"{rows} × {columns} tiles in {width} × {height}"
