@@ -1,4 +1,4 @@
-"""The plan of the evaluation, the published errors, and its run: selected on validation rows, tested once, resumed."""
+"""The evaluation selects on validation rows, tests once and resumes; its table compares what is comparable."""
 
 from __future__ import annotations
 
@@ -9,17 +9,37 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slide_gui.core.sda.model import TUTORIAL, SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation import protocol as protocol_module
+from slide_gui.experiments.evaluation import run as evaluation_run
+from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.protocol import CellPlan, data_key, plan, published, sensitivity, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, stored_evaluation
+from slide_gui.experiments.evaluation.table import (
+    Cell,
+    DataInfo,
+    EvaluationState,
+    Extrapolated,
+    SplitAnswer,
+    Task,
+    compare,
+    empty_state,
+    extrapolated_seconds,
+    stored_data,
+    stored_evaluation,
+    time_rows,
+    with_answer,
+)
 from slide_gui.experiments.runs.cost import CostModel, RunKind
+from slide_gui.experiments.runs.fitting import Reuse
+from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from slide_gui.experiments.runs.splits import split_rows
-from slide_gui.experiments.statistics import mcnemar, row_errors, splits_rate
+from slide_gui.experiments.statistics import crossed_mean, mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
@@ -38,16 +58,24 @@ CELLS = (
 )
 
 
+Evaluated = tuple[EvaluationState, Path, StopAfter]
+
+
 def load(key: str, progress: Progress) -> Dataset:
     assert key == "rectangles"
     return DATA
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvaluationState, Path, StopAfter]:
+def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
     path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", StopAfter()
     with RunStore(path) as store:
         return run_evaluation(CELLS, load, store, progress=listener), path, listener
+
+
+def answer(split: int, error: float = 0.1, chosen: str = "", features: float | None = None) -> SplitAnswer:
+    errors = row_errors("convex", np.arange(100), np.arange(round(100 * error)))
+    return SplitAnswer(split, f"hash {split}", chosen, error, 60, 100, errors, None, features, 1.0)
 
 
 def same(first: EvaluationState, second: EvaluationState) -> bool:
@@ -101,7 +129,7 @@ def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent:
 
 
 @pytest.mark.parametrize("extent", ["full", "quick"])
-def test_that_what_one_method_may_choose_every_method_may_choose_alike(extent: str) -> None:
+def test_that_all_methods_have_the_same_choices(extent: str) -> None:
     own = {"data", "method", "axes"}
     for data in ("rectangles", "convex", "rectangles-images", "mnist"):
         alike = [
@@ -130,7 +158,7 @@ def test_that_a_split_is_a_seed_too() -> None:
             assert all(spec.svm.seed in (split_seed(split), 0) for spec in specs)
 
 
-def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors() -> None:
+def test_that_a_selection_over_several_divisions_has_the_least_mean_error() -> None:
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
     points = cell.candidates("ab" * 32, "", 1)
     assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
@@ -157,10 +185,8 @@ def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_
     assert (final.fit_rows, final.labels, final.stack.ridge) == ("training", None, 10.0)
 
 
-def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
-    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path
-) -> None:
-    state, path, _ = whole
+def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated: Evaluated, tmp_path: Path) -> None:
+    state, path, _ = evaluated
     plan_of = CELLS[0]
     chosen = []
     with RunStore(tmp_path / "other.sqlite") as store:
@@ -183,36 +209,18 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     assert cell.features is not None
 
 
-def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
-    state, path, _ = whole
-    cell = state.cell("rectangles", "sda")
-    assert cell is not None
-    with RunStore(path) as store:
-        result = store.load(cell.answers[0].spec_hash)
-    inside, _ = split_rows(DATA.train_labels, 0, split_seed(0))
-    assert result.n_train == len(inside)
-    assert result.spec.evaluate == "test"
-    assert cell.answers[0].features is not None
-
-
-def answer(split: int, wrong: int, n: int = 100) -> SplitAnswer:
-    return SplitAnswer(
-        split, "h", "", wrong / n, 50, n, row_errors("", np.arange(n), np.arange(wrong)), None, None, 1.0
-    )
-
-
-def table(*rows: tuple[int, ...]) -> EvaluationState:
+def table_of(*rows: tuple[int, ...]) -> EvaluationState:
     """Return a state of SLIDE-SVM and then other methods, by the rows that each split gets wrong."""
     methods = ("slide-svm", "raw-svm", "pca-svm", "white-svm")[: len(rows)]
     cells = tuple(
-        Cell("rectangles", method, 3, tuple(answer(split, wrong) for split, wrong in enumerate(row)))
+        Cell("rectangles", method, 3, tuple(answer(split, wrong / 100) for split, wrong in enumerate(row)))
         for method, row in zip(methods, rows, strict=True)
     )
     return EvaluationState((), methods, cells)
 
 
-def test_that_splits_that_repeat_one_another_count_as_one() -> None:
-    found = table((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
+def test_that_identical_splits_count_as_one() -> None:
+    found = table_of((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
     raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
     assert raw.rows == mcnemar(np.arange(100) < 30, np.arange(100) < 10)
     assert (raw.p, raw.low, raw.high) == (raw.rows.exact, None, None)
@@ -220,25 +228,27 @@ def test_that_splits_that_repeat_one_another_count_as_one() -> None:
     assert (pca.p, pca.significant, pca.difference) == (1.0, False, 0.0)
 
 
-def test_that_significance_is_judged_by_holm_over_the_whole_table() -> None:
-    alone = table((10,), (17,)).comparisons["rectangles", "raw-svm"]
+def test_that_significance_is_by_holm_over_the_whole_table() -> None:
+    alone = table_of((10,), (17,)).comparisons["rectangles", "raw-svm"]
     assert alone.p == pytest.approx(2 / 2**7)
     assert alone.significant
-    among = table((10,), (17,), (18,), (10,)).comparisons
+    among = table_of((10,), (17,), (18,), (10,)).comparisons
     assert among["rectangles", "raw-svm"].p == alone.p
     assert among["rectangles", "pca-svm"].adjusted == pytest.approx(3 * 2 / 2**8)
     assert among["rectangles", "raw-svm"].adjusted == pytest.approx(2 * 2 / 2**7)
     assert among["rectangles", "white-svm"].adjusted == 1.0
-    crowd = replace(table((10,), (17,)), cells=tuple(
-        Cell(data, method, 1, (answer(0, wrong),))
+    crowd = replace(table_of((10,), (17,)), cells=tuple(
+        Cell(data, method, 1, (answer(0, wrong / 100),))
         for data in ("rectangles", "convex", "rectangles-images", "mnist")
         for method, wrong in (("slide-svm", 10), ("raw-svm", 17))
     ))  # fmt: skip
     assert not any(one.significant for one in crowd.comparisons.values())
 
 
-def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
-    state, _, listener = whole
+def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated: Evaluated) -> None:
+    state, path, listener = evaluated
+    with RunStore(path) as store:
+        assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == 1.0
     assert state.complete
@@ -251,12 +261,6 @@ def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState,
     ]
     assert any(s.seconds_left for s in listener.payloads)
     assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
-
-
-def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[EvaluationState, Path, StopAfter]) -> None:
-    state, path, _ = whole
-    with RunStore(path) as store:
-        assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
 
 
 class SecondEach(CostModel):
@@ -283,29 +287,27 @@ def test_that_the_seconds_left_count_every_run_that_is_left_once(
     assert state.total == 6
 
 
-def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
-    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_that_an_interrupted_evaluation_resumes_to_the_same_results(
+    evaluated: Evaluated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "broken.sqlite"
     for reports in (300, 1100, 1500):
         with RunStore(path) as store, pytest.raises(Cancelled):
             run_evaluation(CELLS, load, store, progress=StopAfter(reports))
     with RunStore(path) as store:
-        assert same(run_evaluation(CELLS, load, store), whole[0])
+        assert same(run_evaluation(CELLS, load, store), evaluated[0])
 
         def no_run(*arguments: object, **options: object) -> None:
             raise AssertionError("a run was made again")
 
         monkeypatch.setattr(executor, "run", no_run)
         again = run_evaluation(CELLS, load, store)
-        assert same(again, whole[0])
+        assert same(again, evaluated[0])
         assert again.done == again.total
 
 
-def test_that_the_store_is_read_without_running_anything(
-    whole: tuple[EvaluationState, Path, StopAfter], tmp_path: Path
-) -> None:
-    state, path, _ = whole
+def test_that_the_store_is_read_without_running_anything(evaluated: Evaluated, tmp_path: Path) -> None:
+    state, path, _ = evaluated
     with RunStore(path) as store:
         assert same(stored_evaluation(CELLS, store), state)
     with RunStore(tmp_path / "empty.sqlite") as store:
@@ -313,7 +315,7 @@ def test_that_the_store_is_read_without_running_anything(
     assert all(cell.rate is None for cell in empty.cells)
 
 
-def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> None:
+def test_that_a_single_candidate_is_selected_without_a_run(tmp_path: Path) -> None:
     cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, train_rows=40, test_rows=100)
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_evaluation([cell], load, store, progress=NO_PROGRESS)
@@ -322,7 +324,7 @@ def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> Non
     assert (result.n_train, result.n_test) == (40, 100)
 
 
-def test_that_a_protocol_is_checked_where_it_is_read() -> None:
+def test_that_a_wrong_protocol_is_refused() -> None:
     with pytest.raises(ValueError, match="extent is 'huge'"):
         plan("huge")
     with pytest.raises(ValueError, match="splits is 0"):
@@ -334,27 +336,202 @@ def test_that_a_protocol_is_checked_where_it_is_read() -> None:
 
 
 def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
-    table = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
-    cell = protocol_module._cell("convex", "sda", table, None)
+    own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
+    cell = protocol_module._cell("convex", "sda", own, None)
     axes = (("n_units", ((5,), (5, 4))),)
     assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fit_rows="split")
     assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
-    assert protocol_module._cell("convex", "sda", table, 7).n_splits == 7
+    assert protocol_module._cell("convex", "sda", own, 7).n_splits == 7
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]
 
 
-def test_that_table_1_is_read_as_shares() -> None:
+def test_that_the_published_table_figure_and_data_sets_are_known() -> None:
     found = {mark.method: mark.error for mark in published("convex")}
     assert found["SLIDE-SVM"] == pytest.approx(0.1218)
     assert found["hyperopt-sklearn"] == pytest.approx(0.113)
     assert len(found) == 7 + 3
     assert published("elsewhere") == ()
-
-
-def test_that_the_depths_of_the_figure_are_the_papers() -> None:
     assert sensitivity().depths == (0, 1, 2, 3, 4)
+    assert (data_key("Rectangles"), data_key("my own")) == ("rectangles", "")
 
 
-def test_that_data_sets_are_found_by_their_names() -> None:
-    assert data_key("Rectangles") == "rectangles"
-    assert data_key("my own") == ""
+def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", asked: int = 3) -> Cell:
+    return Cell(data, method, asked, answers)
+
+
+def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits() -> None:
+    assert cell().rate is None
+    two = answer(0, 0.1), answer(1, 0.3)
+    rates = [ErrorRate.of_run(0.1, 100), ErrorRate.of_run(0.3, 100)]
+    assert cell(*two).rate == splits_rate(rates, [(each.row_errors,) for each in two])
+    elsewhere = replace(two[1], row_errors=row_errors("mnist", np.arange(100), np.arange(30)))
+    assert cell(two[0], elsewhere).rate == ErrorRate.of_splits(rates)
+    assert not cell(answer(0), answer(1)).complete
+    assert cell(answer(0), answer(1), answer(2)).complete
+    assert cell(method="pca-svm").title == "PCA-SVM"
+
+
+def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selection() -> None:
+    assert (cell(answer(0)).features, cell(answer(0)).chosen) == (None, "")
+    known = [answer(k, features=seconds) for k, seconds in enumerate((4.0, None, 1.0, 2.0))]
+    assert cell(*known).features == 2.0
+    assert cell(answer(0, chosen="noise 0.3"), answer(1)).chosen == "noise 0.3"
+    several = [answer(k, chosen=words) for k, words in enumerate(("a", "b", "b", "", "c"))]
+    assert cell(*several).chosen == "b (2 of 4 splits)"
+
+
+def test_that_the_published_error_is_that_of_the_same_method() -> None:
+    found = cell(method="raw-svm").paper
+    assert found is not None
+    assert found.error == pytest.approx(0.1872)
+    assert cell(method="median").paper is None
+    assert cell(data="own").paper is None
+
+
+def test_that_data_smaller_than_the_benchmark_report_it() -> None:
+    known = entry("convex")
+    whole = DataInfo("convex", "Convex", False, "f", known.n_train, known.n_test)
+    assert whole.reduced == ""
+    said = replace(whole, n_test=1000).reduced
+    assert said == "Convex: 8\u202f000 training and 1\u202f000 test rows; the benchmark has 8\u202f000 and 50\u202f000."
+    assert replace(whole, n_train=10).reduced != ""
+
+
+def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
+    ours = [answer(0, 0.2), answer(1, 0.3), answer(2, 0.1), answer(4, 0.9)]
+    elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))
+    theirs = [answer(0, 0.1), answer(1, 0.1), elsewhere, answer(3, 0.0)]
+    found = compare(ours, theirs)
+    assert found is not None
+    assert (found.n_splits, found.rows) == (2, None)
+    assert found.difference == pytest.approx(0.15)
+    rows = np.arange(100)
+    expected = crossed_mean([(rows >= 10) & (rows < 20), (rows >= 10) & (rows < 30)])
+    assert found.p == found.adjusted == expected.p
+    assert found.test == "t-test over test rows and 2 splits"
+    one = compare(ours[:1], theirs)
+    assert one is not None
+    assert one.rows == mcnemar(rows < 20, rows < 10)
+    assert (one.p, one.test) == (one.rows.exact, "McNemar")
+    assert one.significant == (one.p < 0.05)
+    assert compare(ours[2:], theirs) is None
+
+
+def test_that_results_are_ordered_by_split_and_replace_older_ones() -> None:
+    plans = [CellPlan("convex", "raw-svm", 3), CellPlan("convex", "slide-svm", 3)]
+    state = empty_state(plans, ())
+    assert state.methods == ("raw-svm", "slide-svm")
+    assert [each.asked for each in state.cells] == [3, 3]
+    for split, error in ((2, 0.2), (0, 0.1), (2, 0.4)):
+        state = with_answer(state, Task(plans[0], split), answer(split, error))
+    first, second = state.cells
+    assert [(each.split, each.error) for each in first.answers] == [(0, 0.1), (2, 0.4)]
+    assert second.answers == ()
+    assert with_answer(state, Task(plans[1], 0), None).cells[1].answers == ()
+
+
+CUT = CellPlan("rectangles", "raw-svm", 1, C=1.0, train_rows=40, test_rows=100)
+FULL = CellPlan("rectangles", "raw-svm", 1, C=10.0)
+
+
+def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        made = {plan: run_evaluation([plan], lambda key, progress: DATA, store) for plan in (FULL, CUT)}
+        for plan, state in made.items():
+            found = stored_evaluation([plan], store)
+            assert [a.spec_hash for a in found.cells[0].answers] == [a.spec_hash for a in state.cells[0].answers]
+            assert found.data[0].fingerprint == state.data[0].fingerprint
+            assert found.data[0].generated
+
+
+@pytest.mark.parametrize("n_test", [150, 90])
+def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real_ones(tmp_path, monkeypatch, n_test):
+    monkeypatch.setattr(table, "entry", lambda key: replace(entry(key), n_train=80, n_test=150))
+    real = replace(DATA, generated=False, train=DATA.train + 1, test=DATA.test[:n_test],
+                   test_labels=DATA.test_labels[:n_test])  # fmt: skip
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_evaluation([FULL], lambda key, progress: real, store)
+        (alone,) = stored_evaluation([FULL], store).data
+        run_evaluation([FULL], lambda key, progress: DATA, store)
+        (info,) = stored_data([FULL], store.runs())
+    assert (alone.generated, alone.n_train, alone.n_test) == (False, 80, n_test)
+    assert info.fingerprint == (real if n_test == 150 else DATA).fingerprint
+    assert (info.generated, info.n_train, info.n_test) == (n_test == 90, 80, 150)
+
+
+PARAMETERS = SdaParameters((6,), pretraining_epochs=30)
+
+
+def test_that_one_epoch_of_400_rows_is_scaled_to_all_epochs_and_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rectangles(1000, 10)
+    data = replace(data, train=np.ascontiguousarray(data.train * 2))
+    clock, seen = iter([100.0, 103.0]), []
+    monkeypatch.setattr(table.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(table, "pretrain", lambda rows, parameters, progress: seen.append((rows, parameters)))
+    found = extrapolated_seconds(data, PARAMETERS)
+    ((rows, parameters),) = seen
+    assert parameters == replace(PARAMETERS, pretraining_epochs=1)
+    assert rows.shape == (400, 64)
+    assert (rows.min(), rows.max()) == (0.0, 1.0)
+    assert found == Extrapolated(3.0 * 30 * 1000 / 400, 3.0, 400, PARAMETERS)
+
+
+def test_that_fewer_rows_are_all_measured_at_the_tutorials_setting_and_can_be_cancelled() -> None:
+    with pytest.raises(Cancelled):
+        extrapolated_seconds(rectangles(20, 10), progress=StopAfter(1))
+    found = extrapolated_seconds(rectangles(20, 10), replace(TUTORIAL, n_units=(3,), noise=0.1))
+    assert found.rows == 20
+    assert found.seconds == pytest.approx(found.measured * 15)
+
+
+def test_that_autoencoders_of_either_method_give_the_time_and_the_selection() -> None:
+    info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
+
+    def timed(method: str, features: float | None, chosen: str = "") -> Cell:
+        return cell(answer(0, chosen=chosen, features=features), data="rectangles", method=method)
+
+    def row(*cells: Cell) -> table.TimeRow:
+        (found,) = time_rows(EvaluationState((info,), (), cells))
+        return found
+
+    both = row(timed("slide-svm", 2.0), timed("sda", 80.0, "that of SdA"), timed("sda-svm", 60.0, "that of SdA-SVM"))
+    assert (both.slide, both.sda, both.sda_chosen, both.speedup) == (2.0, 60.0, "that of SdA-SVM", 30.0)
+    one = row(timed("slide-svm", 2.0), timed("sda", 80.0, "that of SdA"), timed("sda-svm", None))
+    assert (one.sda, one.sda_chosen) == (80.0, "that of SdA")
+    assert (one.paper_slide, one.paper_sda, one.paper_speedup) == (5.0, 5400.0, 1080.0)
+    none = row()
+    assert (none.slide, none.sda, none.sda_chosen, none.speedup, none.tutorial_speedup) == (None, None, "", None, None)
+    assert row(timed("sda", 80.0)).speedup is None
+
+
+SMALL = rectangles(80, 50)
+CELL = CellPlan("rectangles", "slide-svm", 1, (("noise", (0.4,)), ("depth", (1,))), widths="median", C=10.0)
+
+
+def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_key: str, _progress: object) -> Dataset:
+        return SMALL
+
+    final = CELL.final(CELL.candidates(SMALL.fingerprint, "rectangles", 0)[0]).spec
+    alone, shared = run(SMALL, final), run(SMALL, final, reuse=Reuse(deepest=3))
+    assert alone.timings.features is not None
+    assert shared.timings.features is None
+    monkeypatch.setattr(evaluation_run, "feature_seconds", lambda *_a, **_k: 42.0)
+    for result, expected in ((shared, 42.0), (alone, alone.timings.features)):
+        with RunStore(tmp_path / f"{expected}.sqlite") as store:
+            store.save(result)
+            (cell,) = run_evaluation([CELL], load, store).cells
+        assert cell.features == pytest.approx(expected)
+        assert [each.spec_hash for each in cell.answers] == [final.hash]
+
+
+def test_that_a_reuse_reports_the_stacks_that_need_no_pass() -> None:
+    reuse, parameters = Reuse(deepest=2), StackParameters(noise=0.4, depth=2)
+    assert not reuse.holds(SMALL, parameters)
+    assert reuse.holds(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than asked for are fitted
+    reuse.stack(SMALL, parameters)
+    assert reuse.holds(SMALL, parameters)
+    assert reuse.holds(SMALL, StackParameters(noise=0.6, depth=2))  # the first pass serves any noise
+    assert not reuse.holds(rectangles(80, 50, seed=1), parameters)
