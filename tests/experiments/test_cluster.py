@@ -158,7 +158,7 @@ def reported() -> None:
 
 
 def executing(dask_worker: object) -> int:
-    return int(dask_worker.state.executing_count)  # type: ignore[attr-defined]
+    return int(dask_worker.state.executing_count)
 
 
 def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: list[RunResult], tmp_path: Path) -> None:
@@ -231,7 +231,6 @@ def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(tw
 
 
 def labelled(data: Dataset) -> Iterator[tuple[np.ndarray, int]]:
-    assert data.train_labels is not None
     yield from zip(data.train, data.train_labels.tolist(), strict=True)
 
 

@@ -168,7 +168,6 @@ def test_that_a_selection_over_several_divisions_has_the_least_mean_error() -> N
         for point, error in zip(points, errors, strict=True)
     ]
     best = cell.select(points, answers)
-    assert best is not None
     assert cell.select(points, answers[:-1]) is None
     assert best.point.noise == 0.5
     assert best.validation_error == pytest.approx(0.2)
@@ -197,7 +196,6 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated: Evalua
             chosen += choose(run_sweep(DATA, sweep, store).done)
     finals = final_points(chosen)
     cell = state.cell("rectangles", "slide-svm")
-    assert cell is not None
     assert [answer.spec_hash for answer in cell.answers] == [point.spec.hash for point in finals]
     assert [answer.validation_error for answer in cell.answers] == [answer.validation_error for answer in chosen]
     with RunStore(path) as store:
@@ -342,7 +340,7 @@ def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
     assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fit_rows="split")
     assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
     assert protocol_module._cell("convex", "sda", own, 7).n_splits == 7
-    assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]
+    assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2
 
 
 def test_that_the_published_table_figure_and_data_sets_are_known() -> None:
@@ -382,7 +380,6 @@ def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selec
 
 def test_that_the_published_error_is_that_of_the_same_method() -> None:
     found = cell(method="raw-svm").paper
-    assert found is not None
     assert found.error == pytest.approx(0.1872)
     assert cell(method="median").paper is None
     assert cell(data="own").paper is None
@@ -402,7 +399,6 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
     elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))
     theirs = [answer(0, 0.1), answer(1, 0.1), elsewhere, answer(3, 0.0)]
     found = compare(ours, theirs)
-    assert found is not None
     assert (found.n_splits, found.rows) == (2, None)
     assert found.difference == pytest.approx(0.15)
     rows = np.arange(100)
@@ -410,7 +406,6 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
     assert found.p == found.adjusted == expected.p
     assert found.test == "t-test over test rows and 2 splits"
     one = compare(ours[:1], theirs)
-    assert one is not None
     assert one.rows == mcnemar(rows < 20, rows < 10)
     assert (one.p, one.test) == (one.rows.exact, "McNemar")
     assert one.significant == (one.p < 0.05)
@@ -516,7 +511,6 @@ def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(
 
     final = CELL.final(CELL.candidates(SMALL.fingerprint, "rectangles", 0)[0]).spec
     alone, shared = run(SMALL, final), run(SMALL, final, reuse=Reuse(deepest=3))
-    assert alone.timings.features is not None
     assert shared.timings.features is None
     monkeypatch.setattr(evaluation_run, "feature_seconds", lambda *_a, **_k: 42.0)
     for result, expected in ((shared, 42.0), (alone, alone.timings.features)):

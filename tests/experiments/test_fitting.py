@@ -25,7 +25,6 @@ from tests.experiments.tiny import rectangles, spec
 DATA = rectangles(60, 30)
 DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5).checked()
 CODES = DATA.train_labels
-assert CODES is not None
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings: list[
     known = Networks()
     known.pretrained(DATA, DEEP)
     for change in ({"fine_tuning_rate": 0.1}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
-        known.pretrained(DATA, replace(DEEP, **change).checked())  # type: ignore[arg-type]
+        known.pretrained(DATA, replace(DEEP, **change).checked())
     assert len(trainings) == 1
 
 
@@ -76,7 +75,7 @@ def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings: list[
 def test_that_other_parameters_need_a_new_pretraining(
     trainings: list[SdaParameters], change: dict[str, object]
 ) -> None:
-    known, other = Networks(), replace(DEEP, **change).checked()  # type: ignore[arg-type]
+    known, other = Networks(), replace(DEEP, **change).checked()
     known.pretrained(DATA, DEEP)
     found = known.pretrained(DATA, other)
     assert len(trainings) == 2
@@ -98,7 +97,7 @@ def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) 
     for number in range(25):
         known.keep(str(number), Tuned(network, (0.0, 1.0), float(number)))
     assert known.tuned("0") is None
-    assert [known.tuned(str(k)).seconds for k in range(1, 25)] == list(range(1, 25))  # type: ignore[union-attr]
+    assert [known.tuned(str(k)).seconds for k in range(1, 25)] == list(range(1, 25))
 
 
 def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None:
@@ -110,7 +109,7 @@ def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None
 
 
 def _spec(**changes: object) -> RunSpec:
-    return RunSpec(DATA.fingerprint, method="sda", sda=DEEP, training="split", **changes).checked()  # type: ignore[arg-type]
+    return RunSpec(DATA.fingerprint, method="sda", sda=DEEP, training="split", **changes).checked()
 
 
 def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> None:
@@ -136,7 +135,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> No
 def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_classes: int) -> None:
     data = rectangles(60, 30, n_classes=n_classes)
     codes = data.train_labels
-    network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)  # type: ignore[arg-type]
+    network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)
     found = Tuned(network, (0.0, 1.0), 1.0)
     classes, decisions = found.answer(data.test, NO_PROGRESS)
     scores = network.scores(data.test)
@@ -171,7 +170,6 @@ def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monke
     monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: asked.append((a[2], k["start"])) or fit_svm(*a, **k))
     near = run(DATA, spec(DATA, noise=0.3))
     own = near.classifier
-    assert own is not None
     asked.clear()
     scaled = (Z[:, :4], 2.0 * Z[:, 4:8])  # D of the second layer is four times as large as it was
     rows = np.hstack(scaled)

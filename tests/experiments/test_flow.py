@@ -23,7 +23,7 @@ def by_hand(squashing: str = "threshold") -> Stack:
     return Stack(parameters, (Layer(first, 0.0), Layer(second, 0.0)), 3, 2)
 
 
-def test_that_a_flow_worked_out_by_hand_comes_out() -> None:
+def test_that_a_flow_has_the_numbers_computed_by_hand() -> None:
     x = np.array([0.6, 0.4, 0.9])
     kept = np.array([True, True, False])
     flow = Forward().flow(by_hand(), x, kept)
@@ -38,13 +38,10 @@ def test_that_a_flow_worked_out_by_hand_comes_out() -> None:
     assert first.target_error == first.input_error == pytest.approx((0.5**2 + 0.4**2 + 0.65**2) / 3)
     assert second.target_error == pytest.approx((0.6**2 + 0.5**2 + 0.0) / 3)
     assert second.input_error == pytest.approx((0.1**2 + 0.1**2 + 0.65**2) / 3)
-
-
-def test_that_without_a_corruption_x_enters_as_it_is() -> None:
-    flow = Forward().flow(by_hand(), np.array([0.6, 0.4, 0.9]))
-    assert flow.survivors.all()
-    assert flow.corruption_error == 0.0
-    np.testing.assert_array_equal(flow.layers[0].squashed, [1, 0, 1])
+    clean = Forward().flow(by_hand(), x)
+    assert clean.survivors.all()
+    assert clean.corruption_error == 0.0
+    np.testing.assert_array_equal(clean.layers[0].squashed, [1, 0, 1])
 
 
 @pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
@@ -66,7 +63,7 @@ def test_that_a_forward_follows_another_stack() -> None:
         np.testing.assert_allclose(output, stack.transform(rows[:1])[0, -64:], atol=2e-6)
 
 
-def test_that_survivors_are_so_many_and_those_of_more_noise_survive_less_too() -> None:
+def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise() -> None:
     kept = {noise: survivors(10_000, noise, seed=3) for noise in (0.0, 0.2, 0.5, 0.9)}
     assert kept[0.0].all()
     for noise, mask in kept.items():

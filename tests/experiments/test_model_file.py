@@ -26,7 +26,7 @@ def data(n: int = 20, shape: tuple[int, int] | None = (2, 3), seed: int = 0) -> 
 
 
 def fitted(**parameters: object) -> FittedModel:
-    return fit_model(data(), StackParameters(**parameters))  # type: ignore[arg-type]
+    return fit_model(data(), StackParameters(**parameters))
 
 
 def edited(path: Path, change: dict[str, object] | None = None, **members: bytes | None) -> Path:
@@ -76,7 +76,7 @@ def test_that_a_saved_model_is_read_to_the_bit(
     tmp_path: Path, name: str, shape: tuple[int, int] | None, **parameters: object
 ) -> None:
     dataset = replace(data(shape=shape), name=name)
-    model = fit_model(dataset, StackParameters(**parameters))  # type: ignore[arg-type]
+    model = fit_model(dataset, StackParameters(**parameters))
     save_model(tmp_path / "m.npz", model)
     again = load_model(tmp_path / "m.npz")
     assert again.stack.parameters == model.stack.parameters

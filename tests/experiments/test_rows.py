@@ -49,13 +49,12 @@ def test_that_rows_and_biases_are_those_of_the_layers() -> None:
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
-def test_that_the_rms_of_a_layer_is_that_of_what_it_was_fitted_on(fit_on: str) -> None:
+def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on: str) -> None:
     rows = np.random.default_rng(0).random((50, 12), dtype=np.float32)
     parameters = StackParameters(depth=2, dtype="float64", fit_on=fit_on)
     model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), parameters)
     hidden = model.stack.transform(rows.astype(float))
     known = weight_rows(model, [3]).rms
-    assert known is not None
     for j in range(2):
         entered = hidden[:, 12 * j : 12 * (j + 1)]
         if fit_on == "thresholded":
@@ -96,13 +95,16 @@ def test_that_default_pixels_are_distinct_features_whatever_the_mean(light: np.n
     assert pixels == default_pixels(shape, light, k)
 
 
-def test_that_the_limit_of_a_row_is_the_largest_weight_near_its_pixel() -> None:
+def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels() -> None:
     row = np.zeros(49)
     row[24], row[10], row[48] = -0.5, 0.75, 900.0  # the pixel 3, 3; two rows above it; far away
     assert nearby_peak(row, 24, (7, 7)) == 0.75
     assert nearby_peak(row, 24, None) == 900.0
     assert nearby_peak(row, 0, (7, 7)) == 900.0
     assert nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0
+    rising = np.arange(1.0, 43.0)  # 6 × 7
+    for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
+        assert nearby_peak(rising, pixel, (6, 7)) == rising[nearest]
 
 
 @pytest.mark.parametrize("shape", [(6, 9), None])
@@ -121,12 +123,6 @@ def test_that_each_default_pixel_is_the_best_of_light_times_room(shape: tuple[in
         chosen.append(best)
     assert default_pixels(shape, light, 5) == tuple(sorted(chosen))
     assert len(default_pixels(shape, light)) == 4
-
-
-def test_that_the_neighbours_of_a_pixel_at_the_border_are_those_within_two() -> None:
-    row = np.arange(1.0, 43.0)  # 6 × 7, rising
-    for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
-        assert nearby_peak(row, pixel, (6, 7)) == row[nearest]
 
 
 X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)
@@ -150,7 +146,7 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
     np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
 
 
-def test_that_the_check_fails_where_the_weights_are_not_the_solution() -> None:
+def test_that_the_check_fails_for_weights_that_are_not_the_solution() -> None:
     weights = denoiser_weights(SCATTER, 0.5)
     e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
     assert abs(e.product - e.p_row[4]) > 0.1
@@ -196,7 +192,6 @@ def test_that_other_data_are_refused() -> None:
 def test_that_errors_are_tested_on_the_same_rows_only() -> None:
     first, second = run(DATA, A), run(DATA, B)
     found = compare_errors(first, second)
-    assert found is not None
     wrong = [set(result.misclassified.tolist()) for result in (first, second)]
     assert (found.only_first, found.only_second) == (len(wrong[0] - wrong[1]), len(wrong[1] - wrong[0]))
     assert compare_errors(first, run(DATA, spec(DATA, test_rows=20, widths="median", C=10.0))) is None

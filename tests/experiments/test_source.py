@@ -92,7 +92,7 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
     ],
 )
 def test_that_method_and_choices_are_told(changes: dict[str, object], words: str) -> None:
-    spec = RunSpec("ab" * 32, **changes).checked()  # type: ignore[arg-type]
+    spec = RunSpec("ab" * 32, **changes).checked()
     assert describe_spec(spec) == words
     assert describe_choice(spec) == words.partition(", ")[2]
 

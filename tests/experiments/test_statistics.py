@@ -134,7 +134,6 @@ def test_that_errors_by_row_come_back_as_they_were_packed() -> None:
     judged = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
     one, other = row_errors("data", judged, judged[[1, 10]]), row_errors("data", judged, judged[[0]])
     found = error_matrix([one, other])
-    assert found is not None
     assert [np.flatnonzero(row).tolist() for row in found] == [[1, 10], [0]]
     assert len(one) == 16 + 8 + 2
     assert check_row_errors(one, 11)

@@ -35,14 +35,11 @@ def test_that_the_row_of_a_line_gives_the_line_back() -> None:
 
 
 def test_that_what_a_line_says_is_read_off_the_result() -> None:
-    assert LINE.row_errors is not None
     errors = error_matrix([LINE.row_errors])
-    assert errors is not None
     assert np.flatnonzero(errors[0]).tolist() == RESULT.misclassified.tolist() != []
     assert (LINE.hash, LINE.data, LINE.generated) == (RESULT.hash, "tiny", True)
     assert (LINE.method, LINE.noise, LINE.depth) == ("slide-svm", 0.4, 1)
     assert (LINE.error, LINE.n_test, LINE.seconds) == (RESULT.error, 40, RESULT.timings.total)
-    assert RESULT.classifier is not None
     assert (LINE.C, LINE.n_support) == (1.0, RESULT.classifier.n_support)
 
 

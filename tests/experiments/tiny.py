@@ -42,8 +42,8 @@ def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object
     return RunSpec(
         dataset.fingerprint,
         stack=StackParameters(noise=noise, depth=depth),
-        svm=SvmParameters(starts=1, **svm),  # type: ignore[arg-type]
-        **changes,  # type: ignore[arg-type]
+        svm=SvmParameters(starts=1, **svm),
+        **changes,
     ).checked()
 
 
