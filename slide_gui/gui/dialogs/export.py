@@ -10,7 +10,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSettings, Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, QSignalBlocker, Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication, QIcon, QPixmap
 from PySide6.QtWidgets import (
     QApplication,
@@ -228,26 +228,22 @@ class ExportController(QObject):
         self.problem.emit(UserMessage("The export could not be written", reason))
 
 
+_NOTE = "Text remains text; equal figures give identical files."
 _FORMATS = {
-    "pdf": "PDF, for print",
-    "svg": "SVG, to edit",
-    "png": "PNG, 300 dots per inch",
-    "csv": "CSV, the numbers",
-    "gif": "GIF, 256 colours",
-    "tex": "LaTeX, the table",
-    "md": "Markdown, the table",
-    "bundle": "Folder: figure, numbers, command line and script",
-}
-_NOTES = {
-    "csv": "Numbers with all digits.",
-    "tex": "A table float with notes in its caption.",
-    "md": "A table with notes below it.",
-    "gif": "Supported by all programs; colours are rounded to 256 per picture.",
+    "pdf": ("PDF, for print", _NOTE),
+    "svg": ("SVG, to edit", _NOTE),
+    "png": ("PNG, 300 dots per inch", _NOTE),
+    "csv": ("CSV, the numbers", "Numbers with all digits."),
+    "gif": ("GIF, 256 colours", "Supported by all programs; colours are rounded to 256 per picture."),
+    "tex": ("LaTeX, the table", "A table float with notes in its caption."),
+    "md": ("Markdown, the table", "A table with notes below it."),
     "bundle": (
+        "Folder: figure, numbers, command line and script",
         "Creates a new folder at the path you choose and overwrites nothing. Open it in this program to restore "
-        "the current view."
+        "the current view.",
     ),
 }
+"""Title and note of each format."""
 _TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
     "single": "single column",
@@ -255,7 +251,6 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_NOTE = "Text remains text; equal figures give identical files."
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # size of the dialog, and its largest fraction of the window
 _ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn at twice the size and reduced, so that type stays legible
@@ -302,13 +297,12 @@ class ExportDialog(QDialog):
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
-        self.figure_box = self._choices("Figure", {})
-        self.format_box = self._choices("Format", {})
-        widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
-        self.width_box = self._choices("Width", widths)
-        self._levels = self._choices("Colour limits", {})
+        self.figure_box, self.format_box = self._add_box("Figure"), self._add_box("Format")
+        self.width_box, self._levels = self._add_box("Width"), self._add_box("Colour limits")
+        self._colors = self._add_box("Colour map")
+        _fill(self.width_box, {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()})
         add_choices(self._levels, LEVELS.values())
-        self._colors = self._choices("Colour map", {key: MAPS[key] for key in (*DIVERGING, "jet")})
+        _fill(self._colors, {key: MAPS[key] for key in (*DIVERGING, "jet")})
         self.bias_box = QCheckBox("Write each bias below its tile", self)
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
@@ -323,28 +317,23 @@ class ExportDialog(QDialog):
         left.addWidget(self._note)
         left.addWidget(buttons)
 
-    def _choices(self, name: str, choices: dict[str, str]) -> QComboBox:
+    def _add_box(self, name: str) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName(name)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(8)  # long entries must not squeeze the labels
-        for key, title in choices.items():
-            box.addItem(title, key)
         self._form.addRow(name, box)
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:
         """Open the dialog for these options, of which there is at least one."""
         self.options = tuple(options)
-        self.figure_box.blockSignals(True)
-        self.figure_box.clear()
-        for number, option in enumerate(self.options):
-            self.figure_box.addItem(f"{option.title[:1].upper()}{option.title[1:]}", str(number))
-        self.figure_box.blockSignals(False)
+        titles = [option.title for option in self.options]
+        _fill(self.figure_box, {str(number): f"{text[:1].upper()}{text[1:]}" for number, text in enumerate(titles)})
         self._form.setRowVisible(self.figure_box, len(self.options) > 1)
-        self._choose(self.width_box, str(self._settings.value("export/width", "double")))
-        self.bias_box.setChecked(False)
         self._choose_figure()
+        _choose(self.width_box, self._settings.value("export/width", "double"))
+        self.bias_box.setChecked(False)
         self._take_room()
         (self.figure_box if len(self.options) > 1 else self.format_box).setFocus()
         self.open()
@@ -356,11 +345,6 @@ class ExportDialog(QDialog):
             self.adjustSize()
         else:
             self.resize(*(min(most, round(_SHARE * n)) for most, n in zip(_SIZE, window.size().toTuple(), strict=True)))
-
-    @staticmethod
-    def _choose(box: QComboBox, key: str) -> None:
-        """Select the entry of a key, or the first one."""
-        box.setCurrentIndex(max(box.findData(key), 0))
 
     # Choices ----------------------------------------------------------------------------------------------------
 
@@ -375,16 +359,12 @@ class ExportDialog(QDialog):
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
         self._export = None
-        self.format_box.blockSignals(True)
-        self.format_box.clear()
-        for kind in option.kinds:
-            self.format_box.addItem(_FORMATS[kind], kind)
+        kind = self._settings.value("export/format", "pdf")
+        _fill(self.format_box, {kind: _FORMATS[kind][0] for kind in option.kinds}, kind)
         entries = self.format_box.view()
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the box may be narrower
-        self._choose(self.format_box, str(self._settings.value("export/format", "pdf")))
-        self.format_box.blockSignals(False)
-        for box, value in ((self._levels, option.style.levels), (self._colors, option.style.colors)):
-            self._choose(box, value)
+        _choose(self._levels, option.style.levels)
+        _choose(self._colors, option.style.colors)
         for row in (self._levels, self._colors, self.bias_box):
             self._form.setRowVisible(row, option.of_weights)
         self._paper.setVisible(option.kinds != TABLE)
@@ -398,7 +378,7 @@ class ExportDialog(QDialog):
             return
         kind = self.kind()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        self._note.setText(" ".join(filter(None, [self._option().about, _NOTES.get(kind, _NOTE)])))
+        self._note.setText(" ".join(filter(None, [self._option().about, _FORMATS[kind][1]])))
         self._drawn_anew()
 
     @Slot()
@@ -417,18 +397,13 @@ class ExportDialog(QDialog):
 
     def style_chosen(self) -> Style:
         """Return the selected style."""
-        option = self._option()
-        moves = option.kinds == ANIMATION
-        style = replace(option.style, width=self.width_box.currentData())
-        style = replace(style, dpi=ANIMATION_DPI) if moves else style
+        option, changes = self._option(), {"width": self.width_box.currentData()}
+        if option.kinds == ANIMATION:
+            changes["dpi"] = ANIMATION_DPI
         if option.of_weights:
-            style = replace(
-                style,
-                colors=self._colors.currentData(),
-                levels=self._levels.currentData(),
-                bias=self.bias_box.isChecked(),
-            )
-        return style
+            colors, levels = self._colors.currentData(), self._levels.currentData()
+            changes |= {"colors": colors, "levels": levels, "bias": self.bias_box.isChecked()}
+        return replace(option.style, **changes)
 
     # Preview ----------------------------------------------------------------------------------------------------
 
@@ -511,6 +486,20 @@ class ExportDialog(QDialog):
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
         return unused(Path(f"{name}.{kind}"))  # the file dialog did not check the name with its suffix
+
+
+def _fill(box: QComboBox, choices: dict[str, str], chosen: object = None) -> None:
+    """Replace the entries of a box, by key, and select one of them without a signal."""
+    with QSignalBlocker(box):
+        box.clear()
+        for key, title in choices.items():
+            box.addItem(title, key)
+        _choose(box, chosen)
+
+
+def _choose(box: QComboBox, key: object) -> None:
+    """Select the entry of a key, or the first one."""
+    box.setCurrentIndex(max(box.findData(key), 0))
 
 
 def unused(path: Path) -> Path:

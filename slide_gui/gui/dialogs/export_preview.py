@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPixmap, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.widgets.controls import add_button, label
@@ -15,6 +15,13 @@ _LARGEST = 3.0  # largest zoom relative to the legible size
 _SMALLEST_DOTS = 25
 _STEP = 1.25
 _MM_PER_INCH = 25.4
+_ZOOMS = (
+    ("Whole figure", "Fit the figure into the window", ""),
+    ("Legible", "Enlarge until the smallest type is legible", ""),
+    ("−", "Zoom out (Ctrl+wheel)", "Smaller"),
+    ("+", "Zoom in (Ctrl+wheel)", "Larger"),
+)
+_SMALLER, _LARGER = 2, 3  # numbers of the buttons
 
 
 class FigurePreview(QWidget):
@@ -45,37 +52,35 @@ class FigurePreview(QWidget):
         row = nested(column, QHBoxLayout(), spacing=8)
         self._scale = label("", self)
         row.addWidget(self._scale, 1)
-        whole = add_button(self, row, "Whole figure", "Fit the figure into the window")
-        legible = add_button(self, row, "Legible", "Enlarge until the smallest type is legible")
-        self._smaller = add_button(self, row, "−", "Zoom out (Ctrl+wheel)")
-        self._larger = add_button(self, row, "+", "Zoom in (Ctrl+wheel)")
-        self._smaller.setAccessibleName("Smaller")
-        self._larger.setAccessibleName("Larger")
-        self._shown_size = (0.0, 0.0)  # size of the figure in mm; the height is known after drawing
-        self._type = 1.0
+        self._style = Style()
+        self._height = 0.0  # in mm, known after drawing
         self._zoom: float | None = None  # dots per inch chosen by the user; 0 fits the figure into the window
-        whole.clicked.connect(self._fit)
-        legible.clicked.connect(self._make_legible)
-        self._smaller.clicked.connect(self._shrink)
-        self._larger.clicked.connect(self._enlarge)
+        zooms = QButtonGroup(self)
+        for number, (text, tip, name) in enumerate(_ZOOMS):
+            button = add_button(self, row, text, tip)
+            button.setAccessibleName(name)
+            zooms.addButton(button, number)
+        self._smaller, self._larger = zooms.button(_SMALLER), zooms.button(_LARGER)
+        zooms.idClicked.connect(self._choose_zoom)
         self._area.turned.connect(self._turn)
 
     def set_style(self, style: Style) -> None:
         """Set the style of the next figure."""
-        height = style.height_mm or self._shown_size[1]
-        self._shown_size, self._type = (style.width_mm, height), style.scale
+        self._style = style
 
     def start(self) -> None:
         """Prepare for a new figure."""
-        self._zoom, self._shown_size = None, (self._shown_size[0], 0.0)
+        self._zoom, self._height = None, 0.0
+
+    def _legible(self) -> float:
+        return _LEGIBLE / self._style.scale
 
     def dots(self) -> float:
         """Return the dots per inch of the screen for drawing the figure."""
-        width, height = self._shown_size
+        height, legible = self._style.height_mm or self._height, self._legible()
         room = self._area.maximumViewportSize()
-        by_width = (room.width() - 2) * _MM_PER_INCH / max(width, 1.0)
+        by_width = (room.width() - 2) * _MM_PER_INCH / self._style.width_mm
         by_height = (room.height() - 2) * _MM_PER_INCH / height if height else by_width
-        legible = _LEGIBLE / self._type
         if self._zoom is None:
             bar = self._area.verticalScrollBar().sizeHint().width()
             wanted = max(min(by_width * (1 - bar / max(room.width(), 1)), 2 * legible), legible)
@@ -87,16 +92,13 @@ class FigurePreview(QWidget):
         """Show a drawn figure, which has `ratio` pixels per logical pixel."""
         pixels.setDevicePixelRatio(ratio)
         width, height = pixels.width() / ratio, pixels.height() / ratio
-        dots = width * _MM_PER_INCH / max(self._shown_size[0], 1.0)
-        self._shown_size = (self._shown_size[0], height * _MM_PER_INCH / dots)
+        dots = width * _MM_PER_INCH / self._style.width_mm
+        self._height = height * _MM_PER_INCH / dots
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(round(width), round(height))
-        across, high = self._shown_size
-        text = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
-        self._scale.setText(text)
-        legible = _LEGIBLE / self._type
+        self._scale.setText(f"{self._style.width_mm:.0f} × {self._height:.0f} mm, shown at {dots / 96:.0%}")
         self._smaller.setEnabled(dots > _SMALLEST_DOTS + 1)
-        self._larger.setEnabled(dots < _LARGEST * legible - 1)
+        self._larger.setEnabled(dots < _LARGEST * self._legible() - 1)
 
     def show_text(self, text: str) -> None:
         """Show a text instead of a picture."""
@@ -109,27 +111,17 @@ class FigurePreview(QWidget):
         if not self._zoom:
             self.zoomed.emit()
 
-    @Slot()
-    def _fit(self) -> None:
-        self._zoom = 0.0
-        self.zoomed.emit()
-
-    @Slot()
-    def _make_legible(self) -> None:
-        self._zoom = _LEGIBLE / self._type
-        self.zoomed.emit()
-
-    @Slot()
-    def _enlarge(self) -> None:
-        self._turn(1)
-
-    @Slot()
-    def _shrink(self) -> None:
-        self._turn(-1)
+    @Slot(int)
+    def _choose_zoom(self, button: int) -> None:
+        if button in (_SMALLER, _LARGER):
+            self._turn(1 if button == _LARGER else -1)
+        else:
+            self._zoom = self._legible() if button else 0.0
+            self.zoomed.emit()
 
     @Slot(int)
     def _turn(self, steps: int) -> None:
-        self._zoom = min(max(self.dots() * _STEP**steps, _SMALLEST_DOTS), _LARGEST * _LEGIBLE / self._type)
+        self._zoom = min(max(self.dots() * _STEP**steps, _SMALLEST_DOTS), _LARGEST * self._legible())
         self.zoomed.emit()
 
 
