@@ -145,7 +145,8 @@ class ReadingPreview(QFrame):
         self.setAccessibleName("How the files were read")
         self._title, self._why = ElidedLabel("", self, "heading"), label("", self, wraps=True)
         self._table = QWidget(self)
-        self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
+        size = range(_SHOWN_ROWS + 1), range(_SHOWN_IMAGES + 1)
+        self._cells = [[PlainLabel("", self._table) for _ in size[1]] for _ in size[0]]
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         top = nested(column, QHBoxLayout(), spacing=8)
         top.addWidget(self._title, 1)
@@ -327,9 +328,6 @@ class ReadingPreview(QFrame):
     def _set_cell(self, row: int, column: int, text: str) -> None:
         self._cells[row][column].setText(text)
         self._cells[row][column].setVisible(bool(text))
-
-    def _cell(self) -> PlainLabel:
-        return PlainLabel("", self._table)
 
     # Requests ---------------------------------------------------------------------------------------------------
 

@@ -327,9 +327,6 @@ class EvaluationTable(QTableWidget):
             self.horizontalHeader().sectionClicked.connect(self._head_clicked)
         self.clicked.connect(self._ask)
 
-    def sizeHint(self) -> QSize:
-        return QSize(920, HEAD + 10 * ROW + 2)
-
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
         """Show a table."""
         self.heads, self._given = tuple(heads), tuple(rows)

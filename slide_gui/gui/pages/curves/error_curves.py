@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -65,9 +65,6 @@ class ErrorPlot(PointPlot):
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line per depth: plot")
         self.dress()
-
-    def sizeHint(self) -> QSize:
-        return QSize(760, 420)
 
     # Contents
 

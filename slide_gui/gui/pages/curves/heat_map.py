@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -46,9 +46,6 @@ class HeatMap(PointPlot):
         self.setMinimumSize(320, 160)
         self.setAccessibleName("Error by noise and depth: heat map")
 
-    def sizeHint(self) -> QSize:
-        return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
-
     # Contents
 
     def cell(self, row: int, column: int) -> QRectF:
@@ -79,7 +76,7 @@ class HeatMap(PointPlot):
     # Items
 
     def _renew(self) -> None:
-        points, hint = self._points, self.sizeHint()
+        points = self._points
         self._noises = tuple(sorted({_same(p.noise) for p in points}))
         self._depths = tuple(sorted({p.depth for p in points}))
         self._cells = {self.place_of(p): p for p in points}
@@ -89,8 +86,6 @@ class HeatMap(PointPlot):
         self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
         self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
-        if hint != self.sizeHint():
-            self.updateGeometry()
 
     def _draw(self, theme: Theme) -> None:
         if self._image is None or not self._cells:

@@ -19,7 +19,6 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPoint,
     QRectF,
-    QSize,
     Qt,
     Signal,
     Slot,
@@ -343,9 +342,6 @@ class RunTable(QWidget):
         self._filter.textChanged.connect(self._filter_changed)
         self._model.tag_edited.connect(self.tag_edited)
         self._show_counts()
-
-    def sizeHint(self) -> QSize:
-        return QSize(920, 480)
 
     # Contents
 
