@@ -144,7 +144,7 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         over = f"95 % confidence interval over {rate.covers}"
         lines.append(f"{rate}; mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows; {over}")
     else:
-        lines.append(f"{rate}; {f'one split, n = {count(rate.n)} test rows'}")
+        lines.append(f"{rate}; one split, n = {count(rate.n)} test rows")
     if cell.chosen:
         lines.append(f"Selected on validation: {cell.chosen}")
     if other is not None:
@@ -186,7 +186,7 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
     return tuple(
         EvaluationHead(
             row.data.title,
-            f"{_kind(row.data)}, {f'{count(row.data.n_train)} rows'}" if row.data.fingerprint else "no runs yet",
+            f"{_kind(row.data)}, {count(row.data.n_train)} rows" if row.data.fingerprint else "no runs yet",
             row.data.title,
         )
         for row in rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -107,14 +107,11 @@ class EvaluationControls(QWidget):
         """Show the requested evaluation and enable the actions that are possible."""
         controller, choice = self._controller, self._controller.choice
         self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
-        controls = (self._extent, self._splits, self.data_sets, self.methods)
-        for control in controls:
+        for control in (self._extent, self._splits, self.data_sets, self.methods):
             control.setEnabled(not controller.runs.running)
-            control.blockSignals(True)
-        self._extent.setCurrentIndex(self._extent.findData(choice.extent))
-        self._splits.setValue(choice.splits or 0)
-        for control in controls:
-            control.blockSignals(False)
+        with QSignalBlocker(self._extent), QSignalBlocker(self._splits):
+            self._extent.setCurrentIndex(self._extent.findData(choice.extent))
+            self._splits.setValue(choice.splits or 0)
         self.data_sets.choose(choice.data)
         self.methods.choose(choice.methods)
 

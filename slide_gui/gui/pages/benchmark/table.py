@@ -11,14 +11,14 @@ from PySide6.QtCore import (
     QPersistentModelIndex,
     QPointF,
     QRectF,
-    QSize,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QHBoxLayout,
     QHeaderView,
     QStyle,
     QStyledItemDelegate,
@@ -29,6 +29,8 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
 from slide_gui.text import plain
 
@@ -66,7 +68,7 @@ STANDINGS = {
         "#D55E00", "#E69F00", ((-1, 0.8), (1, 0.8), (0, -0.8)),
     ),
 }  # fmt: skip
-_MARK, _APART = 9, 20
+_MARK = 9  # size of a mark in pixels
 
 
 def standing_color(standing: str, theme: Theme) -> str:
@@ -93,33 +95,32 @@ def paint_mark(painter: QPainter, box: QRectF, standing: str, theme: Theme) -> N
     painter.restore()
 
 
+class _Mark(QWidget):
+    """The mark of one result in the legend."""
+
+    def __init__(self, standing: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._standing = standing
+        self.setFixedSize(_MARK, _MARK)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        paint_mark(painter, QRectF(self.rect()), self._standing, theme_of(self))
+        painter.end()
+
+
 class StandingLegend(QWidget):
     """A line that explains the marks."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setFixedHeight(20)
-        self.setAccessibleName("Legend")
-        self.setAccessibleDescription(", ".join(standing.legend for standing in STANDINGS.values()))
-
-    def sizeHint(self) -> QSize:
-        metrics = QFontMetricsF(figure_font(self, SECONDARY))
-        wide = sum(_MARK + 5 + metrics.horizontalAdvance(standing.legend) + _APART for standing in STANDINGS.values())
-        return QSize(round(wide), 20)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter, theme, x = QPainter(self), theme_of(self), 0.0
-        font = figure_font(self, SECONDARY)
-        metrics = QFontMetricsF(font)
-        painter.setFont(font)
+        row = flush(QHBoxLayout(self), 5)
         for key, standing in STANDINGS.items():
-            paint_mark(painter, QRectF(x, (self.height() - _MARK) / 2, _MARK, _MARK), key, theme)
-            x += _MARK + 5
-            painter.setPen(QColor(theme.muted))
-            wide = metrics.horizontalAdvance(standing.legend)
-            painter.drawText(QRectF(x, 0, wide + 2, self.height()), MIDDLE, standing.legend)
-            x += wide + _APART
-        painter.end()
+            row.addWidget(_Mark(key, self))
+            row.addWidget(label(standing.legend, self))
+            row.addSpacing(10)
+        row.addStretch(1)
 
 
 Index = QModelIndex | QPersistentModelIndex

@@ -159,10 +159,9 @@ class CriterionPlot(Plot):
 
     def _renew(self) -> None:
         values = np.concatenate([[], *(start.criterion for start in self._starts)])
-        values = values[np.isfinite(values)]
-        low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
+        low, high = _ends(values)
         last = nice_ticks(0.0, max([FEWEST, *(step.iteration for step in self.history)]), 6)[-1]
-        self._log = bool(low > 0.0 and high / low >= DECADES)
+        self._log = _is_logarithmic(low, high)
         self._y_axis.set_ticks(decade_ticks if self._log else linear_ticks)
         self._set_full_range((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
         self._draw(theme_of(self))
@@ -171,9 +170,7 @@ class CriterionPlot(Plot):
 
     def _height(self, criterion: float) -> float:
         """Return the position of a criterion on the axis, or nan."""
-        if not self._log:
-            return criterion if math.isfinite(criterion) else math.nan
-        return math.log10(criterion) if 0.0 < criterion < math.inf else math.nan
+        return float(_heights(np.array(criterion), self._log))
 
     def _draw(self, theme: Theme) -> None:
         best = self._best
@@ -193,21 +190,19 @@ class CriterionPlot(Plot):
             brush=[self._brush(self._colour(start, theme)) for start in known],
         )
         if best is not None:
-            for (spark, line, dot), values in zip(self._sparks, (best.C, best.support), strict=True):
-                self._draw_spark(theme, spark, line, dot, best, values)
+            for parts, values in zip(self._sparks, (best.C, best.support), strict=True):
+                self._draw_spark(theme, parts, best, values)
 
     def _colour(self, start: _Start, theme: Theme) -> str:
         return theme.accent if start is self._best else theme.muted
 
     def _draw_spark(
-        self, theme: Theme, spark: Any, line: Any, dot: Any, start: _Start, values: NDArray[np.float64]
+        self, theme: Theme, parts: tuple[Any, Any, Any], start: _Start, values: NDArray[np.float64]
     ) -> None:
         """Draw a column from its smallest to its largest value; constant values lie in the middle."""
-        finite = values[np.isfinite(values)]
-        log = bool(finite.size and finite.min() > 0.0 and finite.max() / finite.min() >= DECADES)
-        heights = _heights(values, log)
-        finite = heights[np.isfinite(heights)]
-        low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+        spark, line, dot = parts
+        heights = _heights(values, _is_logarithmic(*_ends(values)))
+        low, high = _ends(heights)
         if not low < high:
             low, high = low - 1.0, low + 1.0
         room = 5.0 / SPARK * (high - low)  # margin for the dot
@@ -318,6 +313,16 @@ class CriterionPlot(Plot):
     def _end(self, last: bool) -> WidthsStep | None:
         steps = self._steps_of_current()
         return steps[-1 if last else 0] if steps else None
+
+
+def _ends(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the smallest and the largest finite value; 0 and 1 without one."""
+    finite = values[np.isfinite(values)]
+    return (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+
+
+def _is_logarithmic(low: float, high: float) -> bool:
+    return low > 0.0 and high / low >= DECADES
 
 
 def _heights(values: NDArray[np.float64], log: bool) -> NDArray[np.float64]:

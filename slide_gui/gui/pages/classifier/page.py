@@ -96,6 +96,7 @@ class ClassifierPage(Page):
         self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
         self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the other boxes shrink first
         row.addStretch(1)
+        self._boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption, box = label(name, self), QComboBox(self)
@@ -114,12 +115,11 @@ class ClassifierPage(Page):
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
-        boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
-        return super().choices() | {name: box.currentData() for name, box in boxes.items()}
+        return super().choices() | {name: box.currentData() for name, box in self._boxes.items()}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
-        for name, box in (("method", self._method), ("criterion", self._by), ("loss", self._loss)):
+        for name, box in self._boxes.items():
             box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
     def svm(self) -> SvmParameters:

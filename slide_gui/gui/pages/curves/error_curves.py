@@ -128,25 +128,15 @@ class ErrorPlot(PointPlot):
             drawn |= self._draw_lines(theme, depth, known)
         self._empty_others(drawn)
         settled = [p for p in self._points if p.is_known and p.state == "done"]
-        self._dots.setData(
-            x=[p.noise for p in settled],
-            y=[p.error for p in settled],
-            pen=self._pen(theme.background, 1.5),
-            brush=[self._brush(theme.pin(p.depth).name()) for p in settled],
-        )
         estimated = [p for p in self._points if p.is_known and p.state == "refining"]
-        self._open.setData(
-            x=[p.noise for p in estimated],
-            y=[p.error for p in estimated],
-            pen=self._pen(theme.muted, 1.5),
-            brush=self._brush(theme.background),
-        )
-        self._hollow.setData(
-            x=[m.noise for m in self._marks],
-            y=[m.error for m in self._marks],
-            pen=self._pen(theme.text, 1.5),
-            brush=None,
-        )
+        colours = [self._brush(theme.pin(p.depth).name()) for p in settled]
+        for item, shown, edge, fill in (
+            (self._dots, settled, theme.background, colours),
+            (self._open, estimated, theme.muted, self._brush(theme.background)),
+            (self._hollow, self._marks, theme.text, None),
+        ):
+            places = {"x": [p.noise for p in shown], "y": [p.error for p in shown]}
+            item.setData(**places, pen=self._pen(edge, 1.5), brush=fill)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
