@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleInterface
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import PaintedWidget
@@ -26,7 +22,7 @@ KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matri
 """One of these words stands in the name of what is painted: Qt tells no role of it."""
 
 
-def plain(n: int = 60) -> Dataset:
+def plain(n=60):
     """Return features that are no picture."""
     rows = np.random.default_rng(0).random((2 * n, 5)).astype("float32")
     labels = (rows[:, 0] > 0.5).astype("int64")
@@ -46,9 +42,9 @@ class Seen:
     labels: tuple[str, ...]
 
 
-def walk(root: QWidget) -> Iterator[Seen]:
+def walk(root):
     """Go over everything that is shown in a window, but for the items of tables and lists."""
-    waiting: list[QAccessibleInterface | None] = [QAccessible.queryAccessibleInterface(root)]
+    waiting = [QAccessible.queryAccessibleInterface(root)]
     while waiting:
         each = waiting.pop()
         if each is None or not each.isValid() or each.state().invisible:
@@ -60,7 +56,7 @@ def walk(root: QWidget) -> Iterator[Seen]:
             waiting += [each.child(k) for k in range(each.childCount())]
 
 
-def faults_of(seen: Seen) -> list[str]:
+def faults_of(seen):
     """Return what a person would miss."""
     faults, thing = [], seen.thing
     # What stands in a box is its name on some systems; there a label says what is chosen.
@@ -82,12 +78,12 @@ def faults_of(seen: Seen) -> list[str]:
 class Walk:
     """Counts what was seen, and names what is at fault."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.focusable = 0
-        self.kinds: set[str] = set()
-        self.faults: list[str] = []
+        self.kinds = set()
+        self.faults = []
 
-    def over(self, root: QWidget, where: str) -> None:
+    def over(self, root, where):
         """Look at a window as it is now."""
         settle()
         things = [seen for seen in walk(root) if seen.focusable]
@@ -97,13 +93,13 @@ class Walk:
         self.faults += [f"{where}: {type(s.thing).__name__} {text}" for s in things for text in faults_of(s)]
 
 
-def over_pages(walked: Walk, window: MainWindow, shown: str) -> None:
+def over_pages(walked, window, shown):
     """Look at every page and view."""
     for view in every_view(window):
         walked.over(window, f"{shown}, {view}")
 
 
-def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window: MainWindow) -> None:
+def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window):
     walked = Walk()
     window.workspace.select(pins=(3, 20))
     train(window)
@@ -125,7 +121,7 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
     } <= walked.kinds
 
 
-def test_that_everything_has_a_name_while_no_data_are_open(closed_window: MainWindow) -> None:
+def test_that_everything_has_a_name_while_no_data_are_open(closed_window):
     walked = Walk()
     closed_window.resize(1280, 720)
     closed_window.show()
@@ -135,7 +131,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window: MainWi
     assert not walked.faults, "\n".join(walked.faults)
 
 
-def test_that_everything_has_a_name_in_every_dialog(window: MainWindow) -> None:
+def test_that_everything_has_a_name_in_every_dialog(window):
     walked = Walk()
     for name in ("export", "palette", "cluster", "guide", "shortcuts", "about", "show_table"):
         window.actions_by_name[name].trigger()
@@ -150,19 +146,17 @@ def test_that_everything_has_a_name_in_every_dialog(window: MainWindow) -> None:
     assert not walked.faults, "\n".join(walked.faults)
 
 
-def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
+def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(window, monkeypatch):
+    said = []
     listens = True
 
     class Listening:
         @staticmethod
-        def isActive() -> bool:
+        def isActive():
             return listens
 
         @staticmethod
-        def updateAccessibility(event: QAccessibleAnnouncementEvent) -> None:
+        def updateAccessibility(event):
             said.append(event.message())
 
     monkeypatch.setattr(painted, "QAccessible", Listening)

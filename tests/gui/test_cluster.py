@@ -1,11 +1,8 @@
 """Where runs are made, chosen in the window: connected, described, used by sweeps, left at the end."""
 
-from __future__ import annotations
-
 import socket
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
@@ -16,7 +13,6 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.runs.spec import SweepSpec
 from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.workers import ClusterDialog
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.cluster import ClusterController
 from tests.gui.helpers import labelled, wait
 
@@ -24,18 +20,17 @@ OPENED = labelled
 
 
 @pytest.fixture
-def dialog(window: MainWindow) -> ClusterDialog:
+def dialog(window):
     window.actions_by_name["cluster"].trigger()
     shown = window.findChild(ClusterDialog)
-    assert isinstance(shown, ClusterDialog)
     return shown
 
 
-def click(button: object) -> None:
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)  # type: ignore[call-overload]
+def click(button):
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: MainWindow, dialog: ClusterDialog) -> None:
+def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window, dialog):
     session = window.session
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
@@ -48,7 +43,6 @@ def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: Main
     dialog.reject()
     wait(lambda: session.runs.usual_sweep() is not None)
     usual = session.runs.usual_sweep()
-    assert usual is not None
     svm = SvmParameters(widths="median", C=10.0)
     base = replace(usual.base, svm=svm, training="whole", labels=60, test_rows=100)
     session.runs.start_sweep(SweepSpec(base, (0.3,), (0, 1), warm=False))
@@ -57,7 +51,7 @@ def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: Main
     click_here(window, dialog)
 
 
-def click_here(window: MainWindow, dialog: ClusterDialog) -> None:
+def click_here(window, dialog):
     window.actions_by_name["cluster"].trigger()
     dialog.here.setChecked(True)
     click(dialog.connect_button)
@@ -66,9 +60,7 @@ def click_here(window: MainWindow, dialog: ClusterDialog) -> None:
     dialog.reject()
 
 
-def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leave(
-    window: MainWindow, dialog: ClusterDialog
-) -> None:
+def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leave(window, dialog):
     dialog.far.setChecked(True)
     click(dialog.connect_button)
     assert dialog.status.text().startswith("The address of the scheduler is missing; expected tcp://")
@@ -83,10 +75,8 @@ def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leav
     assert "no data leave this computer" in words
 
 
-def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_given_up(
-    window: MainWindow, dialog: ClusterDialog, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def nobody_answers(_place: object, seconds: float) -> None:
+def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_given_up(window, dialog, monkeypatch):
+    def nobody_answers(_place, seconds):
         time.sleep(0.01)
         raise TimeoutError
 
@@ -107,7 +97,7 @@ def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_g
 
 
 @pytest.mark.usefixtures("app")
-def test_that_the_choice_is_kept_and_a_damaged_one_is_forgotten(tmp_path: Path) -> None:
+def test_that_the_choice_is_kept_and_a_damaged_one_is_forgotten(tmp_path):
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     for stored, expected in (
         ((3, ""), ClusterChoice(3)),

@@ -1,20 +1,12 @@
 """The contrast of what is written, as it is drawn on every page in both themes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pyqtgraph as pg
-import pytest
-from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRect, QRectF
-from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter, QPixmap
+from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
 
 from slide_gui.gui.plots.axes import Plot
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import contrast, theme_of
 from slide_gui.gui.widgets.painted import CachedPixmap
 from tests.gui.helpers import at_rest, every_view, labelled, train
@@ -27,11 +19,11 @@ LEAST = 4.5
 class Written:
     """Every text that Python paints while it is on: where in its widget, in which colour, how opaque."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.texts: list[tuple[QPaintDevice, str, QRectF, QColor]] = []
+    def __init__(self, monkeypatch):
+        self.texts = []
         draw = QPainter.drawText
 
-        def note(painter: QPainter, *args: Any) -> Any:
+        def note(painter, *args):
             text = next((each for each in args if isinstance(each, str)), "")
             place = QRectF(args[0]) if not isinstance(args[0], QPointF | int | float) else None
             if place is None and isinstance(args[0], QPointF):
@@ -48,13 +40,13 @@ class Written:
         monkeypatch.setattr(QPainter, "drawText", note)
 
 
-def pixels_of(picture: QPixmap) -> NDArray[np.uint32]:
+def pixels_of(picture):
     """Return the colours of a picture, by row and column."""
     image = picture.toImage().convertToFormat(QImage.Format.Format_RGB32)
     return np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()].copy()
 
 
-def colours_of(pixels: NDArray[np.uint32], box: QRect, edge: int = 0) -> list[QColor]:
+def colours_of(pixels, box, edge=0):
     """Return the colours of a place, the commonest first."""
     rows = slice(box.top() + edge, max(box.bottom() - edge, 0))
     columns = slice(box.left() + edge, max(box.right() - edge, 0))
@@ -62,7 +54,7 @@ def colours_of(pixels: NDArray[np.uint32], box: QRect, edge: int = 0) -> list[QC
     return [QColor(colour) for colour in seen[np.argsort(-counts)].tolist()]
 
 
-def ground_of(pixels: NDArray[np.uint32], place: QRectF) -> QColor | None:
+def ground_of(pixels, place):
     """Return the commonest colour of a place, which is what lies under a text; None outside of the picture."""
     box = place.toAlignedRect().intersected(QRect(0, 0, pixels.shape[1], pixels.shape[0]))
     if box.width() < 3 or box.height() < 5:
@@ -70,13 +62,13 @@ def ground_of(pixels: NDArray[np.uint32], place: QRectF) -> QColor | None:
     return colours_of(pixels, box)[0]
 
 
-def over(colour: QColor, ground: QColor) -> QColor:
+def over(colour, ground):
     share = colour.alphaF()
     pairs = zip(colour.getRgb()[:3], ground.getRgb()[:3], strict=True)
     return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs))
 
 
-def painted(root: QWidget) -> Iterator[QWidget]:
+def painted(root):
     """Return the widgets that paint themselves, and the insides of tables, which paint anew what they keep."""
     for each in root.findChildren(QWidget):
         kind = type(each)
@@ -92,7 +84,7 @@ def painted(root: QWidget) -> Iterator[QWidget]:
             yield each
 
 
-def least_of_words(pixels: NDArray[np.uint32], root: QWidget, faults: list[str], where: str) -> int:
+def least_of_words(pixels, root, faults, where):
     """Measure the labels and buttons that Qt paints: the pixel that differs most from the ground is a button's ink.
 
     The thin letters of a label may not reach the colour of their ink anywhere: that is taken from its palette.
@@ -115,14 +107,12 @@ def least_of_words(pixels: NDArray[np.uint32], root: QWidget, faults: list[str],
     return many
 
 
-def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
     window.workspace.select(pins=(3, 20))
     train(window)
     window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
     at_rest(window)
-    faults: list[str] = []
+    faults = []
     written = Written(monkeypatch)
     for theme in ("light", "dark"):
         window.set_theme(theme)

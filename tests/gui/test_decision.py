@@ -1,12 +1,10 @@
 """What the classifier decides of the image in Flow, offscreen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.runs.run import restore
@@ -29,11 +27,11 @@ def part(window):
     return flow
 
 
-def shown(flow) -> DecidedPart:
+def shown(flow):
     return flow.findChild(DecidedPart)
 
 
-def train_button(part: DecidedPart) -> QPushButton:
+def train_button(part):
     return button(part, "Train")
 
 

@@ -75,7 +75,6 @@ def test_that_missing_libraries_are_named_with_the_command_that_installs_them(ba
 def test_that_only_the_binding_that_loses_references_is_refused_and_only_before_python_3_12():
     for binding in ("6.12.0", "6.12.1"):
         problem = binding_problem(binding, (3, 11))
-        assert problem is not None
         assert all(part in problem for part in (binding, "3.11", "pip install"))
         assert binding_problem(binding, (3, 12)) is None
     for binding in ("6.8.3", "6.9.3", "6.10.3", "6.11.3", "6.1.2"):

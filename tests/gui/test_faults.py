@@ -1,7 +1,5 @@
 """An error anywhere in the window is told, and the window goes on."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -40,7 +38,7 @@ print(sorted({{kind.__name__ for kind, _ in told}}), len(told) >= 2)
     ("error", "kind"),
     [("[][1]", "IndexError"), ("1 / 0", "ZeroDivisionError"), ("int('x')", "ValueError"), ("raise OSError", "OSError")],
 )
-def test_that_an_error_inside_an_override_of_qts_is_told_whoever_raises_it(error: str, kind: str) -> None:
+def test_that_an_error_inside_an_override_of_qts_is_told_whoever_raises_it(error, kind):
     script = SCRIPT.format(error=error)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-500:]

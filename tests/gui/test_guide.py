@@ -1,7 +1,5 @@
 """The guide in the window: its pages, its links and its search."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,12 +1,9 @@
 """Hostile names pass through every page and dialog: each is shown as it is written, and no file is read for it."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import re
 import sys
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,13 +15,12 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QToolTip,
 import slide_gui
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.pages.weights.explained import _formula
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
 from tests.gui.helpers import at_rest, dialogs, every_view, settle, show_page, wait
@@ -38,23 +34,23 @@ LEFT, ROLES = Qt.Orientation.Horizontal, (Qt.ItemDataRole.DisplayRole, Qt.ItemDa
 class Watch:
     """Counts how often a file is opened by this process or another."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path):
         libc = ctypes.CDLL(None, use_errno=True)
         self._events = libc.inotify_init1(os.O_NONBLOCK)
         assert libc.inotify_add_watch(self._events, os.fsencode(path), 0x20) > 0  # IN_OPEN
 
-    def opened(self) -> bool:
+    def opened(self):
         """Return whether the file was opened since this was last asked."""
         with suppress(BlockingIOError):
             return bool(os.read(self._events, 4096))
         return False
 
-    def close(self) -> None:
+    def close(self):
         os.close(self._events)
 
 
 @pytest.fixture
-def picture(app: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+def picture(app, tmp_path, monkeypatch):
     """Return a watch over the file that the names ask Qt to read."""
     if not sys.platform.startswith("linux"):
         pytest.skip("opening a file is watched by inotify, which Linux alone has")
@@ -67,14 +63,14 @@ def picture(app: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     watch.close()
 
 
-def test_that_the_watch_sees_a_label_of_qt_read_the_picture(picture: Watch, app: QApplication) -> None:
+def test_that_the_watch_sees_a_label_of_qt_read_the_picture(picture, app):
     label = QLabel(TAG)
     label.sizeHint()
     assert picture.opened()
     assert not picture.opened()
 
 
-def look_at(widget: QWidget) -> str:
+def look_at(widget):
     """Ask a window for its texts in all the ways that a user and a screen reader do, and return them."""
     settle()
     texts = [widget.windowTitle()]
@@ -99,7 +95,7 @@ def look_at(widget: QWidget) -> str:
     return "\n".join(texts)
 
 
-def items(view: QAbstractItemView) -> list[str]:
+def items(view):
     """Return the texts and tooltips of the first rows of a list or table, and of its heads."""
     model = view.model()
     columns = 1 if isinstance(model, QAbstractListModel) else min(model.columnCount(), 20)
@@ -110,10 +106,10 @@ def items(view: QAbstractItemView) -> list[str]:
 
 
 @pytest.fixture
-def opened(closed_window: MainWindow, picture: Watch, tmp_path: Path) -> MainWindow:
+def opened(closed_window, picture, tmp_path):
     """Return a window on the hostile file, its store with two runs on it."""
     source = DataSource(paths=(str(hostile_file(tmp_path)),), held_out=HeldOut())
-    dataset: Dataset = source.load()
+    dataset = source.load()
     svm = SvmParameters(widths="median", starts=1, C=1.0)
     with RunStore(tmp_path / "runs.sqlite") as store:
         for noise in (0.2, 0.5):
@@ -128,7 +124,7 @@ def opened(closed_window: MainWindow, picture: Watch, tmp_path: Path) -> MainWin
     return closed_window
 
 
-def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: MainWindow, picture: Watch) -> None:
+def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened, picture):
     window, shown = opened, {}
     show_page(window, "runs")
     wait(lambda: len(window.session.library.runs) == 2)
@@ -169,7 +165,7 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
             assert "<img src=" in text, key
 
 
-def test_that_the_window_makes_no_label_that_reads_html_and_formulas_escape_it(app: QApplication) -> None:
+def test_that_the_window_makes_no_label_that_reads_html_and_formulas_escape_it(app):
     made = [
         f"{path.name}: {line.strip()}"
         for path in (Path(slide_gui.__file__).parent / "gui").rglob("*.py")

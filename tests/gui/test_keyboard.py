@@ -1,14 +1,11 @@
 """Everything that the mouse can do has a key."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QWidget
 
-from slide_gui.gui.shell.main_window import MainWindow
 from tests.gui.helpers import (
     all_rows,
     dialogs,
@@ -34,17 +31,17 @@ Key = Qt.Key
 
 
 @pytest.fixture
-def trained(window: MainWindow) -> MainWindow:
+def trained(window):
     train(window)
     return window
 
 
-def press(widget: QWidget, *keys: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+def press(widget, *keys, held=Qt.KeyboardModifier.NoModifier):
     for key in keys:
         QTest.keyClick(widget, key, held)
 
 
-def is_stop(widget: QWidget) -> bool:
+def is_stop(widget):
     """Whether Tab comes by; of buttons that exclude each other it comes to the one that is chosen."""
     grouped = isinstance(widget, QAbstractButton) and widget.group() is not None and widget.group().exclusive()
     taken = grouped and not widget.isChecked()
@@ -53,7 +50,7 @@ def is_stop(widget: QWidget) -> bool:
     return policy and widget.isVisible() and widget.isEnabled() and not taken and not nav
 
 
-def is_hidden(widget: QWidget) -> bool:
+def is_hidden(widget):
     """Whether what is round it leaves nothing of it in sight."""
     seen, each = widget.rect(), widget
     while not each.isWindow():
@@ -63,13 +60,13 @@ def is_hidden(widget: QWidget) -> bool:
     return seen.isEmpty()
 
 
-def rounds(root: QWidget, where: str, back: bool = False) -> tuple[list[QWidget], list[str]]:
+def rounds(root, where, back=False):
     """Press Tab until it comes round, and return where it was and what is wrong with that."""
-    faults: list[str] = []
+    faults = []
     stops = [each for each in root.findChildren(QWidget) if is_stop(each) and each.window() is root]
     root.activateWindow()
     stops[0].setFocus()
-    been: list[QWidget] = []
+    been = []
     for _ in range(len(stops) + 200):
         now = QApplication.focusWidget()
         if now is None or now.window() is not root or now in been[:-1]:
@@ -88,7 +85,7 @@ def rounds(root: QWidget, where: str, back: bool = False) -> tuple[list[QWidget]
     return been, faults
 
 
-def unmarked(been: list[QWidget], where: str) -> list[str]:
+def unmarked(been, where):
     """Return what looks the same with the keyboard and without."""
     faults = []
     for each in been:
@@ -102,8 +99,8 @@ def unmarked(been: list[QWidget], where: str) -> list[str]:
     return faults
 
 
-def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(trained: MainWindow) -> None:
-    faults: list[str] = []
+def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(trained):
+    faults = []
     for kind in ("images", "plain"):
         if kind == "plain":
             open_data(trained, plain())
@@ -116,9 +113,9 @@ def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_wh
 
 
 def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_where_they_were(
-    window: MainWindow,
-) -> None:
-    faults: list[str] = []
+    window,
+):
+    faults = []
     image, _ = image_and_tiles(window)
     image.setFocus()
     for name in ("export", "cluster", "guide", "shortcuts", "about", "show_table", "wall", "palette"):
@@ -141,7 +138,7 @@ def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_
     assert not faults, "\n".join(faults)
 
 
-def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window: MainWindow) -> None:
+def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window):
     window.workspace.select(pins=())
     image, tiles = image_and_tiles(window)
     image.setFocus()
@@ -155,7 +152,7 @@ def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window: MainWind
     assert window.workspace.state.selection.pins == ()
 
 
-def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWindow) -> None:
+def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window):
     window.workspace.select(pins=())
     _, tiles = image_and_tiles(window)
     first = window.weights_page.pixels.features()[0]
@@ -169,7 +166,7 @@ def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWi
     assert window.workspace.state.selection.pins == (first - 7,)
 
 
-def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained: MainWindow) -> None:
+def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained):
     show_page(trained, "classifier")
     plot = trained.pages.page("classifier").criterion
     whole = plot.shown()
@@ -187,7 +184,7 @@ def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained: MainWi
     assert plot.shown() == whole
 
 
-def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(window: MainWindow) -> None:
+def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(window):
     mosaic = all_rows(window)
     first = window.weights_page.pixels.features()[0]
     press(mosaic, Key.Key_Right, Key.Key_Right)  # the first leads to the middle
@@ -204,7 +201,7 @@ def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(win
     window.weights_page.wall.hide()
 
 
-def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window: MainWindow) -> None:
+def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window):
     flow = window.weights_page.flow_part()
     canvas = flow.view.canvas
     before = canvas.image
@@ -218,10 +215,8 @@ def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window
     assert flow.view.accessibleDescription().startswith("x ")
 
 
-def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(
-    window: MainWindow, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
+def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(window, monkeypatch):
+    said = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
     window.actions_by_name["view_explain"].trigger()
     table = window.weights_page.shown_view().table
@@ -230,7 +225,7 @@ def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(
     assert said == [line.tip for line in table.lines[:3]]
 
 
-def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained: MainWindow) -> None:
+def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):
     table = show_page(trained, "runs").run_table
     wait(table.shown)
     view = table.view()
@@ -248,8 +243,8 @@ def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained: Main
     assert head.sectionSize(2) > wide
 
 
-def test_that_the_menu_key_opens_the_menu_of_a_run(trained: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[QMenu] = []
+def test_that_the_menu_key_opens_the_menu_of_a_run(trained, monkeypatch):
+    opened = []
     monkeypatch.setattr(QMenu, "popup", lambda menu, _place: opened.append(menu))
     table = show_page(trained, "runs").run_table
     wait(table.shown)

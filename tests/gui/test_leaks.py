@@ -1,7 +1,5 @@
 """The fixtures that watch Qt do catch what they watch for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -40,7 +38,7 @@ def test_broken(app):
 """
 
 
-def test_that_warnings_windows_timers_and_threads_left_fail_a_test(tmp_path: Path) -> None:
+def test_that_warnings_windows_timers_and_threads_left_fail_a_test(tmp_path):
     (tmp_path / "conftest.py").write_text("from tests.conftest import *", encoding="utf-8")
     (tmp_path / "test_cases.py").write_text(CASES, encoding="utf-8")
     root = Path(__file__).parents[2]

@@ -13,7 +13,6 @@ from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.files import FileChoices
 from tests.gui.helpers import at_rest, settle, show_page, wait
 
@@ -62,7 +61,7 @@ def counts(window):
 
 
 def test_that_a_quarter_is_held_out_and_said(window, flowers):
-    panel: ParameterPanel = window.panel
+    panel = window.panel
     assert not panel.split.isVisible()  # these data have a test part
     opened(window, flowers)
     assert counts(window) == (30, 10)

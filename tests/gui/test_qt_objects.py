@@ -1,7 +1,5 @@
 """Every Qt object has one owner: what the source keeps to, what a whole window holds, and what is left of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

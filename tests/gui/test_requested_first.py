@@ -7,7 +7,6 @@ import pytest
 from shiboken6 import Shiboken
 
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.session import Session
 from tests.gui.helpers import labelled, settle, show_page, wait
 
@@ -96,7 +95,7 @@ def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endl
 
 def test_that_cancel_stops_the_job_it_names_and_no_other(app):
     session, ended, done, stopped = Session("/nowhere/runs.sqlite"), threading.Event(), [], []
-    queue: JobQueue = session.queue
+    queue = session.queue
 
     def slow(progress):
         try:

@@ -1,7 +1,5 @@
 """The layers fitted to shuffled pixels: put back, they are those of the pixels in their places."""
 
-from __future__ import annotations
-
 import threading
 
 import numpy as np
@@ -58,7 +56,7 @@ def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_ar
     window.actions_by_name["shuffle"].trigger()
     view, seen = window.weights_page.shuffle_view(), []
 
-    def look(_data: object) -> None:  # a pixel that is pointed at just then
+    def look(_data):  # a pixel that is pointed at just then
         window.weights_page.shown.changed.emit()
         seen.append(view.fit)
 

@@ -1,7 +1,5 @@
 """A little of what `python -m tests.long_run` does to the window for hours."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -20,7 +18,7 @@ for kind, amount in {AMOUNTS}.items():
 """
 
 
-def test_that_a_little_of_every_long_run_of_the_window_fails_nowhere(tmp_path: Path) -> None:
+def test_that_a_little_of_every_long_run_of_the_window_fails_nowhere(tmp_path):
     settings = {"PYTHONPATH": str(ROOT), "QT_QPA_PLATFORM": "offscreen", "SLIDE_GUI_DATA": str(tmp_path)}
     command = [sys.executable, "-c", CODE, str(tmp_path)]
     done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, text=True, check=False)

@@ -1,7 +1,5 @@
 """The layout of the window: nothing is cut in a small window, and no space is left blank in a large one."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np
@@ -22,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
-from slide_gui.gui.shell.main_window import MainWindow, _opening_size
+from slide_gui.gui.shell.main_window import _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
@@ -31,7 +29,7 @@ from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.helpers import at_rest, every_view, image_and_tiles, open_data, settle, wait
 
 
-def drawn(height: int, width: int, name: str = "given") -> Dataset:
+def drawn(height, width, name="given"):
     """Return random images of a shape."""
     rows = (np.random.default_rng(0).random((90, height * width)) < 0.2).astype("float32")
     return Dataset(name, rows[:60], rows[60:], image_shape=(height, width))
@@ -170,7 +168,7 @@ def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next
 # One tile ----------------------------------------------------------------------------------------------------------
 
 
-def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window: MainWindow):
+def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):
     tiles = tiles_of(window)
     tiles.enlarge(1, 2)
     window.show_message(UserMessage("Exported", "somewhere", kind="information"))
@@ -268,7 +266,7 @@ def test_that_commands_that_do_not_apply_are_disabled_with_the_reason(window):
 _ELIDES = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 
 
-def cut(window: MainWindow) -> list[str]:
+def cut(window):
     """Return the texts of buttons, boxes and labels that do not fit into their widget."""
     found = []
     for each in window.findChildren(QWidget):

@@ -1,9 +1,5 @@
 """The numbers of every view as a table."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -11,21 +7,20 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.table_window import TableWindow
 from tests.gui.helpers import all_rows, labelled, settle, show_page, train, wait
 
 OPENED = labelled
 
 
-def shown_table(window: MainWindow) -> TableWindow:
+def shown_table(window):
     """Open the table of the view, or look at it again, and return it."""
     window.actions_by_name["show_table"].trigger()
     settle(0.12)
     return window.findChildren(TableWindow)[0]
 
 
-def numbers(table: TableWindow) -> np.ndarray[Any, Any]:
+def numbers(table):
     model = table.view.model()
     cells = [
         [model.index(i, j).data(Qt.ItemDataRole.ToolTipRole) for j in range(model.columnCount())]
@@ -34,21 +29,19 @@ def numbers(table: TableWindow) -> np.ndarray[Any, Any]:
     return np.array(cells)
 
 
-def head(table: TableWindow, section: int, across: bool = True) -> str:
+def head(table, section, across=True):
     side = Qt.Orientation.Horizontal if across else Qt.Orientation.Vertical
-    text: str = table.view.model().headerData(section, side)
-    return text
+    return table.view.model().headerData(section, side)
 
 
-def choose(table: TableWindow, words: str) -> None:
+def choose(table, words):
     number = next(i for i in range(table.choice.count()) if words in table.choice.itemText(i))
     table.choice.setCurrentIndex(number)
     table.choice.activated.emit(number)
 
 
-def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel(window: MainWindow) -> None:
+def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel(window):
     stack, table = window.workspace.fitting.stack, shown_table(window)
-    assert stack is not None
     for feature in (window.weights_page.pixels.features()[0], 7):
         window.weights_page.pixels.point_at(feature)
         wait(lambda feature=feature: window.workspace.feature_name(feature) in table.choice.currentText())
@@ -64,7 +57,7 @@ def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel
     np.testing.assert_array_equal(numbers(table).astype(float), stack.layers[0].weights)
 
 
-def test_that_the_flow_and_the_explanation_are_tables(window: MainWindow) -> None:
+def test_that_the_flow_and_the_explanation_are_tables(window):
     flow = window.weights_page.flow_part()
     table = shown_table(window)
     shown = numbers(table)
@@ -79,7 +72,7 @@ def test_that_the_flow_and_the_explanation_are_tables(window: MainWindow) -> Non
     assert table.choice.currentText().startswith("Layer 1: a = ")
 
 
-def test_that_runs_curves_and_the_classifier_are_tables(window: MainWindow) -> None:
+def test_that_runs_curves_and_the_classifier_are_tables(window):
     train(window)
     result, table = window.session.runs.result, shown_table(window)
     np.testing.assert_array_equal(numbers(table).astype(int), result.confusion)
@@ -99,7 +92,7 @@ def test_that_runs_curves_and_the_classifier_are_tables(window: MainWindow) -> N
     wait(lambda: "Data" in [head(table, i) for i in range(table.view.model().columnCount())])
 
 
-def test_that_what_is_chosen_is_copied_with_its_names_and_every_digit(window: MainWindow) -> None:
+def test_that_what_is_chosen_is_copied_with_its_names_and_every_digit(window):
     table = shown_table(window)
     model, choice = table.view.model(), table.view.selectionModel()
     for row, column in ((2, 0), (3, 1)):
@@ -118,14 +111,14 @@ def test_that_what_is_chosen_is_copied_with_its_names_and_every_digit(window: Ma
     assert len(QApplication.clipboard().text().split("\n")) == 38
 
 
-def test_that_without_numbers_it_says_why(window: MainWindow) -> None:
+def test_that_without_numbers_it_says_why(window):
     show_page(window, "classifier")
     table = shown_table(window)
     assert table.view.model().rowCount() == 0
     assert "Press Train" in table.view.accessibleDescription()
 
 
-def test_that_numbers_are_read_short_and_copied_whole() -> None:
+def test_that_numbers_are_read_short_and_copied_whole():
     table = NumberTable("t", ("k",), [("a",)], ("x", "y", "z"), [(1 / 3, None, float("nan"))])
     assert [table.shown(0, k) for k in range(3)] == ["0.3333", "", "–"]
     assert table.text() == "k\tx\ty\tz\na\t0.3333333333333333\t\t"

@@ -1,22 +1,18 @@
-from __future__ import annotations
-
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QIcon
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.app import stored_theme
-from slide_gui.gui.shell.page_stack import PAGES, PageSpec
+from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import (
     BLUE,
     DARK,
     LIGHT,
     ORANGE,
-    Theme,
     apply_theme,
     contrast,
     figure_font,
@@ -54,17 +50,17 @@ DRAWN_ON = [
 
 
 @pytest.fixture
-def dressed(app: QApplication) -> Iterator[QApplication]:
+def dressed(app):
     yield app
     apply_theme(app, "light")
 
 
-def ratio(theme: Theme, one: str, other: str) -> float:
+def ratio(theme, one, other):
     return contrast(QColor(getattr(theme, one)), QColor(getattr(theme, other)))
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
-def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme: Theme) -> None:
+def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme):
     assert contrast(QColor("#777777"), QColor("white")) == pytest.approx(4.48, abs=0.01)  # the value of WCAG 2
     assert [pair for pair in TEXT_ON if ratio(theme, *pair) < 4.5] == []
     assert [pair for pair in DRAWN_ON if ratio(theme, *pair) < 3.0] == []
@@ -77,7 +73,7 @@ def test_that_text_has_a_contrast_of_4_5_and_edges_lines_and_pins_one_of_3(theme
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
 @pytest.mark.parametrize("hue", [BLUE, ORANGE])
-def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(theme: Theme, hue: str) -> None:
+def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(theme, hue):
     page = QColor(theme.background)
     colours = [sequential(theme, entry / 255, hue) for entry in range(256)]
     steps = [contrast(colour, page) for colour in colours[::6]]
@@ -89,9 +85,7 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
             assert contrast(ink_on(shown), shown) >= 4.5
 
 
-def test_that_system_follows_the_system_and_a_choice_does_not(
-    dressed: QApplication, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_system_follows_the_system_and_a_choice_does_not(dressed, monkeypatch):
     from slide_gui.gui import theme as module
 
     apply_theme(dressed, "system")
@@ -107,7 +101,7 @@ def test_that_system_follows_the_system_and_a_choice_does_not(
         apply_theme(dressed, "sepia")
 
 
-def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_path: Path) -> None:
+def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_path):
     path = tmp_path / "settings.ini"
     for name in ("light", "dark", "system"):
         settings = QSettings(str(path), QSettings.Format.IniFormat)
@@ -120,7 +114,7 @@ def test_that_a_chosen_theme_is_stored_and_an_unknown_one_is_the_systems(tmp_pat
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
-def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme: Theme) -> None:
+def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme):
     sheet = style_sheet(theme)
     assert "$" not in sheet
     pictures = [line.split('url("')[1].split('"')[0] for line in sheet.splitlines() if "url(" in line]
@@ -129,7 +123,7 @@ def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme: Th
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_that_every_icon_is_drawn_in_the_themes_colours(app: QApplication, page: PageSpec) -> None:
+def test_that_every_icon_is_drawn_in_the_themes_colours(app, page):
     for state, colour in ((QIcon.State.Off, LIGHT.text), (QIcon.State.On, LIGHT.accent_text)):
         image = icon(page.icon, LIGHT).pixmap(QSize(48, 48), QIcon.Mode.Normal, state).toImage()
         solid = [
@@ -142,7 +136,7 @@ def test_that_every_icon_is_drawn_in_the_themes_colours(app: QApplication, page:
         assert {c.name().upper() for c in solid} == {colour}
 
 
-def test_that_figures_are_tabular_and_sized_in_pixels(app: QApplication) -> None:
+def test_that_figures_are_tabular_and_sized_in_pixels(app):
     font = figure_font(QWidget(), 11, strong=True)
     assert font.pixelSize() == 11
     assert font.weight() == 600

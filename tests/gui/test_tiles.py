@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.tile_source import TileSource
@@ -26,7 +25,6 @@ def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, leve
     workspace.select(levels=levels, show=show)
     pins = workspace.state.selection.pins
     model = workspace.model()
-    assert isinstance(model, FittedModel)
     rows, contributions = as_shown([weight_rows(model, pins)], show)
     assert contributions == tiles.shows_contributions() == (show == "contribution")
     expected = tile_limits(rows, levels)[0]

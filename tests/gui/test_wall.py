@@ -1,7 +1,5 @@
 """The wall of layers: every field of every layer, linked by the selected pixel, following the noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -10,37 +8,33 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.pages.weights.all_rows import Mosaic
-from slide_gui.gui.pages.weights.wall import LayerWall
-from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.theme import LIGHT
 from tests.gui.helpers import StubSource, button, settle, wait
 
 
 @pytest.fixture
-def wall(window: MainWindow) -> LayerWall:
+def wall(window):
     window.actions_by_name["wall"].trigger()
     wall = window.weights_page.wall
-    assert wall is not None
     wall.showNormal()
     wall.resize(1200, 800)
     settle(0.05)
     return wall
 
 
-def point(mosaic: Mosaic, pixel: int) -> None:
+def point(mosaic, pixel):
     """Click a field; the display of the tests moves no mouse over a second window."""
     QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=mosaic.field(pixel).center().toPoint())
 
 
-def open_features(window: MainWindow, features: int) -> None:
+def open_features(window, features):
     data = np.random.default_rng(0).random((40, features)).astype("float32")
     window.workspace.open(StubSource(Dataset("features", data[:30], data[30:])))
     wait(lambda: window.workspace.dataset.n_features == features)
 
 
 @pytest.mark.parametrize("depth", [1, 3, 8])
-def test_that_layers_share_the_wall_and_every_field_is_visible(wall: LayerWall, window: MainWindow, depth: int) -> None:
+def test_that_layers_share_the_wall_and_every_field_is_visible(wall, window, depth):
     window.workspace.set_parameters(depth=depth)
     wait(lambda: window.workspace.model() is not None and len(wall.layers) == depth)
     settle()
@@ -52,9 +46,7 @@ def test_that_layers_share_the_wall_and_every_field_is_visible(wall: LayerWall, 
             assert layer.mosaic.rect().toRectF().contains(layer.mosaic.field(pixel))
 
 
-def test_that_the_selected_pixel_is_outlined_in_every_layer_and_its_field_is_shown_below(
-    wall: LayerWall, window: MainWindow
-) -> None:
+def test_that_the_selected_pixel_is_outlined_in_every_layer_and_its_field_is_shown_below(wall, window):
     point(wall.layers[2].mosaic, 19)
     for number, layer in enumerate(wall.layers):
         box, shot = layer.mosaic.field(19), layer.mosaic.grab().toImage()
@@ -69,12 +61,10 @@ def test_that_the_selected_pixel_is_outlined_in_every_layer_and_its_field_is_sho
     assert wall.pixel == 20
 
 
-def test_that_the_first_layer_follows_the_noise_before_anything_is_fitted(
-    wall: LayerWall, window: MainWindow, every_payload: None
-) -> None:
+def test_that_the_first_layer_follows_the_noise_before_anything_is_fitted(wall, window, every_payload):
     workspace, seen = window.workspace, []
 
-    def note() -> None:
+    def note():
         seen.append(([each.is_stale for each in wall.layers], wall.layers[0].fields, workspace.fitting.preview))
 
     workspace.fitting.changed.connect(note)
@@ -89,9 +79,7 @@ def test_that_the_first_layer_follows_the_noise_before_anything_is_fitted(
     np.testing.assert_allclose(wall.layers[0].fields, fields, atol=1e-5)
 
 
-def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_wall(
-    wall: LayerWall, window: MainWindow
-) -> None:
+def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_wall(wall, window):
     wall.noise.value_changed.emit(0.4)
     point(wall.layers[0].mosaic, 33)
     QTest.keyClick(wall.noise, Qt.Key.Key_Escape)
@@ -103,7 +91,7 @@ def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_
     assert window.workspace.state.parameters.noise == 0.3
 
 
-def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_none(window: MainWindow) -> None:
+def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_none(window):
     window.actions_by_name["view_all"].trigger()
     button(window.weights_page, "Wall").click()
     assert window.weights_page.wall.isFullScreen()
@@ -113,7 +101,7 @@ def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_non
     assert not window.actions_by_name["wall"].isEnabled()
 
 
-def test_that_other_data_select_a_pixel_that_they_have(wall: LayerWall, window: MainWindow) -> None:
+def test_that_other_data_select_a_pixel_that_they_have(wall, window):
     point(wall.layers[0].mosaic, 60)
     assert wall.pixel == 60
     open_features(window, 5)

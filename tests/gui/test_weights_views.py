@@ -1,7 +1,5 @@
 """Flow, Copies and Explain in the window, offscreen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt

@@ -1,10 +1,7 @@
 """What all plots share: ticks, labels that keep apart, zoom, pan and the way back."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
-from tests.gui.helpers import Shown, wheel
+from tests.gui.helpers import wheel
 
 WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 
@@ -22,39 +19,38 @@ WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 class Bare(Plot):
     """A plot of nothing, which notes what is clicked."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent=None):
         super().__init__(Margins(30, 40, 50, 60), ("across", "upwards"), parent=parent)
-        self.clicks: list[QPointF] = []
+        self.clicks = []
         self._set_full_range(*WHOLE)
         self._set_filled(True)
 
-    def show_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+    def show_range(self, x, y):
         self._set_full_range(x, y)
 
-    def empty(self) -> None:
+    def empty(self):
         self._set_filled(False)
 
-    def _click_at(self, target: Any, place: QPointF) -> None:
+    def _click_at(self, target, place):
         self.clicks.append(place)
 
 
 @pytest.fixture
-def plot(shown: Shown) -> Bare:
-    made: Bare = shown(Bare(), 500, 300)
-    return made
+def plot(shown):
+    return shown(Bare(), 500, 300)
 
 
-def flat(plot: Plot) -> list[float]:
+def flat(plot):
     return [value for pair in plot.shown() for value in pair]
 
 
-def back(plot: Plot) -> QPushButton:
+def back(plot):
     (button,) = plot.findChildren(QPushButton)
     return button
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.9, 40.0), (1.3, 2100.0), (1e-7, 1e5), (100.0, 5000.0), (2.1, 3.9)])
-def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low: float, high: float) -> None:
+def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low, high):
     ticks = decade_ticks(math.log10(low), math.log10(high), 6)
     assert 2 <= len(ticks) <= 8
     for place, text in ticks:
@@ -65,7 +61,7 @@ def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low: float
 
 
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e4))
-def test_that_linear_ticks_are_round_and_inside_and_those_of_a_full_range_enclose_it(low: float, span: float) -> None:
+def test_that_linear_ticks_are_round_and_inside_and_those_of_a_full_range_enclose_it(low, span):
     ticks = [value for value, _ in linear_ticks(low, low + span, 6)]
     assert 2 <= len(ticks) <= 8
     assert low - 1e-5 * span <= min(ticks) < max(ticks) <= low + span + 1e-5 * span
@@ -77,7 +73,7 @@ def test_that_linear_ticks_are_round_and_inside_and_those_of_a_full_range_enclos
 
 
 @given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
-def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None:
+def test_that_labels_keep_apart_in_order_and_inside(wanted):
     places = apart(wanted, 16.0, 0.0, 400.0)
     ranked = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
     assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
@@ -85,7 +81,7 @@ def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None
     assert max(places) <= 400.0 + 1e-6
 
 
-def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot: Bare) -> None:
+def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot):
     assert plot.shown() == WHOLE
     assert not back(plot).isVisible()
     assert plot.at(0.0, -2.0) == plot.box().bottomLeft()
@@ -93,7 +89,7 @@ def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot: Bare) ->
     assert plot.values(QPointF(123, 45)) == pytest.approx(plot.values(plot.at(*plot.values(QPointF(123, 45)))))
 
 
-def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the_axis_below_it(plot: Bare) -> None:
+def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the_axis_below_it(plot):
     mouse = QPoint(150, 90)
     under = plot.values(QPointF(mouse))
     wheel(plot, mouse, 240)
@@ -113,7 +109,7 @@ def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the
         assert [b - a for a, b in plot.shown()] == pytest.approx(spans)
 
 
-def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot: Bare) -> None:
+def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot):
     wheel(plot, plot.box().center().toPoint(), 480)
     start, stop = QPoint(200, 150), QPoint(240, 130)
     under, spans = plot.values(QPointF(start)), [b - a for a, b in plot.shown()]
@@ -138,7 +134,7 @@ def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot: Bare) -> Non
     assert plot.clicks == [QPointF(start)]
 
 
-def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot: Bare) -> None:
+def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot):
     for way in (
         back(plot).click,
         lambda: QTest.keyClick(plot, Qt.Key.Key_0),
@@ -154,7 +150,7 @@ def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot: 
         assert plot.hasFocus()
 
 
-def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot: Bare) -> None:
+def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot):
     plot.show_range((0.0, 20.0), (-2.0, 2.0))
     assert plot.shown() == ((0.0, 20.0), (-2.0, 2.0))
     wheel(plot, plot.at(10.0, 0.0).toPoint(), 480)
@@ -165,8 +161,8 @@ def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot:
     assert plot.shown()[0] == pytest.approx((0.0, 1.0))
 
 
-def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown: Shown) -> None:
-    plot: Bare = shown(Bare(), 400, 300)
+def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown):
+    plot = shown(Bare(), 400, 300)
     plot.empty()
     plot.set_placeholder("Nothing yet.")
     wheel(plot, QPoint(200, 150), 240)
@@ -178,13 +174,11 @@ def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown: Shown) -> None:
     assert {shot.pixel(x, 150) for x in range(100, 300)} != {page}
 
 
-def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(
-    shown: Shown, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plot: Bare = shown(Bare(), 400, 300)
+def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(shown, monkeypatch):
+    plot = shown(Bare(), 400, 300)
     before = plot.grab().toImage()
 
-    def broken(*_painter: object) -> None:
+    def broken(*_painter):
         raise ValueError("cannot paint")
 
     for part in ("paint_still", "paint_moving"):
@@ -197,8 +191,8 @@ def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(
         assert plot.grab().toImage() == before
 
 
-def test_that_mouse_and_dropped_files_reach_the_plot_and_not_what_it_is_drawn_in(shown: Shown) -> None:
-    holder: QWidget = shown(QWidget(), 500, 300)
+def test_that_mouse_and_dropped_files_reach_the_plot_and_not_what_it_is_drawn_in(shown):
+    holder = shown(QWidget(), 500, 300)
     plot = Bare(holder)
     QVBoxLayout(holder).addWidget(plot)
     plot.show()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -11,12 +9,12 @@ from PySide6.QtTest import QTest
 from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 WEIGHTS = np.zeros((4, 5))
 
 
-def copies_of(n: int) -> Copies:
+def copies_of(n):
     """Return the first n points of errors that fall as 1/√m, those of rows to half of all."""
     points = []
     for m in (2**k for k in range(n)):
@@ -26,13 +24,13 @@ def copies_of(n: int) -> Copies:
 
 
 @pytest.fixture
-def plot(shown: Shown) -> CopiesPlot:
-    made: CopiesPlot = shown(CopiesPlot(), 600, 280)
+def plot(shown):
+    made = shown(CopiesPlot(), 600, 280)
     made.set_placeholder("Nothing yet.")
     return made
 
 
-def test_that_errors_of_the_law_are_on_a_straight_line_and_the_dashed_line_leads_on(plot: CopiesPlot) -> None:
+def test_that_errors_of_the_law_are_on_a_straight_line_and_the_dashed_line_leads_on(plot):
     plot.set_copies(copies_of(6), 3, "0, 3")
     places = [plot.position(2**k, 2 ** (-k / 2)) for k in range(6)]
     steps = [b - a for a, b in pairwise(places)]
@@ -44,7 +42,7 @@ def test_that_errors_of_the_law_are_on_a_straight_line_and_the_dashed_line_leads
     assert any(shot.pixel(there + QPoint(a, b)) != page for a in range(-6, 7) for b in range(-4, 5))
 
 
-def test_that_a_new_point_is_painted_and_the_axes_stay(plot: CopiesPlot) -> None:
+def test_that_a_new_point_is_painted_and_the_axes_stay(plot):
     plot.set_copies(copies_of(4), 3, "0, 3")
     seen, at = plot.shown(), plot.position(16, 0.125).toPoint()
     before = plot.grab().toImage().pixelColor(at)
@@ -54,7 +52,7 @@ def test_that_a_new_point_is_painted_and_the_axes_stay(plot: CopiesPlot) -> None
     assert plot.shown() == seen
 
 
-def test_that_a_click_and_keys_select_a_computed_m(plot: CopiesPlot) -> None:
+def test_that_a_click_and_keys_select_a_computed_m(plot):
     plot.set_copies(copies_of(6), 3, "0, 3")
     (chosen,) = record(plot.copies_chosen)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot.position(8, 1.0).x()) + 6, 120))

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -13,13 +10,13 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import Shown, rate, record, spread, wheel
+from tests.gui.helpers import rate, record, spread, wheel
 
 WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
 ERRORS = {0: (2.0, 2.0, 2.0), 1: (2.0, 1.8, 1.9), 2: (2.0, 1.4, 1.6)}
 
 
-def points(**changes: Any) -> list[ErrorPoint]:
+def points(**changes):
     """Return three lines of three points at noise 0, 0.5 and 0.8."""
     return [
         ErrorPoint(x, depth, rate(e), f"{x}/{depth}", **changes)
@@ -29,43 +26,43 @@ def points(**changes: Any) -> list[ErrorPoint]:
 
 
 @pytest.fixture
-def plot(shown: Shown) -> ErrorPlot:
-    made: ErrorPlot = shown(ErrorPlot(), 640, 400)
+def plot(shown):
+    made = shown(ErrorPlot(), 640, 400)
     made.set_points(points())
     return made
 
 
 @pytest.fixture
-def emitted(plot: ErrorPlot) -> dict[str, list[Any]]:
+def emitted(plot):
     clicked, moved = record(plot.point_clicked, plot.cursor_moved)
     return {"clicked": clicked, "moved": moved}
 
 
-def at(plot: ErrorPlot, key: str) -> QPoint:
+def at(plot, key):
     """Return where a point of `points` stands."""
     return plot.position(next(p for p in [*points(), *WAITING] if p.key == key)).toPoint()
 
 
-def colour(plot: ErrorPlot, place: QPoint) -> QColor:
+def colour(plot, place):
     return plot.grab().toImage().pixelColor(place)
 
 
-def mixed(top: str, alpha: float) -> QColor:
+def mixed(top, alpha):
     pairs = zip(QColor(top).getRgb()[:3], QColor(LIGHT.background).getRgb()[:3], strict=True)
     return QColor(*(round(alpha * a + (1 - alpha) * b) for a, b in pairs))
 
 
-def place(plot: ErrorPlot, noise: float, error: float) -> QPoint:
+def place(plot, noise, error):
     return plot.at(noise, error).toPoint()
 
 
-def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot: ErrorPlot) -> None:
+def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot):
     for depth, key in ((0, "0.5/0"), (1, "0.5/1"), (2, "0.8/2")):
         assert spread(colour(plot, at(plot, key)), LIGHT.pin(depth)) <= 3
     assert plot.values(plot.at(0.8, 1.6)) == pytest.approx((0.8, 1.6))
 
 
-def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_band(plot: ErrorPlot) -> None:
+def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_band(plot):
     inside = place(plot, 0.3, 1.94)
     assert colour(plot, inside) == QColor(LIGHT.background)
     plot.set_depth(2)
@@ -78,7 +75,7 @@ def test_that_the_interval_of_the_selected_line_or_else_of_the_hovered_one_is_a_
     assert colour(plot, inside) == QColor(LIGHT.background)
 
 
-def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot: ErrorPlot) -> None:
+def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot):
     plot.set_depth(2)
     for state in ("refining", "running"):
         plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
@@ -87,7 +84,7 @@ def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot: Er
         assert colour(plot, at(plot, "0.5/2")) == QColor(LIGHT.background)
 
 
-def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot: ErrorPlot) -> None:
+def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot):
     chosen = [replace(p, chosen=p.key == "0.5/1", validation=1.7) for p in points()]
     plot.set_points(chosen)
     ring = at(plot, "0.5/1")
@@ -97,7 +94,7 @@ def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot: ErrorPlot) 
     assert "1.70\u202f% of the validation rows: selected by it" in lines_of(next(p for p in chosen if p.chosen))
 
 
-def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot: ErrorPlot) -> None:
+def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot):
     (left, right), (low, _) = plot.shown()
     assert low == pytest.approx(1.2)
     assert -0.05 < left < 0.0 < 1.0 < right < 1.05
@@ -110,7 +107,7 @@ def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot: ErrorPlo
     assert 3.0 < high < 5.0
 
 
-def test_that_the_wide_interval_of_an_early_estimate_does_not_move_the_axis(plot: ErrorPlot) -> None:
+def test_that_the_wide_interval_of_an_early_estimate_does_not_move_the_axis(plot):
     before = plot.shown()
     plot.set_points(
         [replace(p, rate=rate(p.error, 0.0, 30.0), state="running") if p.key == "0.5/2" else p for p in points()]
@@ -119,8 +116,8 @@ def test_that_the_wide_interval_of_an_early_estimate_does_not_move_the_axis(plot
 
 
 @pytest.mark.parametrize(("depths", "height"), [(1, 300), (5, 220), (9, 220), (9, 520)])
-def test_that_labels_at_the_ends_never_overlap(shown: Shown, depths: int, height: int) -> None:
-    plot: ErrorPlot = shown(ErrorPlot(), 480, height)
+def test_that_labels_at_the_ends_never_overlap(shown, depths, height):
+    plot = shown(ErrorPlot(), 480, height)
     plot.set_points([ErrorPoint(0.5, d, rate(1.5 + 0.001 * d, 1.4, 1.6), str(d)) for d in range(depths)])
     places = sorted(y for _, _, y in plot.end_labels())
     least = 15.9 if depths * 16 <= plot.box().height() - 4 else 12.0
@@ -130,7 +127,7 @@ def test_that_labels_at_the_ends_never_overlap(shown: Shown, depths: int, height
     assert places[-1] <= plot.box().bottom()
 
 
-def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, emitted: dict[str, list[Any]]) -> None:
+def test_that_the_cursor_reads_each_line_and_hides_no_point(plot, emitted):
     plot.set_cursor(0.25)
     over = QPoint(place(plot, 0.25, 2.0).x(), int(plot.box().top()) + 3)
     assert min(spread(colour(plot, over + QPoint(d, 0)), QColor(LIGHT.accent)) for d in (-1, 0)) < 90
@@ -143,9 +140,7 @@ def test_that_the_cursor_reads_each_line_and_hides_no_point(plot: ErrorPlot, emi
 
 
 @pytest.mark.parametrize("on_the_axis", [False, True])
-def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(
-    plot: ErrorPlot, emitted: dict[str, list[Any]], on_the_axis: bool
-) -> None:
+def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(plot, emitted, on_the_axis):
     plot.set_cursor(0.5)
     start = at(plot, "0.5/2")
     if on_the_axis:
@@ -162,9 +157,7 @@ def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(
     assert plot.shown() == before
 
 
-def test_that_a_click_moves_the_cursor_and_a_double_click_shows_everything_instead(
-    plot: ErrorPlot, emitted: dict[str, list[Any]]
-) -> None:
+def test_that_a_click_moves_the_cursor_and_a_double_click_shows_everything_instead(plot, emitted):
     empty = place(plot, 0.3, 1.3)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     assert emitted["moved"] == []
@@ -177,9 +170,7 @@ def test_that_a_click_moves_the_cursor_and_a_double_click_shows_everything_inste
     assert not plot.is_zoomed()
 
 
-def test_that_the_mouse_describes_a_point_and_a_click_reports_it(
-    plot: ErrorPlot, emitted: dict[str, list[Any]]
-) -> None:
+def test_that_the_mouse_describes_a_point_and_a_click_reports_it(plot, emitted):
     QTest.mouseMove(plot, at(plot, "0.5/2") + QPoint(3, 2))
     assert plot.accessibleDescription().startswith("1.40 % (1.30–1.50); noise 0.50 · depth 2; n = 50")
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=at(plot, "0.5/2"))
@@ -189,9 +180,7 @@ def test_that_the_mouse_describes_a_point_and_a_click_reports_it(
     assert plot.accessibleDescription() == "9 points"
 
 
-def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(
-    plot: ErrorPlot, emitted: dict[str, list[Any]]
-) -> None:
+def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted):
     plot.set_cursor(0.5)
     keys = Qt.Key
     for key, wanted in (
@@ -206,9 +195,7 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(
         (keys.Key_Down, "0.8/1"),
     ):
         QTest.keyClick(plot, key)
-        current = plot.current()
-        assert current is not None
-        assert current.key == wanted
+        assert plot.current().key == wanted
     QTest.keyClick(plot, keys.Key_Return)
     assert [p.key for p in emitted["clicked"]] == ["0.8/1"]
     QTest.keyClick(plot, keys.Key_Right, Qt.KeyboardModifier.ShiftModifier)
@@ -217,9 +204,7 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(
     assert plot.current() is None
 
 
-def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
-    plot: ErrorPlot, emitted: dict[str, list[Any]]
-) -> None:
+def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(plot, emitted):
     there = at(plot, "0.5/2")
     QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
     plot.set_points([replace(p, note="new") for p in points()])
@@ -231,7 +216,7 @@ def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
     assert len(emitted["clicked"]) == 1
 
 
-def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot: ErrorPlot) -> None:
+def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot):
     plot.set_points([*points(), *WAITING])
     low, high = at(plot, "0.9/1"), at(plot, "0.9/2")
     assert low.x() == high.x() == place(plot, 0.9, 0.0).x()
@@ -239,7 +224,7 @@ def test_that_points_without_an_estimate_are_stacked_above_the_axis(plot: ErrorP
     assert "being computed" in lines_of(WAITING[0])
 
 
-def test_that_published_values_are_hollow_and_no_points(plot: ErrorPlot) -> None:
+def test_that_published_values_are_hollow_and_no_points(plot):
     plot.set_marks([ErrorMark(0.65, 2.3, "SLIDE-SVM"), ErrorMark(0.3, 1.2, "other")])
     middle = place(plot, 0.65, 2.3)
     assert colour(plot, middle) == QColor(LIGHT.background)
@@ -248,12 +233,10 @@ def test_that_published_values_are_hollow_and_no_points(plot: ErrorPlot) -> None
     assert plot.current() is None
 
 
-def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(
-    shown: Shown, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plot: ErrorPlot = shown(ErrorPlot(), 900, 520)
+def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(shown, monkeypatch):
+    plot = shown(ErrorPlot(), 900, 520)
     plot.set_points(points())
-    stills: list[object] = []
+    stills = []
     paint = plot.paint_still
     monkeypatch.setattr(plot, "paint_still", lambda painter: (stills.append(painter), paint(painter)))
     for step in range(12):
@@ -266,7 +249,7 @@ def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_m
     assert len(stills) == 2
 
 
-def test_that_labels_and_values_follow_what_is_zoomed_to(plot: ErrorPlot) -> None:
+def test_that_labels_and_values_follow_what_is_zoomed_to(plot):
     for _ in range(4):
         wheel(plot, place(plot, 0.4, 1.95), 120)
     left, right = plot.shown()[0]

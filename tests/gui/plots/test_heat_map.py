@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -11,28 +9,28 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import Shown, rate, record, wheel
+from tests.gui.helpers import rate, record, wheel
 
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
 
 
-def points() -> list[ErrorPoint]:
+def points():
     return [ErrorPoint(x, d, rate(e), f"{x}/{d}", chosen=(x, d) == (0.5, 1)) for (x, d), e in ERRORS.items()]
 
 
 @pytest.fixture
-def view(shown: Shown) -> HeatMap:
-    made: HeatMap = shown(HeatMap(), 600, 240)
+def view(shown):
+    made = shown(HeatMap(), 600, 240)
     made.set_points(points())
     return made
 
 
-def corner(view: HeatMap, key: str) -> QPoint:
+def corner(view, key):
     point = next(p for p in points() if p.key == key)
     return view.cell(*view.place_of(point)).topLeft().toPoint() + QPoint(8, 8)
 
 
-def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view: HeatMap) -> None:
+def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view):
     shot = view.grab().toImage()
     lightness = []
     for point in sorted(points(), key=lambda p: p.error):
@@ -42,7 +40,7 @@ def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view: 
     assert lightness == sorted(lightness, reverse=True)
 
 
-def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(view: HeatMap) -> None:
+def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(view):
     shot = view.grab().toImage()
     box = view.cell(1, 1)
     assert QColor(LIGHT.text).rgb() in {shot.pixel(int(box.left()) + d, int(box.center().y())) for d in (-1, 0)}
@@ -54,7 +52,7 @@ def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(
     assert "best on validation: the raw input: 2.20\u202f%" in view.accessibleDescription()
 
 
-def test_that_mouse_and_keys_select_points_and_skip_holes(view: HeatMap) -> None:
+def test_that_mouse_and_keys_select_points_and_skip_holes(view):
     (clicked,) = record(view.point_clicked)
     for key, wanted in (
         (Qt.Key.Key_Right, "0.5/1"),
@@ -64,9 +62,7 @@ def test_that_mouse_and_keys_select_points_and_skip_holes(view: HeatMap) -> None
         (Qt.Key.Key_Up, "0.5/0"),
     ):
         QTest.keyClick(view, key)
-        current = view.current()
-        assert current is not None
-        assert current.key == wanted
+        assert view.current().key == wanted
     QTest.keyClick(view, Qt.Key.Key_Space)
     QTest.mouseMove(view, corner(view, "0.9/1"))
     assert view.accessibleDescription().startswith("3.00 % (2.90–3.10)")
@@ -77,7 +73,7 @@ def test_that_mouse_and_keys_select_points_and_skip_holes(view: HeatMap) -> None
     assert [p.key for p in clicked] == ["0.5/0", "0.0/0"]
 
 
-def test_that_noise_levels_that_differ_only_by_rounding_share_a_column(view: HeatMap) -> None:
+def test_that_noise_levels_that_differ_only_by_rounding_share_a_column(view):
     view.set_points([ErrorPoint(x, d, rate(2.0), f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
     assert view.cell(0, 0).width() > 400
     assert [view.place_of(point) for point in (ErrorPoint(0.3, 0, None, ""), ErrorPoint(0.1 * 3, 1, None, ""))] == [
@@ -87,13 +83,13 @@ def test_that_noise_levels_that_differ_only_by_rounding_share_a_column(view: Hea
 
 
 @pytest.mark.parametrize(("width", "decimals"), [(340, 1), (900, 2)])
-def test_that_all_cells_carry_the_same_decimals(shown: Shown, width: int, decimals: int) -> None:
-    view: HeatMap = shown(HeatMap(), width, 240)
+def test_that_all_cells_carry_the_same_decimals(shown, width, decimals):
+    view = shown(HeatMap(), width, 240)
     view.set_points([ErrorPoint(i / 10, 1, rate(10.0 + i, 9.0, 21.0), str(i)) for i in range(10)])
     assert view.decimals() == decimals
 
 
-def test_that_zoomed_cells_keep_their_values_and_a_double_click_shows_all(view: HeatMap) -> None:
+def test_that_zoomed_cells_keep_their_values_and_a_double_click_shows_all(view):
     before, wide = view.shown(), view.cell(1, 1).width()
     for _ in range(2):
         wheel(view, view.cell(1, 1).center().toPoint(), 120)

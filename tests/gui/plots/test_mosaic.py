@@ -1,34 +1,32 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import Shown, calls_in, record, wheel
+from tests.gui.helpers import calls_in, record, wheel
 
 FIELDS = np.random.default_rng(0).uniform(-1, 1, (12, 3, 4)).astype(np.float32)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
 
 @pytest.fixture
-def view(shown: Shown) -> Mosaic:
-    made: Mosaic = shown(Mosaic(), 200, 200)
+def view(shown):
+    made = shown(Mosaic(), 200, 200)
     made.set_fields(FIELDS, SCALE)
     return made
 
 
-def inside(view: Mosaic, pixel: int, row: int, column: int) -> QPoint:
+def inside(view, pixel, row, column):
     box, zoom = view.field(pixel), view.zoom()
     return QPointF(box.x() + (column + 0.5) * zoom, box.y() + (row + 0.5) * zoom).toPoint()
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-def test_that_every_weight_stands_in_its_field(view: Mosaic, transposed: bool) -> None:
+def test_that_every_weight_stands_in_its_field(view, transposed):
     view.set_transposed(transposed)
     shot = view.grab().toImage()
     for pixel, row, column in ((0, 0, 0), (5, 2, 3), (11, 1, 2), (7, 0, 3)):
@@ -38,7 +36,7 @@ def test_that_every_weight_stands_in_its_field(view: Mosaic, transposed: bool) -
         assert view.pixel_at(QPointF(at)) == (pixel, 4 * row + column)
 
 
-def test_that_hover_and_click_report_field_and_pixel_and_gaps_belong_to_none(view: Mosaic) -> None:
+def test_that_hover_and_click_report_field_and_pixel_and_gaps_belong_to_none(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, inside(view, 5, 2, 3))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=inside(view, 5, 2, 3))
@@ -53,7 +51,7 @@ def test_that_hover_and_click_report_field_and_pixel_and_gaps_belong_to_none(vie
     assert view.pixel_at(view.field(5).center()) is None
 
 
-def test_that_the_wheel_keeps_what_is_under_the_mouse_and_a_double_click_fits(view: Mosaic) -> None:
+def test_that_the_wheel_keeps_what_is_under_the_mouse_and_a_double_click_fits(view):
     fitted, at = view.zoom(), inside(view, 6, 1, 1)
     found = view.pixel_at(QPointF(at))
     wheel(view, at, 120)
@@ -68,7 +66,7 @@ def test_that_the_wheel_keeps_what_is_under_the_mouse_and_a_double_click_fits(vi
     assert view.zoom() == fitted
 
 
-def test_that_keys_select_zoom_and_click(view: Mosaic) -> None:
+def test_that_keys_select_zoom_and_click(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.set_selected(0)
     fitted = view.zoom()
@@ -83,8 +81,8 @@ def test_that_keys_select_zoom_and_click(view: Mosaic) -> None:
     assert clicked == [(5, 5)]
 
 
-def test_that_a_picture_is_built_by_as_many_calls_of_784_fields_as_of_16(shown: Shown) -> None:
-    view: Mosaic = shown(Mosaic(), 560, 560)
+def test_that_a_picture_is_built_by_as_many_calls_of_784_fields_as_of_16(shown):
+    view = shown(Mosaic(), 560, 560)
     few, many = (np.random.default_rng(0).normal(size=(s * s, s, s)).astype(np.float32) for s in (4, 28))
     view.set_fields(few, SCALE)
     counts = calls_in(lambda: view.set_fields(many, SCALE)), calls_in(lambda: view.set_fields(few, SCALE))
@@ -92,7 +90,7 @@ def test_that_a_picture_is_built_by_as_many_calls_of_784_fields_as_of_16(shown: 
     assert view.field(783).right() <= 560
 
 
-def test_that_another_size_keeps_the_zoom_or_shows_the_whole_where_that_is_larger(view: Mosaic) -> None:
+def test_that_another_size_keeps_the_zoom_or_shows_the_whole_where_that_is_larger(view):
     view.resize(170, 220)
     assert view.field(11).right() <= 170
     wheel(view, inside(view, 5, 1, 1), 120)
@@ -105,15 +103,15 @@ def test_that_another_size_keeps_the_zoom_or_shows_the_whole_where_that_is_large
     assert view.field(11).right() <= 300
 
 
-def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zoomed(shown: Shown) -> None:
-    view: Mosaic = shown(Mosaic(), 208, 208)
+def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zoomed(shown):
+    view = shown(Mosaic(), 208, 208)
     fields = np.zeros((100, 28, 28), np.float32)
     fields[:, 14, 14] = 1.0
     view.set_fields(fields, SCALE, (10, 10))
     assert view.zoom() < 0.75
     white, full = (int(SCALE.lut()[entry, 1]) for entry in (128, 255))
 
-    def darkest(pixel: int) -> int:
+    def darkest(pixel):
         at, shot = inside(view, pixel, 14, 14), view.grab().toImage()
         return min(shot.pixelColor(at.x() + x, at.y() + y).green() for x in range(-2, 3) for y in range(-2, 3))
 
@@ -122,5 +120,4 @@ def test_that_weights_that_share_a_pixel_are_averaged_and_separate_again_when_zo
         wheel(view, view.rect().center(), 120)
     assert view.zoom() >= 2.0
     found = view.pixel_at(QPointF(view.rect().center()))
-    assert found is not None
     assert darkest(found[0]) == full

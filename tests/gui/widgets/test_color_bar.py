@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from PySide6.QtGui import QColor, QFontMetricsF
 
@@ -7,19 +5,18 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from tests.gui.helpers import Shown
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
 
 
 @pytest.fixture
-def bar(shown: Shown) -> ColorBar:
-    made: ColorBar = shown(ColorBar(), 68, 300)
+def bar(shown):
+    made = shown(ColorBar(), 68, 300)
     made.set_scale(SCALE)
     return made
 
 
-def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar: ColorBar) -> None:
+def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar):
     shot = bar.grab().toImage()
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
         y = min(max(bar.y_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
@@ -30,7 +27,7 @@ def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar: 
     assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
 
 
-def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(bar: ColorBar) -> None:
+def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(bar):
     before = bar.bar()
     assert before.top() == WeightTiles().layout_of(500).tile(0, 0).top()
     assert bar.accessibleDescription() == "−0.60 to +0.60"
@@ -39,7 +36,7 @@ def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(
     assert bar.accessibleDescription() == "per tile −max 0 +max"
 
 
-def test_that_the_bar_is_wider_only_for_long_labels(bar: ColorBar) -> None:
+def test_that_the_bar_is_wider_only_for_long_labels(bar):
     bar.set_scale(SCALE, labels=("−limit", "0", "+limit"))
     assert bar.sizeHint().width() == 68
     bar.set_scale(SCALE, labels=("−a much longer limit", "0", "+a much longer limit"))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QRect, Qt
@@ -9,30 +7,30 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 COUNTS = [[998, 12, 0], [3, 200, 1], [0, 0, 0]]
 LABELS = ("3", "5", "8")
 
 
 @pytest.fixture
-def view(shown: Shown) -> ConfusionMatrix:
-    made: ConfusionMatrix = shown(ConfusionMatrix(), 420, 360)
+def view(shown):
+    made = shown(ConfusionMatrix(), 420, 360)
     made.set_counts(COUNTS, LABELS)
     return made
 
 
-def corner(view: ConfusionMatrix, true: int, predicted: int) -> QPoint:
+def corner(view, true, predicted):
     return view.cell(true, predicted).topLeft().toPoint() + QPoint(4, 4)
 
 
-def test_that_a_cell_is_put_into_words(view: ConfusionMatrix) -> None:
+def test_that_a_cell_is_put_into_words(view):
     assert view.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
     assert view.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
     assert view.accessibleDescription() == "16 of 1\u202f214 misclassified (1.32\u202f%)"
 
 
-def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view: ConfusionMatrix) -> None:
+def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view):
     shot = view.grab().toImage()
     more, less = shot.pixelColor(corner(view, 1, 0)), shot.pixelColor(corner(view, 0, 1))
     assert more.lightness() < less.lightness()
@@ -42,7 +40,7 @@ def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view:
     assert 10 < more.hue() < 40
 
 
-def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(view: ConfusionMatrix) -> None:
+def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(view):
     total = view.accessibleDescription()
     (clicked,) = record(view.cell_clicked)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, 1, 2))
@@ -61,8 +59,8 @@ def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(v
 
 
 @pytest.mark.parametrize(("many", "size"), [(2, (300, 240)), (10, (420, 420)), (26, (300, 240)), (26, (900, 700))])
-def test_that_every_matrix_fits(shown: Shown, many: int, size: tuple[int, int]) -> None:
-    view: ConfusionMatrix = shown(ConfusionMatrix(), *size)
+def test_that_every_matrix_fits(shown, many, size):
+    view = shown(ConfusionMatrix(), *size)
     view.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"class {i}" for i in range(many)])
     box = view.cell(many - 1, many - 1)
     assert view.cell(0, 0).left() > 0
@@ -72,7 +70,7 @@ def test_that_every_matrix_fits(shown: Shown, many: int, size: tuple[int, int]) 
     view.grab()
 
 
-def test_that_a_stale_matrix_is_greyed(view: ConfusionMatrix) -> None:
+def test_that_a_stale_matrix_is_greyed(view):
     place, fresh = corner(view, 1, 0), view.grab().toImage()
     view.set_counts(COUNTS, LABELS, stale=True)
     stale = view.grab().toImage()
@@ -80,13 +78,13 @@ def test_that_a_stale_matrix_is_greyed(view: ConfusionMatrix) -> None:
     assert view.cell(1, 0).contains(place)
 
 
-def test_that_counts_and_labels_must_agree(view: ConfusionMatrix) -> None:
+def test_that_counts_and_labels_must_agree(view):
     with pytest.raises(ValueError, match=r"2 labels need counts of shape \(2, 2\), not \(3, 3\)"):
         view.set_counts(COUNTS, LABELS[:2])
 
 
-def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown: Shown) -> None:
-    view: ConfusionMatrix = shown(ConfusionMatrix(), 420, 360)
+def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown):
+    view = shown(ConfusionMatrix(), 420, 360)
     heads = []
     for ends in ("123456", "223456"):
         view.set_counts(np.eye(6, dtype=int).tolist(), tuple(f"a very long name {end}" for end in ends))

@@ -1,18 +1,16 @@
 """Buttons of which one is chosen: which is checked, and what is said."""
 
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.gui.widgets.controls import ChoiceButtons
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 
 @pytest.fixture
-def row(shown: Shown) -> QWidget:
+def row(shown):
     """Return a widget with buttons 1, 2 and 5, in the attribute `choice`."""
     widget = QWidget()
     layout = QHBoxLayout(widget)
@@ -22,7 +20,7 @@ def row(shown: Shown) -> QWidget:
     return shown(widget, 300, 60)
 
 
-def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -> None:
+def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row):
     (said,) = record(row.choice.idClicked)
     row.choice.choose(2)
     assert said == []
@@ -32,7 +30,7 @@ def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -
     assert row.choice.checkedId() == 2
 
 
-def test_that_buttons_within_the_same_widget_are_another_choice(shown: Shown) -> None:
+def test_that_buttons_within_the_same_widget_are_another_choice(shown):
     """Tabs of a page, and the layers of a view on that page."""
     page = QWidget()
     outside, inside = QHBoxLayout(page), QWidget(page)

@@ -1,31 +1,27 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.widgets.image import DrawingCanvas
-from tests.gui.helpers import Shown
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
 
 @pytest.fixture
-def canvas(shown: Shown) -> DrawingCanvas:
-    made: DrawingCanvas = shown(DrawingCanvas(), 248, 168)
+def canvas(shown):
+    made = shown(DrawingCanvas(), 248, 168)
     made.set_image(np.zeros((8, 12), np.float32))
     made.setFocus()
     return made
 
 
-def at(canvas: DrawingCanvas, row: int, column: int) -> QPoint:
+def at(canvas, row, column):
     grid = canvas.grid()
-    assert grid is not None
     return grid.rect(row * grid.shape[1] + column).center().toPoint()
 
 
-def stroke(canvas: DrawingCanvas, *cells: tuple[int, int], button: Qt.MouseButton = LEFT, shift: bool = False) -> None:
+def stroke(canvas, *cells, button=LEFT, shift=False):
     held = Qt.KeyboardModifier.ShiftModifier if shift else Qt.KeyboardModifier.NoModifier
     QTest.mousePress(canvas, button, held, at(canvas, *cells[0]))
     for cell in cells[1:]:
@@ -33,25 +29,22 @@ def stroke(canvas: DrawingCanvas, *cells: tuple[int, int], button: Qt.MouseButto
     QTest.mouseRelease(canvas, button, held, at(canvas, *cells[-1]))
 
 
-def lit(canvas: DrawingCanvas) -> set[tuple[int, int]]:
-    assert canvas.image is not None
+def lit(canvas):
     return set(zip(*(part.tolist() for part in np.nonzero(canvas.image)), strict=True))
 
 
 @pytest.fixture
-def strokes(canvas: DrawingCanvas) -> list[tuple[np.ndarray, np.ndarray]]:
+def strokes(canvas):
     """Return the reported strokes, each as the images before and after."""
-    reported: list[tuple[np.ndarray, np.ndarray]] = []
+    reported = []
     canvas.stroked.connect(lambda *images: reported.append(images))
     return reported
 
 
 @pytest.mark.parametrize("transposed", [False, True])
-def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(
-    canvas: DrawingCanvas, transposed: bool
-) -> None:
+def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(canvas, transposed):
     canvas.set_transposed(transposed)
-    images: list[np.ndarray] = []
+    images = []
     canvas.drawn.connect(images.append)
     stroke(canvas, (2, 1), (2, 9))
     assert lit(canvas) == {(2, column) for column in range(1, 10)}
@@ -62,7 +55,7 @@ def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(
     assert lit(canvas) == {(2, 1), (2, 2), (2, 4), (2, 5), (2, 6)}
 
 
-def test_that_a_wide_brush_is_cut_at_the_border(canvas: DrawingCanvas) -> None:
+def test_that_a_wide_brush_is_cut_at_the_border(canvas):
     canvas.set_brush(3)
     stroke(canvas, (0, 0))
     assert lit(canvas) == {(0, 0), (0, 1), (1, 0), (1, 1)}
@@ -71,9 +64,7 @@ def test_that_a_wide_brush_is_cut_at_the_border(canvas: DrawingCanvas) -> None:
     assert len(lit(canvas)) == 8
 
 
-def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(
-    canvas: DrawingCanvas, strokes: list[tuple[np.ndarray, np.ndarray]]
-) -> None:
+def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_shown_again(canvas, strokes):
     stroke(canvas, (1, 1), button=RIGHT)
     canvas.reset()
     assert not strokes
@@ -92,7 +83,7 @@ def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_s
     assert len(strokes) == 3
 
 
-def test_that_keys_move_the_cell_and_space_toggles_it(canvas: DrawingCanvas) -> None:
+def test_that_keys_move_the_cell_and_space_toggles_it(canvas):
     canvas.set_cursor(3 * 12 + 3)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Space):
         QTest.keyClick(canvas, key)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -7,14 +5,14 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights.explained import FormulaTable, lines_of
-from tests.gui.helpers import Shown, settle
+from tests.gui.helpers import settle
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS
 WEIGHTS = denoiser_weights(SCATTER, 0.3)
 
 
-def test_that_the_numbers_put_in_give_the_value_shown() -> None:
+def test_that_the_numbers_put_in_give_the_value_shown():
     lines = {line.name: line for line in lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3))}
     for name in ("E[P]_{ab}", "E[Q]_{ab}", "E[Q]_{aa}"):
         product = np.prod([float(part) for part in lines[name].numbers.split(" · ")])
@@ -24,13 +22,13 @@ def test_that_the_numbers_put_in_give_the_value_shown() -> None:
     assert lines["E[Q]_{ab}"].place == "eq. 10, α ≠ β"
 
 
-def test_that_the_diagonal_survives_once() -> None:
+def test_that_the_diagonal_survives_once():
     lines = {line.name: line for line in lines_of(explain(SCATTER, WEIGHTS[2], 0.3, 1e-5, 2, 2))}
     assert lines["E[Q]_{ab}"].value == lines["E[Q]_{aa}"].value
     assert lines["E[Q]_{ab}"].place == "eq. 10, α = β"
 
 
-def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown: Shown) -> None:
+def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown):
     window = QWidget()
     table = FormulaTable(window)
     QVBoxLayout(window).addWidget(table)

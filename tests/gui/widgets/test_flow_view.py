@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np
@@ -8,13 +6,13 @@ from PySide6.QtTest import QTest
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
 
 
-def columns(depth: int, shape: tuple[int, ...]) -> tuple[FlowColumn, ...]:
-    def values(k: int) -> np.ndarray:
+def columns(depth, shape):
+    def values(k):
         return np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape) * (1 + k) / 5
 
     made = [FlowColumn(FlowTile("x", values(4)), FlowTile("x̃", values(3), lines=("3 blanked",)), "corrupt", "T")]
@@ -25,8 +23,8 @@ def columns(depth: int, shape: tuple[int, ...]) -> tuple[FlowColumn, ...]:
 
 
 @pytest.fixture
-def view(shown: Shown) -> FlowView:
-    made: FlowView = shown(FlowView(), 860, 500)
+def view(shown):
+    made = shown(FlowView(), 860, 500)
     made.canvas.set_image(np.zeros((28, 28), np.float32))
     made.set_columns(columns(4, (28, 28)))
     return made
@@ -35,9 +33,7 @@ def view(shown: Shown) -> FlowView:
 @pytest.mark.parametrize("shape", [(28, 28), (12, 40), (40, 12), (8, 8), (96, 96), (300, 200), (50,), (900,)])
 @pytest.mark.parametrize("depth", [0, 1, 4, 8])
 @pytest.mark.parametrize("size", [(840, 480), (1480, 840), (480, 320)])
-def test_that_no_two_tiles_overlap_and_all_are_inside(
-    shape: tuple[int, ...], depth: int, size: tuple[int, int]
-) -> None:
+def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
     layout = FlowLayout(size[0], 1.0, shape, height=size[1], depth=depth)
     boxes = [box for k in range(depth + 1) for box in (layout.upper(k), layout.lower(k))]
     assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
@@ -49,10 +45,9 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(
             assert layout.captions(layout.lower(0)).bottom() <= size[1]
 
 
-def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowView) -> None:
+def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view):
     (hovered,) = record(view.pixel_hovered)
     layout, grid = view.layout_of(), view.canvas.grid()
-    assert grid is not None
     assert view.canvas.mapTo(view, grid.frame.topLeft()) == layout.canvas.topLeft()
     spot = layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint()
     before = view.grab().toImage()
@@ -71,7 +66,7 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowVie
     assert "h1: 0.01 from x" in view.accessibleDescription()
 
 
-def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
+def test_that_plain_features_are_bars_without_a_canvas(view):
     view.set_columns(columns(2, (50,)))
     assert not view.canvas.isVisible()
     layout = view.layout_of()

@@ -1,37 +1,33 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QSlider
 
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import Shown, record, wait, wheel
+from tests.gui.helpers import record, wait, wheel
 
 Recorded = tuple[NumberSlider, list[float], list[float]]
 
 
-def bar(slider: NumberSlider) -> Any:
+def bar(slider):
     return slider.findChild(QSlider)
 
 
-def line(slider: NumberSlider) -> Any:
+def line(slider):
     return slider.findChild(QLineEdit)
 
 
-def label(slider: NumberSlider, text: str) -> QLabel:
+def label(slider, text):
     return next(each for each in slider.findChildren(QLabel) if each.text() == text)
 
 
 @pytest.fixture
-def noise(shown: Shown) -> Recorded:
+def noise(shown):
     made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
     return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
 
 
-def test_that_a_value_set_is_shown_and_not_emitted(noise: Recorded) -> None:
+def test_that_a_value_set_is_shown_and_not_emitted(noise):
     slider, changed, settled = noise
     slider.set_value(0.4)
     assert (slider.value(), line(slider).text()) == (0.4, "0.40")
@@ -40,7 +36,7 @@ def test_that_a_value_set_is_shown_and_not_emitted(noise: Recorded) -> None:
     assert (changed, settled) == ([], [])
 
 
-def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise: Recorded) -> None:
+def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise):
     slider, changed, settled = noise
     track = bar(slider)
     start = track.handle().center()
@@ -54,7 +50,7 @@ def test_that_a_drag_changes_while_it_moves_and_settles_on_release(noise: Record
     assert settled == [changed[-1]] == [slider.value()]
 
 
-def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise: Recorded) -> None:
+def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise):
     slider, changed, settled = noise
     track = bar(slider)
     y = track.height() // 2
@@ -66,7 +62,7 @@ def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise: 
     assert settled[-1] == slider.value() == changed[-1]
 
 
-def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise: Recorded) -> None:
+def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
     slider, changed, settled = noise
     QTest.keyClick(bar(slider), Qt.Key.Key_Right)
     wheel(bar(slider), bar(slider).rect().center(), 120)
@@ -81,23 +77,21 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise: Re
         *(("0.123", [0.12], "0.12"), ("", [], "0.30"), ("much", [], "0.30"), ("nan", [], "0.30"), ("inf", [], "0.30")),
     ],
 )
-def test_that_a_number_typed_is_taken_to_the_nearest_step_and_other_text_leaves_the_value(
-    noise: Recorded, typed: str, settles: list[float], text: str
-) -> None:
+def test_that_a_number_typed_is_taken_to_the_nearest_step_and_other_text_leaves_the_value(noise, typed, settles, text):
     slider, changed, settled = noise
     line(slider).setText(typed)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)
     assert (changed, settled, line(slider).text()) == (settles, settles, text)
 
 
-def test_that_arrow_keys_in_the_number_step_it(noise: Recorded) -> None:
+def test_that_arrow_keys_in_the_number_step_it(noise):
     slider, changed, _ = noise
     QTest.keyClick(line(slider), Qt.Key.Key_Up)
     QTest.keyClick(line(slider), Qt.Key.Key_Down)
     assert changed == [0.31, 0.3]
 
 
-def test_that_a_double_click_on_slider_or_label_resets(noise: Recorded) -> None:
+def test_that_a_double_click_on_slider_or_label_resets(noise):
     slider, _, settled = noise
     for each in (bar(slider), label(slider, "Noise 1 − p")):
         slider.set_value(0.9)
@@ -107,12 +101,12 @@ def test_that_a_double_click_on_slider_or_label_resets(noise: Recorded) -> None:
 
 
 @pytest.fixture
-def ridge(shown: Shown) -> Recorded:
+def ridge(shown):
     made = NumberSlider("Ridge", 1e-8, 1000.0, 1, 1e-5, values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
     return shown(made, 240, 60), *record(made.value_changed, made.value_settled)
 
 
-def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge: Recorded) -> None:
+def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge):
     slider, changed, _ = ridge
     seen = [line(slider).text()]
     for _ in range(3):
@@ -123,14 +117,14 @@ def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten
 
 
 @pytest.mark.parametrize(("typed", "value"), [("1e-8", 1e-8), ("3e−5", 2e-5), ("7e9", 1000.0), ("0", 1e-8)])
-def test_that_a_number_typed_is_taken_to_the_nearest_of_uneven_steps(ridge: Recorded, typed: str, value: float) -> None:
+def test_that_a_number_typed_is_taken_to_the_nearest_of_uneven_steps(ridge, typed, value):
     slider, changed, settled = ridge
     line(slider).setText(typed)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)
     assert (changed, settled) == ([value], [value])
 
 
-def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge: Recorded) -> None:
+def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge):
     slider, changed, settled = ridge
     slider.set_value(1.2e-5)
     QTest.keyClick(line(slider), Qt.Key.Key_Return)

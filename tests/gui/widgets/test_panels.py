@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
@@ -18,14 +16,14 @@ from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
-from tests.gui.helpers import Shown, button, settle
+from tests.gui.helpers import button, settle
 
 FOUR = ("h¹", "h²", "h³", "h⁴")
 ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
 
 
-def test_that_a_readout_that_fills_does_not_jump(shown: Shown) -> None:
-    view: Readout = shown(Readout(), 252, 120)
+def test_that_a_readout_that_fills_does_not_jump(shown):
+    view = shown(Readout(), 252, 120)
     heights = [view.sizeHint().height()]
     empty = view.grab().toImage()
     view.set_values("", FOUR, tuple((name, ()) for name, _ in ROWS))
@@ -37,7 +35,7 @@ def test_that_a_readout_that_fills_does_not_jump(shown: Shown) -> None:
     assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
 
 
-def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -> None:
+def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown):
     window = QWidget()
     layout = QVBoxLayout(window)
     view = Readout()
@@ -54,7 +52,7 @@ def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -
 
 
 @pytest.fixture
-def notice(shown: Shown) -> Notice:
+def notice(shown):
     window = QWidget()
     made = Notice(window)
     QVBoxLayout(window).addWidget(made)
@@ -62,7 +60,7 @@ def notice(shown: Shown) -> Notice:
     return made
 
 
-def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice: Notice) -> None:
+def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice):
     assert not notice.isVisible()
     notice.show_message("error", "Title", "<img src=x>", "line one\nline two", "Open another…")
     assert notice.accessibleName() == "Title: <img src=x>"
@@ -81,8 +79,8 @@ def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_
     assert not button(notice, "Details").isVisible()
 
 
-def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -> None:
-    heard: list[str] = []
+def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
+    heard = []
     notice.remedy_requested.connect(lambda: heard.append("remedy"))
     notice.show_message("error", "Title", "Sentence.", remedy="Mend")
     QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
@@ -95,8 +93,8 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -
     assert heard == ["remedy"]
 
 
-def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
-    bar: JobBar = shown(JobBar(), 700, 32)
+def test_that_the_job_bar_keeps_its_places(shown):
+    bar = shown(JobBar(), 700, 32)
     bar.set_job("Fitting layer 3 of 4", 0.5, "2 min 10 s left")
     settle()
     before = button(bar, "Cancel").geometry()
@@ -112,14 +110,14 @@ def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     assert bar.height() == 26
 
 
-def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown: Shown) -> None:
-    bar: JobBar = shown(JobBar(), 480, 32)
+def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown):
+    bar = shown(JobBar(), 480, 32)
     bar.set_job("Reading " + "a very long name of a file " * 10, None)
     settle()
     cancel, progress = button(bar, "Cancel"), bar.findChild(QProgressBar)
     assert bar.width() == 480
     assert cancel.geometry().right() <= 480
-    requests: list[bool] = []
+    requests = []
     bar.cancel_requested.connect(lambda: requests.append(True))
     QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
     cancel.setFocus()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -10,41 +8,37 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, apply_theme
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 
 @pytest.fixture
-def image() -> np.ndarray:
+def image():
     values = np.zeros((6, 9), np.float32)
     values[1, 7] = 1.0
     return values
 
 
 @pytest.fixture
-def view(shown: Shown, image: np.ndarray) -> ImageView:
-    made: ImageView = shown(ImageView(), 108, 208)
+def view(shown, image):
+    made = shown(ImageView(), 108, 208)
     made.set_image(image)
     return made
 
 
-def centre(view: ImageView, index: int) -> QPoint:
+def centre(view, index):
     grid = view.grid()
-    assert grid is not None
     return grid.rect(index).center().toPoint()
 
 
-def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view: ImageView) -> None:
+def test_that_pixels_are_square_and_an_image_larger_than_its_widget_is_shown_in_full(view):
     for values, scale in ((np.zeros((6, 9), np.float32), 11.0), (np.eye(500, dtype=np.float32), 0.2)):
         view.set_image(values)
         grid = view.grid()
-        assert grid is not None
         assert grid.scale == scale
         assert grid.at(grid.rect(23).center()) == 23
 
 
-def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(
-    app: QApplication, view: ImageView, image: np.ndarray
-) -> None:
+def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(app, view, image):
     found = {}
     try:
         for name in ("light", "dark"):
@@ -59,7 +53,7 @@ def test_that_one_is_ink_on_paper_in_light_and_white_in_dark(
     assert found["dark"][1] < 40
 
 
-def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leaves(view: ImageView) -> None:
+def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leaves(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, centre(view, 16))
     QTest.mouseMove(view, centre(view, 16) + QPoint(2, 2))
@@ -78,7 +72,7 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     assert len(hovered) == 6  # only the user's moves are reported
 
 
-def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view: ImageView) -> None:
+def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view):
     scale = ColorScale.symmetric("blue-white-red", 1.0)
     seen = []
     for stale in (False, True):
@@ -88,13 +82,11 @@ def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view:
     assert seen[1].lightness() > seen[0].lightness() + 30
 
 
-def test_that_transposing_changes_the_screen_and_not_the_indices(view: ImageView) -> None:
+def test_that_transposing_changes_the_screen_and_not_the_indices(view):
     (hovered,) = record(view.pixel_hovered)
     before = centre(view, 16)
     view.set_transposed(True)
-    grid = view.grid()
-    assert grid is not None
-    assert grid.shown == (9, 6)
+    assert view.grid().shown == (9, 6)
     assert centre(view, 16) != before
     assert view.grab().toImage().pixelColor(centre(view, 16)).lightness() < 40
     QTest.mouseMove(view, centre(view, 16))
@@ -102,7 +94,7 @@ def test_that_transposing_changes_the_screen_and_not_the_indices(view: ImageView
     assert hovered == [16, 17]
 
 
-def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view: ImageView) -> None:
+def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view):
     before = view.grab().toImage()
     view.set_pins([(16, QColor("#D55E00")), (99, QColor("#D55E00"))])
     after = view.grab().toImage()
@@ -113,13 +105,13 @@ def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view: ImageView) 
 
 
 @pytest.fixture
-def bars(shown: Shown) -> FeatureBars:
-    made: FeatureBars = shown(FeatureBars(), 208, 120)
+def bars(shown):
+    made = shown(FeatureBars(), 208, 120)
     made.set_values(np.array([1.0, -1.0, 0.5, np.nan, 0.0], np.float32))
     return made
 
 
-def test_that_bars_report_like_an_image(bars: FeatureBars) -> None:
+def test_that_bars_report_like_an_image(bars):
     hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
     QTest.mouseMove(bars, bars.bar(1).center().toPoint())
     QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
@@ -129,7 +121,7 @@ def test_that_bars_report_like_an_image(bars: FeatureBars) -> None:
     assert clicked == [2, 3]
 
 
-def test_that_bars_stand_on_the_side_of_their_sign(bars: FeatureBars) -> None:
+def test_that_bars_stand_on_the_side_of_their_sign(bars):
     shot, paper = bars.grab().toImage(), QColor(LIGHT.paper)
     for index, above, below in ((0, True, False), (1, False, True), (3, False, False)):
         box = bars.bar(index)

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -15,13 +12,13 @@ from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import figure_font
 from slide_gui.results_version import RESULTS_VERSION
-from tests.gui.helpers import Shown, button, calls_in, record, settle, wait
+from tests.gui.helpers import button, calls_in, record, settle, wait
 
 TITLES = [c.title for c in SHOWN]
 TAG = TITLES.index("Tag")
 
 
-def run(key: str, day: int, data: str, method: str = "slide-svm", **known: Any) -> StoredRun:
+def run(key, day, data, method="slide-svm", **known):
     usual = {
         "generated": False, "fingerprint": "", "noise": 0.0, "depth": 0, "split": 0, "seed": 0, "training": "whole",
         "evaluate": "test", "error": 0.5, "n_test": 1000, "validation_error": None, "seconds": 1.0,
@@ -41,33 +38,33 @@ MORE = run("e", 5, "MNIST", "sda", error=0.4)
 
 
 @pytest.fixture
-def table(shown: Shown) -> RunTable:
-    made: RunTable = shown(RunTable(), 940, 400)
+def table(shown):
+    made = shown(RunTable(), 940, 400)
     made.set_rows(ROWS)
     return made
 
 
 @pytest.fixture
-def emitted(table: RunTable) -> dict[str, list[Any]]:
+def emitted(table):
     opened, compared, deleted = record(table.open_requested, table.compare_requested, table.delete_requested)
-    tagged: list[tuple[str, str]] = []
+    tagged = []
     table.tag_edited.connect(lambda key, text: tagged.append((key, text)))
     return {"open": opened, "compare": compared, "delete": deleted, "tag": tagged}
 
 
-def column(table: RunTable, title: str) -> list[str]:
+def column(table, title):
     model = table.view().model()
     return [model.index(i, TITLES.index(title)).data() for i in range(model.rowCount())]
 
 
-def order(table: RunTable) -> str:
+def order(table):
     table.view().selectAll()
     found = "".join(table.selected())
     table.view().clearSelection()
     return found
 
 
-def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table: RunTable) -> None:
+def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table):
     assert order(table) == "dcba"
     assert column(table, "Error %") == ["30.00", "10.40", "2.15", "1.33"]
     assert column(table, "n SV")[1] == "9\u202f835"
@@ -76,7 +73,7 @@ def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table: RunT
     assert index.data(Qt.ItemDataRole.TextAlignmentRole) == right
 
 
-def test_that_columns_sort_as_numbers_and_what_has_none_comes_last(table: RunTable) -> None:
+def test_that_columns_sort_as_numbers_and_what_has_none_comes_last(table):
     view, error = table.view(), TITLES.index("Error %")
     view.sortByColumn(error, Qt.SortOrder.AscendingOrder)
     assert order(table) == "abcd"
@@ -90,7 +87,7 @@ def test_that_columns_sort_as_numbers_and_what_has_none_comes_last(table: RunTab
     assert order(table)[-1] == "b"
 
 
-def test_that_every_word_of_the_filter_must_occur(table: RunTable) -> None:
+def test_that_every_word_of_the_filter_must_occur(table):
     exact = (("depth 2", "ca"), ("noise 0.3", "dc"), ("seed 1", "ba"), ("depth:3", "d"))
     for text, wanted in (*exact, ("slide RECT", "a"), ("figure", "d"), ("", "dcba"), ("  0.30 ", "dc")):
         table.set_filter(text)
@@ -100,7 +97,7 @@ def test_that_every_word_of_the_filter_must_occur(table: RunTable) -> None:
     assert "No run matches “nothing like it”" in table.view().accessibleDescription()
 
 
-def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(table: RunTable) -> None:
+def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(table):
     table.select(["a", "c"])
     table.view().sortByColumn(TITLES.index("Data"), Qt.SortOrder.AscendingOrder)
     assert set(table.selected()) == {"a", "c"}
@@ -113,7 +110,7 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
     assert table.selected() == ("c",)
 
 
-def test_that_open_compare_and_delete_ask_for_what_is_chosen(table: RunTable, emitted: dict[str, list[Any]]) -> None:
+def test_that_open_compare_and_delete_ask_for_what_is_chosen(table, emitted):
     view = table.view()
     assert not any(button(table, t).isEnabled() for t in ("Open", "Compare", "Delete"))
     view.setFocus()
@@ -132,7 +129,7 @@ def test_that_open_compare_and_delete_ask_for_what_is_chosen(table: RunTable, em
     assert order(table) == "dcba"
 
 
-def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, emitted: dict[str, list[Any]]) -> None:
+def test_that_a_double_click_opens_and_on_the_tag_edits(table, emitted):
     view = table.view()
     for col in (2, TAG):
         place = view.visualRect(view.model().index(1, col)).center()
@@ -140,7 +137,6 @@ def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, emitted
         QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert emitted["open"] == ["c"]
     editor = view.viewport().findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
     QTest.keyClicks(editor, "seen")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     wait(lambda: emitted["tag"] == [("c", "seen")])
@@ -149,12 +145,10 @@ def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, emitted
     assert order(table) == "c"
 
 
-def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
-    table: RunTable, emitted: dict[str, list[Any]]
-) -> None:
+def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(table, emitted):
     rows = {row.hash: row for row in [*ROWS, MORE]}
 
-    def tagged(key: str, text: str) -> None:
+    def tagged(key, text):
         rows[key] = rows[key].with_tags(text)
         table.set_rows(list(rows.values()))
 
@@ -163,7 +157,6 @@ def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
     table.view().setFocus()
     QTest.keyClick(table.view(), Qt.Key.Key_F2)
     editor = table.view().viewport().findChild(QLineEdit)
-    assert isinstance(editor, QLineEdit)
     QTest.keyClicks(editor, "be")
     table.set_rows(list(rows.values()))
     QTest.keyClicks(editor, "st")
@@ -173,7 +166,7 @@ def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
     assert table.selected() == ("a",)
 
 
-def test_that_copy_is_text_other_programs_read(table: RunTable) -> None:
+def test_that_copy_is_text_other_programs_read(table):
     table.select(["c"])
     table.view().setFocus()
     QTest.keyClick(table.view(), Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -186,7 +179,7 @@ def test_that_copy_is_text_other_programs_read(table: RunTable) -> None:
     assert len(table.text().splitlines()) == 5
 
 
-def test_that_keys_go_between_filter_and_table(table: RunTable) -> None:
+def test_that_keys_go_between_filter_and_table(table):
     table.view().setFocus()
     QTest.keyClick(table.view(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     field = next(f for f in table.findChildren(QLineEdit) if f.accessibleName() == "Filter runs")
@@ -200,7 +193,7 @@ def test_that_keys_go_between_filter_and_table(table: RunTable) -> None:
     assert order(table) == "dcba"
 
 
-def many_rows(n: int) -> list[StoredRun]:
+def many_rows(n):
     return [
         run(f"k{i}", 1 + i % 28, "Rectangles", noise=i % 10 / 10, depth=i % 5, seed=i, error=0.01 + i / 20_000)
         for i in range(n)
@@ -208,9 +201,9 @@ def many_rows(n: int) -> list[StoredRun]:
 
 
 def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_filtered_and_sorted_by_few_calls(
-    shown: Shown,
-) -> None:
-    table: RunTable = shown(RunTable(), 940, 600)
+    shown,
+):
+    table = shown(RunTable(), 940, 600)
     table.set_rows(many_rows(1000))
     painted = calls_in(table.grab)
     rows = many_rows(10_000)
@@ -223,15 +216,15 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
     assert table.view().model().rowCount() == 2000
 
 
-def cut(table: RunTable, row: StoredRun) -> list[str]:
+def cut(table, row):
     font, head = QFontMetricsF(figure_font(table, TEXT)), table.view().horizontalHeader()
     room = [head.sectionSize(number) - 2 * PADDING for number in range(len(SHOWN))]
     return [c.title for c, wide in zip(SHOWN, room, strict=True) if font.horizontalAdvance(c.text(row)) > wide]
 
 
 @pytest.mark.parametrize("width", [606, 918, 1566])
-def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_error(shown: Shown, width: int) -> None:
-    table: RunTable = shown(RunTable(), 1200, 400)
+def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_error(shown, width):
+    table = shown(RunTable(), 1200, 400)
     own = run(
         "k", 21, "iris", noise=0.5, depth=2, split=4, training="split", evaluate="validation", tags=("for fig. 3",),
         error=0.2214, held_out=HeldOut(0.0, folds=10, fold=1),
@@ -250,7 +243,7 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
         assert view.horizontalHeader().length() >= width
 
 
-def test_that_a_column_keeps_the_width_that_it_was_dragged_to(table: RunTable) -> None:
+def test_that_a_column_keeps_the_width_that_it_was_dragged_to(table):
     view, method = table.view(), TITLES.index("Method")
     head = view.horizontalHeader()
     edge = head.sectionViewportPosition(method) + head.sectionSize(method) - 1
@@ -265,7 +258,7 @@ def test_that_a_column_keeps_the_width_that_it_was_dragged_to(table: RunTable) -
     assert head.sectionSize(method) == before + 40
 
 
-def test_that_the_empty_table_says_what_to_do(table: RunTable, emitted: dict[str, list[Any]]) -> None:
+def test_that_the_empty_table_says_what_to_do(table, emitted):
     table.set_placeholder("No runs yet. Train one.")
     table.set_rows([])
     assert table.view().accessibleDescription() == "No runs yet. Train one."
@@ -276,7 +269,7 @@ def test_that_the_empty_table_says_what_to_do(table: RunTable, emitted: dict[str
     table.grab()
 
 
-def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table: RunTable) -> None:
+def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table):
     table.set_rows([*ROWS, replace(MORE, numerics="2")])
     view = table.findChild(QTableView)
     model = view.model()

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -7,19 +5,18 @@ from PySide6.QtGui import QColor
 
 from slide_gui.gui.pages.classifier.learning import ShareBars
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import Shown
 
 SHARES, WIDTHS = (0.5, 0.3, 0.2), (3.18, 12.6, math.inf)
 
 
 @pytest.fixture
-def bars(shown: Shown) -> ShareBars:
-    made: ShareBars = shown(ShareBars(), 400, 160)
+def bars(shown):
+    made = shown(ShareBars(), 400, 160)
     made.set_shares(SHARES, WIDTHS)
     return made
 
 
-def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(bars: ShareBars) -> None:
+def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(bars):
     for stale in (False, True):
         bars.set_shares(SHARES, WIDTHS, stale)
         shot, full = bars.grab().toImage(), bars.bar(0).width() / 0.5
@@ -31,7 +28,7 @@ def test_that_bars_are_as_long_as_their_shares_of_one_track_and_paler_if_stale(b
             assert shot.pixelColor(int(box.right()) + 3, middle) == QColor(LIGHT.line)
 
 
-def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars: ShareBars) -> None:
+def test_that_widths_have_the_same_decimals_and_an_unused_layer_is_infinite(bars):
     texts = "h⁰: 50.0\u202f%, σ₀ 3.18; h¹: 30.0\u202f%, σ₁ 12.60; h²: 20.0\u202f%, σ₂ ∞"
     assert bars.accessibleDescription() == texts
     bars.set_placeholder("Press Train.")

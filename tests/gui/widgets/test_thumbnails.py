@@ -1,36 +1,31 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from tests.gui.helpers import Shown, record
+from tests.gui.helpers import record
 
 
-def items(n: int, shape: tuple[int, int] = (28, 28)) -> list[Thumbnail]:
+def items(n, shape=(28, 28)):
     pixels = np.random.default_rng(0).integers(0, 2, (n, *shape)).astype(np.float32)
     return [Thumbnail(7 * i + 3, pixels[i], f"{i % 10} → {(i + 1) % 10}", f"sample {7 * i + 3}") for i in range(n)]
 
 
 @pytest.fixture
-def view(shown: Shown) -> Thumbnails:
-    made: Thumbnails = shown(Thumbnails(), 420, 300)
+def view(shown):
+    made = shown(Thumbnails(), 420, 300)
     made.set_images(items(5000))
     return made
 
 
-def place(view: Thumbnails, number: int) -> QRect:
+def place(view, number):
     return view.visualRect(view.model().index(number, 0))
 
 
-def test_that_pixels_are_enlarged_by_an_integer_and_inverted_in_the_dark_theme(
-    app: QApplication, view: Thumbnails
-) -> None:
+def test_that_pixels_are_enlarged_by_an_integer_and_inverted_in_the_dark_theme(app, view):
     pixels = items(1)[0].pixels
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         apply_theme(app, name)
@@ -43,7 +38,7 @@ def test_that_pixels_are_enlarged_by_an_integer_and_inverted_in_the_dark_theme(
                 assert abs(found.lightness() - wanted.lightness()) <= 8
 
 
-def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_arrive(view: Thumbnails) -> None:
+def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_arrive(view):
     rendered = view.model().icons
     view.grab()
     assert 0 < len(rendered) < 60
@@ -56,7 +51,7 @@ def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_
     assert view.verticalScrollBar().maximum() == 0
 
 
-def test_that_a_click_and_enter_report_the_index(view: Thumbnails) -> None:
+def test_that_a_click_and_enter_report_the_index(view):
     (indices,) = record(view.image_clicked)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place(view, 1).center())
     QTest.keyClick(view, Qt.Key.Key_Right)
@@ -66,13 +61,13 @@ def test_that_a_click_and_enter_report_the_index(view: Thumbnails) -> None:
 
 
 @pytest.mark.parametrize("shape", [(16, 40), (96, 96)])
-def test_that_images_of_any_shape_fit(view: Thumbnails, shape: tuple[int, int]) -> None:
+def test_that_images_of_any_shape_fit(view, shape):
     view.set_images(items(20, shape))
     assert max(view.iconSize().width(), view.iconSize().height()) <= 66
     assert view.iconSize().width() < view.gridSize().width()
 
 
-def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(view: Thumbnails) -> None:
+def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(view):
     for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
         view.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "", "")], stale)
         icon = view.model().index(0, 0).data(Qt.ItemDataRole.DecorationRole)

@@ -1,61 +1,57 @@
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.helpers import Shown, calls_in, record
+from tests.gui.helpers import calls_in, record
 
 COLUMNS = ("layer 1", "layer 2")
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
 
-def tile(seed: int, shape: tuple[int, ...] = (8, 6)) -> Tile:
+def tile(seed, shape=(8, 6)):
     values = np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
     values.flat[0], values.flat[1], values.flat[2] = 0.0, 1.0, -1.0
     return Tile(values, SCALE, "max 0.29 · bias +0.02", 20)
 
 
-def row(*tiles: Tile | None, title: str = "14, 9", pin: bool = True) -> TileRow:
+def row(*tiles, title="14, 9", pin=True):
     return TileRow(title, "pinned", LIGHT.pin(0), pin, tiles)
 
 
 @pytest.fixture
-def view(shown: Shown) -> WeightTiles:
-    made: WeightTiles = shown(WeightTiles(), 420, 420)
+def view(shown):
+    made = shown(WeightTiles(), 420, 420)
     made.set_content(COLUMNS, (row(tile(1), tile(2)), row(tile(3), None, title="6, 20")))
     return made
 
 
-def spot(view: WeightTiles, row: int, column: int, index: int) -> QPoint:
+def spot(view, row, column, index):
     layout = view.layout_of()
     return layout.spot(layout.tile(row, column), index).center().toPoint()
 
 
-def colour(view: WeightTiles, row: int, column: int, index: int) -> QColor:
+def colour(view, row, column, index):
     return view.grab().toImage().pixelColor(spot(view, row, column, index))
 
 
-def test_that_weights_are_painted_in_the_scales_colours(view: WeightTiles) -> None:
+def test_that_weights_are_painted_in_the_scales_colours(view):
     lut = SCALE.lut().tolist()
     for index, entry in ((0, 128), (1, 255), (2, 1)):
         assert colour(view, 0, 0, index).getRgb()[:3] == tuple(lut[entry])
     assert colour(view, 0, 0, 0) == QColor(LIGHT.background)
 
 
-def test_that_a_stale_tile_is_paler_and_nothing_moves(view: WeightTiles) -> None:
+def test_that_a_stale_tile_is_paler_and_nothing_moves(view):
     rows = (row(tile(1), tile(2)), row(tile(3), None))
     view.set_content(COLUMNS, rows)
     fresh, place, height = colour(view, 0, 0, 1), spot(view, 0, 0, 1), view.sizeHint().height()
@@ -67,8 +63,8 @@ def test_that_a_stale_tile_is_paler_and_nothing_moves(view: WeightTiles) -> None
     assert (spot(view, 0, 0, 1), view.sizeHint().height()) == (place, height)
 
 
-def test_that_only_tiles_that_changed_are_rendered_again(view: WeightTiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Any] = []
+def test_that_only_tiles_that_changed_are_rendered_again(view, monkeypatch):
+    made = []
     original = ColorScale.indices
     monkeypatch.setattr(ColorScale, "indices", lambda self, v: made.append(v) or original(self, v))
     keep, change = tile(5), tile(6)
@@ -80,7 +76,7 @@ def test_that_only_tiles_that_changed_are_rendered_again(view: WeightTiles, monk
     assert len(made) == 3
 
 
-def test_that_hover_reports_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
+def test_that_hover_reports_row_column_and_pixel_and_none_on_gaps(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
@@ -92,7 +88,7 @@ def test_that_hover_reports_row_column_and_pixel_and_none_on_gaps(view: WeightTi
     assert clicked == [(0, 1, 33)]
 
 
-def test_that_transposing_keeps_the_indices(view: WeightTiles) -> None:
+def test_that_transposing_keeps_the_indices(view):
     (hovered,) = record(view.pixel_hovered)
     before = colour(view, 0, 0, 1)
     upright = view.layout_of().tile(0, 0).size()
@@ -104,7 +100,7 @@ def test_that_transposing_keeps_the_indices(view: WeightTiles) -> None:
     assert hovered == [(0, 0, 7)]
 
 
-def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: WeightTiles) -> None:
+def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view):
     clicked, removed = record(view.pixel_clicked, view.row_removed)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(1).center().toPoint())
     QTest.keyClick(view, Qt.Key.Key_Down)
@@ -118,7 +114,7 @@ def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: Weight
     assert clicked == []
 
 
-def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
+def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view):
     (clicked,) = record(view.pixel_clicked)
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(view, key)
@@ -130,11 +126,11 @@ def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view: Wei
     assert clicked == [(0, 1, 20)]
 
 
-def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view: WeightTiles) -> None:
+def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view):
     view.set_height(420)
     small = view.layout_of().size
     back = view.findChild(QPushButton)
-    ways: tuple[Callable[[], object], ...] = (
+    ways = (
         lambda: QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 33)),
         lambda: QTest.keyClick(view, Qt.Key.Key_Escape),
         lambda: QTest.keyClick(view, Qt.Key.Key_Return),
@@ -153,7 +149,7 @@ def test_that_a_click_enlarges_a_tile_and_four_ways_restore_it(view: WeightTiles
         assert view.layout_of().size == small
 
 
-def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neighbour(view: WeightTiles) -> None:
+def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neighbour(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.enlarge(0, 1)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
@@ -171,9 +167,7 @@ LAYOUTS += [(3, 8, width, 512) for width in (240, 304, 420)]
 
 
 @pytest.mark.parametrize(("rows", "columns", "width", "height"), LAYOUTS)
-def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(
-    app: QApplication, rows: int, columns: int, width: int, height: int
-) -> None:
+def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(app, rows, columns, width, height):
     view = WeightTiles()
     view.set_content(
         ("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(rows))
@@ -193,7 +187,7 @@ def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(
     assert [layout.at(layout.tile(r, c).center()) for r, c in places] == places
 
 
-def test_that_keys_work_after_rows_are_removed(view: WeightTiles) -> None:
+def test_that_keys_work_after_rows_are_removed(view):
     QTest.keyClick(view, Qt.Key.Key_Down)
     view.set_content(COLUMNS, ())
     QTest.keyClick(view, Qt.Key.Key_Right)
@@ -205,7 +199,7 @@ def test_that_keys_work_after_rows_are_removed(view: WeightTiles) -> None:
     assert removed == [0]
 
 
-def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view: WeightTiles) -> None:
+def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view):
     before = view.grab().toImage()
     view.set_crosshair(9)
     after = view.grab().toImage()
@@ -216,12 +210,12 @@ def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view: Wei
         assert any(after.pixelColor(p) != before.pixelColor(p) for p in column)
 
 
-def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> None:
+def test_that_plain_features_are_bars_in_their_colours(view):
     values = np.array([1.0, -1.0, 0.0, 0.5], np.float32)
     view.set_content(("layer 1",), (row(Tile(values, SCALE, "", None)),))
     box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
 
-    def at(index: int, height: float) -> tuple[int, ...]:
+    def at(index, height):
         x = view.layout_of().spot(box, index).center().x()
         return shot.pixelColor(int(x), int(box.y() + height * box.height())).getRgb()[:3]
 
@@ -236,7 +230,7 @@ def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> Non
     assert hovered == [(0, 0, 3)]
 
 
-def test_that_more_features_than_pixels_keep_the_largest(view: WeightTiles) -> None:
+def test_that_more_features_than_pixels_keep_the_largest(view):
     values = np.zeros(5000, np.float32)
     values[2503] = -1.0
     view.set_content(("layer 1",), (row(Tile(values, SCALE)),))
@@ -246,11 +240,11 @@ def test_that_more_features_than_pixels_keep_the_largest(view: WeightTiles) -> N
     assert colours.count(tuple(SCALE.lut()[1].tolist())) == 1
 
 
-def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(shown: Shown) -> None:
-    view: WeightTiles = shown(WeightTiles(), 600, 820)
+def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(shown):
+    view = shown(WeightTiles(), 600, 820)
     columns = ("layer 1", "layer 2", "layer 3", "layer 4")
 
-    def cost(side: int, seed: int) -> int:
+    def cost(side, seed):
         rows = tuple(row(*(tile(seed + 10 * r + c, (side, side)) for c in range(4))) for r in range(5))
         return calls_in(lambda: view.set_content(columns, rows)) + calls_in(view.repaint)
 
@@ -261,7 +255,7 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
     assert large < 20 * 130
 
 
-def test_that_tooltips_give_value_and_position_of_the_pixel(view: WeightTiles) -> None:
+def test_that_tooltips_give_value_and_position_of_the_pixel(view):
     view.set_transposed(True)
     point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
     assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick to enlarge"
@@ -273,12 +267,12 @@ def test_that_tooltips_give_value_and_position_of_the_pixel(view: WeightTiles) -
 class Resizes(QObject):
     """Counts the resizes of a scroll area's content, and ends them before the stack overflows."""
 
-    def __init__(self, scroll: QScrollArea) -> None:
+    def __init__(self, scroll):
         super().__init__(scroll)
         self.scroll, self.n = scroll, 0
         scroll.widget().installEventFilter(self)
 
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+    def eventFilter(self, _watched, event):
         self.n += event.type() == QEvent.Type.Resize
         if self.n > 60:
             self.scroll.setWidgetResizable(False)
@@ -286,7 +280,7 @@ class Resizes(QObject):
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 8), (3, 6), (4, 6), (5, 1), (8, 6), (12, 4)])
-def test_that_tiles_in_a_scroll_area_of_any_size_stop_resizing(shown: Shown, rows: int, columns: int) -> None:
+def test_that_tiles_in_a_scroll_area_of_any_size_stop_resizing(shown, rows, columns):
     host = QWidget()
     tiles = WeightTiles(host)
     scroll = TileScroll(tiles, host)
