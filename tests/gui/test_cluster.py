@@ -22,8 +22,7 @@ OPENED = labelled
 @pytest.fixture
 def dialog(window):
     window.actions_by_name["cluster"].trigger()
-    shown = window.findChild(ClusterDialog)
-    return shown
+    return window.findChild(ClusterDialog)
 
 
 def click(button):
