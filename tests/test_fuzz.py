@@ -28,14 +28,16 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="m
 @pytest.mark.parametrize("each", TARGETS, ids=lambda each: each.name)
 def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each: Target, tmp_path: Path) -> None:
     each.read(each.whole(tmp_path))
-    count = fuzz.slice_size(each, SAMPLE) if each.share > 0.2 else OF_SLOW
+    is_slow = each.share < 0.2
+    count = OF_SLOW if is_slow else fuzz.slice_size(each, SAMPLE)
     results = [try_one(each, tmp_path, SEED, number) for number in range(count)]
     assert [result["failure"] for result in results if result["failure"]] == []
-    assert sum(result["refused"] for result in results) > count // 20 or each.name in TOLERANT
+    # The program can use a store with some values changed, so two inputs may both be accepted.
+    assert is_slow or each.name in TOLERANT or sum(result["refused"] for result in results) > count // 20
 
 
-TOLERANT = ("csv read otherwise", "setting of a curve", "settings", "store: log")
-"""Targets that pass over what is damaged, or read what precedes it."""
+TOLERANT = ("csv read otherwise", "setting of a curve", "settings")
+"""Targets that ignore damage."""
 
 
 # What the fuzzer finds -----------------------------------------------------------------------------------------------
@@ -97,20 +99,6 @@ def test_that_everything_but_one_sentence_is_a_failure(
 ) -> None:
     failure = try_one(planted(read), tmp_path, 0, 7)["failure"]
     assert (failure and failure[0]) == kind
-
-
-@LINUX
-def test_that_an_input_is_slow_if_it_is_slow_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(fuzz, "_clock", lambda: now[0])
-    seconds = iter([3.0, 0.1, 0.1, 2.0, 3.0, 4.0])
-
-    def read(path: Path) -> None:
-        now[0] += next(seconds)
-
-    assert try_one(planted(read), tmp_path, 0, 0)["failure"] is None
-    next(seconds)
-    assert try_one(planted(read), tmp_path, 0, 0)["failure"] == ("slow", "took 2.0 s")
 
 
 @LINUX

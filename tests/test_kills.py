@@ -32,17 +32,6 @@ class Careless(Work):
         return 0
 
 
-class Wrong(Careless):
-    """Ends at once, with another result than undisturbed work."""
-
-    def do(self, folder: Path, acknowledge: Acknowledge) -> None:
-        (folder / "all.part").write_text("x")
-        acknowledge("all")
-
-    def different(self, folder: Path) -> int:
-        return 1
-
-
 def test_that_lost_results_and_temporary_files_are_found(tmp_path: Path) -> None:
     counts: dict[str, Any] = {}
     killer = Killer(Careless(), tmp_path, 1, counts)
@@ -51,15 +40,6 @@ def test_that_lost_results_and_temporary_files_are_found(tmp_path: Path) -> None
         killer.kill()
     assert (counts["kills"], counts["rounds"]) == (5, 0)
     assert min(counts["acknowledged"], counts["lost"], counts["left over"]) > 0
-
-
-def test_that_work_that_ended_is_compared_and_counts_as_no_kill(tmp_path: Path) -> None:
-    counts: dict[str, Any] = {"kills": 7}
-    killer = Killer(Wrong(), tmp_path, 1, counts)
-    killer._random.random = lambda: 0.0  # type: ignore[method-assign]
-    killer.kill()
-    assert (counts["kills"], counts["rounds"], counts["different"], counts["lost"]) == (7, 1, 1, 0)
-    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("work", [Saves, Sweep])
