@@ -14,7 +14,7 @@ USAGE = {
     "fit": "DATA",
     "fit small.npz --noise 1": "noise is 1.0",
     "fit small.npz --noise much": "--noise",
-    "fit small.npz --squashing relu": "squashing is 'relu'",
+    "fit small.npz --squashing cubic": "squashing is 'cubic'",
     "fit small.npz --depth -1": "depth is -1",
     "weights small.npz --depth 0": "depth is 0",
     "weights small.npz --pixels 6,0": "rows 0 to 5",

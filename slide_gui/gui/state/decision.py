@@ -156,7 +156,7 @@ class DecisionController(QObject):
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(
-                "Searching the fewest changes that flip it",
+                "Searching for the fewest changes that flip it",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
             )
