@@ -23,7 +23,7 @@ from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.data.catalogue import find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.open import open_data
-from slide_gui.experiments.runs.run import SvmPredictor, predict_in_blocks
+from slide_gui.experiments.runs.run import predict_in_blocks, predictor_of
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore
@@ -137,7 +137,7 @@ def _sweep_and_predictions() -> tuple[Callable[[Progress], Any], Callable[[Progr
     classes = Classes.of(dataset)
     stack = fit_stack(dataset.train, StackParameters(noise=0.5, depth=2))
     svm = SvmParameters(groups=3, widths="median", C=10.0)
-    predictor = SvmPredictor(stack, fit_svm(stack.transform(dataset.train), classes.train, svm))
+    predictor = predictor_of(stack, fit_svm(stack.transform(dataset.train), classes.train, svm))
     order = np.random.default_rng(0).permutation(len(dataset.test))
     spec = SweepSpec(RunSpec(dataset.fingerprint), (0.3, 0.5, 0.7), (0, 1, 2, 3, 4))
     return (

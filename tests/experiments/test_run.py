@@ -216,7 +216,7 @@ class Parity:
     def __init__(self) -> None:
         self.blocks: list[list[int]] = []
 
-    def answer(self, rows: np.ndarray, progress: Progress) -> tuple[Any, Any]:
+    def __call__(self, rows: np.ndarray, progress: Progress) -> tuple[Any, Any]:
         self.blocks.append(rows[:, 0].astype(int).tolist())
         return rows[:, 0].astype(np.intp) % 3, rows * np.array([1.0, 10.0])
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -150,10 +151,7 @@ class CellPlan:
     @property
     def n_candidates(self) -> int:
         """Number of candidates to select from."""
-        count = 1
-        for _, values in self.axes:
-            count *= len(values)
-        return count
+        return prod(len(values) for _, values in self.axes)
 
     @property
     def train(self) -> str:
@@ -179,24 +177,6 @@ class CellPlan:
                 points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, seed, spec))
         return tuple(points)
 
-    def first_candidate(self, fingerprint: str, source: str, chosen: Mapping[str, Any]) -> RunSpec:
-        """Return the run with the given values of the axes, on the first draw with seed 0."""
-        kind = METHODS[self.method]
-        method = "median" if kind.stacked and self.widths == "median" else self.method
-        return RunSpec(
-            fingerprint,
-            source,
-            method,
-            StackParameters(**chosen) if kind.stacked else StackParameters(),
-            SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts),
-            training="split",
-            evaluate="validation",
-            kept=chosen.get("kept"),
-            sda=SdaParameters(**chosen) if kind.network else None,
-            labels=self.labels,
-            fit_rows=self.fit_rows,
-        ).checked()
-
     def final(self, point: SweepPoint) -> SweepPoint:
         """Return the run that evaluates a candidate on the test set."""
         return replace(point, spec=final_spec(point.spec, self.train))
@@ -216,10 +196,28 @@ class CellPlan:
 
 @lru_cache(maxsize=64)
 def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
-    """Return one candidate for each point of the axes. Caching avoids checking them again for each draw."""
-    names = [name for name, _ in cell.axes]
-    choices = product(*(values for _, values in cell.axes))
-    return tuple(cell.first_candidate(fingerprint, source, dict(zip(names, one, strict=True))) for one in choices)
+    """Return one candidate for each point of the axes, on the first draw with seed 0.
+
+    Caching avoids checking them again for each draw.
+    """
+    kind, axes = METHODS[cell.method], dict(cell.axes)
+    method = "median" if kind.stacked and cell.widths == "median" else cell.method
+    svm = SvmParameters(loss=cell.loss, widths=cell.widths, C=cell.C, criterion=cell.criterion, starts=cell.starts)
+    base = RunSpec(
+        fingerprint, source, method, svm=svm, training="split", evaluate="validation", labels=cell.labels,
+        fit_rows=cell.fit_rows,
+    )  # fmt: skip
+    candidates = []
+    for values in product(*axes.values()):
+        chosen: dict[str, Any] = dict(zip(axes, values, strict=True))
+        if kind.stacked:
+            spec = replace(base, stack=StackParameters(**chosen))
+        elif kind.network:
+            spec = replace(base, sda=SdaParameters(**chosen))
+        else:
+            spec = replace(base, kept=chosen.get("kept"))
+        candidates.append(spec.checked())
+    return tuple(candidates)
 
 
 def split_seed(split: int) -> int:

@@ -180,7 +180,7 @@ class _Evaluation:
         first = min((split.rank for split in self._splits), default=0)
         active = (each for each in self._splits if each.rank == first or (self._parallel and each.is_begun))
         self._state = replace(self._state, active=tuple(split.progress for split in active))
-        self._loop.expected = [each.kind_of_final for each in self._splits if each.selected is None]
+        self._loop.expect([each.kind_of_final for each in self._splits if each.selected is None])
         self._report()
 
     def _take_stored(self) -> None:
@@ -218,8 +218,8 @@ class _Evaluation:
 
     def _measure_features(self) -> None:
         """Measure SLIDE's feature generation if no stored run includes all of it."""
-        for cell in self._state.of_method(REFERENCE):
-            if cell.answers and cell.features is None:
+        for cell in self._state.cells:
+            if cell.method == REFERENCE and cell.answers and cell.features is None:
                 last = cell.answers[-1]
                 spec = self._store.load(last.spec_hash).spec
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from statistics import median
 
@@ -456,7 +456,7 @@ class EvaluationState:
     done: int = 0
     total: int = 0
     seconds_left: float | None = None
-    faults: tuple[str, ...] = field(default=())
+    faults: tuple[str, ...] = ()
     run_seconds: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:
@@ -466,10 +466,6 @@ class EvaluationState:
     def of(self, data: str) -> tuple[Cell, ...]:
         """Return the cells of a data set in the order of the methods."""
         return tuple(cell for cell in self.cells if cell.data == data)
-
-    def of_method(self, method: str) -> tuple[Cell, ...]:
-        """Return the cells of a method in the order of the data sets."""
-        return tuple(cell for cell in self.cells if cell.method == method)
 
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:

@@ -61,6 +61,12 @@ class FittedModel:
     version: str = __version__
     feature_names: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, dataset: Dataset | LazyRows, stack: Stack, seconds: float = 0.0) -> FittedModel:
+        """Return the model of a stack fitted to a data set."""
+        described = dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated
+        return cls(stack, *described, seconds, feature_names=dataset.feature_names)
+
 
 def fit_model(
     dataset: Dataset | LazyRows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS
@@ -84,11 +90,7 @@ def fit_model(
     """
     start = time.perf_counter()
     stack = fit_stack(dataset.train, parameters, progress=progress)
-    seconds = time.perf_counter() - start
-    return FittedModel(
-        stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, seconds,
-        feature_names=dataset.feature_names,
-    )  # fmt: skip
+    return FittedModel.of(dataset, stack, time.perf_counter() - start)
 
 
 FORMAT = "slide-gui model"

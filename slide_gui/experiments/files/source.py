@@ -31,12 +31,32 @@ def describe_spec(spec: RunSpec) -> str:
     """Return the method of a run with the parameters of its representation and classifier, in words."""
     from slide_gui.experiments.runs.spec import METHODS
 
-    return ", ".join([METHODS[spec.method].text, *_choices(spec)])
+    return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec)]))
 
 
 def describe_choice(spec: RunSpec) -> str:
     """Return the parameters of the representation and classifier in words, empty if there are none."""
-    return ", ".join(_choices(spec))
+    from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS
+
+    parts = []
+    if spec.stacked:
+        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        if spec.stack.ridge != StackParameters().ridge:
+            parts.append(f"ridge {spec.stack.ridge:g}")
+    if spec.kept is not None:
+        projection = METHODS[spec.method].projection
+        directions = projection is not None and projection.keeps == "directions"
+        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
+    if spec.sda is not None:
+        parts.append(_describe_sda(spec.sda, spec.method))
+    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
+    if spec.labels is not None:
+        parts.append(f"{spec.labels} labels")
+    if spec.fit_rows != "training":
+        parts.append(FIT_ROWS[spec.fit_rows].text)
+    if spec.held_out is not None:
+        parts.append(str(spec.held_out))
+    return ", ".join(parts)
 
 
 def describe_widths(chosen_by: str) -> str:
@@ -77,30 +97,6 @@ def describe_convergence(classifier: Classifier) -> str:
     if not all(converged):
         parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
     return ", ".join(parts)
-
-
-def _choices(spec: RunSpec) -> list[str]:
-    from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS
-
-    parts = []
-    if spec.stacked:
-        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
-        if spec.stack.ridge != StackParameters().ridge:
-            parts.append(f"ridge {spec.stack.ridge:g}")
-    if spec.kept is not None:
-        projection = METHODS[spec.method].projection
-        directions = projection is not None and projection.keeps == "directions"
-        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
-    if spec.sda is not None:
-        parts.append(_describe_sda(spec.sda, spec.method))
-    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
-    if spec.labels is not None:
-        parts.append(f"{spec.labels} labels")
-    if spec.fit_rows != "training":
-        parts.append(FIT_ROWS[spec.fit_rows].text)
-    if spec.held_out is not None:
-        parts.append(str(spec.held_out))
-    return parts
 
 
 def _describe_sda(sda: SdaParameters, method: str) -> str:

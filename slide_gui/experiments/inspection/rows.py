@@ -131,11 +131,7 @@ def rows_by_noise(
     for number, noise in enumerate(noises):
         part = progress.part(number / len(noises), (number + 1) / len(noises))
         stack = explorer.update(replace(parameters, noise=noise), progress=part)
-        model = FittedModel(
-            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, 0.0,
-            feature_names=dataset.feature_names,
-        )  # fmt: skip
-        weights.append(weight_rows(model, pixels))
+        weights.append(weight_rows(FittedModel.of(dataset, stack), pixels))
     return weights
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,42 +80,26 @@ class Predictions:
         return counts
 
 
-class Predictor(Protocol):
-    """A classifier that predicts classes from rows of the data."""
-
-    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return the class of each row and its decision values, (n, 1) for two classes, else (n, n_classes)."""
-        ...
+Predictor = Callable[[NDArray[Any], Progress], tuple[Indices, NDArray[np.float64]]]
+"""Returns the class of each row of the data and its decision values, (n, 1) for two classes, else (n, n_classes)."""
 
 
-@dataclass(frozen=True, eq=False)
-class SvmPredictor:
-    """An SVM on a representation."""
+def predictor_of(representation: Representation, classifier: SvmModel | OtherClassifier) -> Predictor:
+    """Return a predictor that applies a classifier to a representation. The values of an SVM are margins or scores."""
 
-    representation: Representation
-    model: SvmModel
-
-    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return classes and margins, or scores."""
-        scores = self.model.scores(self.representation.transform(rows, progress=progress), progress=progress)
+    def predict(rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        Z = representation.transform(rows, progress=progress)
+        if isinstance(classifier, OtherClassifier):
+            return classifier.answer(Z)
+        scores = classifier.scores(Z, progress=progress)
         codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
         return codes, scores.reshape(len(rows), -1)
 
-
-@dataclass(frozen=True, eq=False)
-class OtherPredictor:
-    """Another classifier on a representation."""
-
-    representation: Representation
-    model: OtherClassifier
-
-    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
-        """Return classes and decision values."""
-        return self.model.answer(self.representation.transform(rows, progress=progress))
+    return predict
 
 
 def predict_in_blocks(
-    predictor: Predictor,
+    predict: Predictor,
     part: NDArray[Any],
     codes: Indices,
     order: Indices,
@@ -143,7 +128,7 @@ def predict_in_blocks(
         block = np.sort(order[start : start + size])
         here = slice(start, start + len(block))
         order[here] = block
-        predicted[here], decision = predictor.answer(part[block], steady.pulse)
+        predicted[here], decision = predict(part[block], steady.pulse)
         decisions.append(decision)
         wrong += int(np.count_nonzero(predicted[here] != codes[block]))
         start += len(block)
@@ -219,6 +204,16 @@ class RunProgress:
     test: Estimate | None = None
 
 
+_FIELDS: dict[type, str] = {
+    Stack: "stack",
+    ChosenBy: "chosen",
+    Stage: "stage",
+    SdaHistory: "epochs",
+    TrainingStep: "training",
+}
+"""Payload of a part → the field of `RunProgress` that it replaces."""
+
+
 class ProgressCollector:
     """Combines the reports of the parts of a run into one `RunProgress`."""
 
@@ -238,25 +233,16 @@ class ProgressCollector:
         """Add the payload of a part, and return the new state if it changed."""
         change: dict[str, object] = {}
         match payload:
-            case Stack():
-                change = {"stack": payload}
             case WidthsStep():
                 change = {"history": (*self._state.history, payload)}
-                self.learned = time.perf_counter()
             case GridPoint():
                 change = {"grid": (*self._state.grid, payload)}
-                self.learned = time.perf_counter()
-            case ChosenBy():
-                change = {"chosen": payload}
-                self.learned = time.perf_counter()
-            case Stage():
-                change = {"stage": payload}
-            case SdaHistory():
-                change = {"epochs": payload}
-            case TrainingStep():
-                change = {"training": payload}
             case Estimate():
                 change = {phase: payload}
+            case _ if type(payload) in _FIELDS:
+                change = {_FIELDS[type(payload)]: payload}
+        if isinstance(payload, (WidthsStep, GridPoint, ChosenBy)):
+            self.learned = time.perf_counter()
         if not change and phase == self._state.phase:
             return None
         self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
@@ -299,10 +285,11 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             neighbour = run(dataset, spec.neighbour, progress=progress.part(0.0, 0.5), reuse=reuse)
             reuse.results[spec.neighbour.hash] = neighbour
             progress = progress.part(0.5, 1.0)
-    rows, validation = _rows(classes, spec, dataset.name)
-    _check_estimators(spec)
+    rows, validation, fit_rows = _rows(classes, spec, dataset.name)
+    for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
+        if estimator is not None:
+            estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
     collector = ProgressCollector(spec.hash, progress)
-    fit_rows = _fit_rows(classes, spec, rows)
     fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
     done = time.perf_counter()
@@ -312,24 +299,17 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     transformed = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
     classifier: Classifier | None = None
-    fine_tuning = None
+    fine_tuning: Tuned | None = None
     if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
         fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
-        predictor: Predictor = fine_tuning
+        predict: Predictor = fine_tuning.answer
     elif spec.classifier is not None:
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
-        predictor = OtherPredictor(fitted.representation, other)
+        predict = predictor_of(fitted.representation, other)
     else:
-        model, classifier = train_svm(
-            Z,
-            codes,
-            fitted.groups,
-            spec,
-            neighbour,
-            rest,
-            row_groups=None if classes.groups is None else classes.groups[rows],
-        )
-        predictor = SvmPredictor(fitted.representation, model)
+        row_groups = None if classes.groups is None else classes.groups[rows]
+        model, classifier = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups)
+        predict = predictor_of(fitted.representation, model)
     trained = time.perf_counter()
     del Z
     searched = classifier is not None and (classifier.history or classifier.grid)
@@ -338,7 +318,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
     times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
     network = _record(fitted.representation, fine_tuning)
-    result = _evaluated(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
+    result = _evaluated(dataset, spec, classes, rows, validation, predict, classifier, times, collector, trained_end)
     return replace(result, network=network)
 
 
@@ -348,13 +328,13 @@ def _evaluated(
     classes: Classes,
     rows: Indices,
     validation: Indices,
-    predictor: Predictor,
+    predict: Predictor,
     classifier: Classifier | None,
     times: Timings,
     collector: ProgressCollector,
     begin: float,
 ) -> RunResult:
-    """Evaluate the predictor on some of its training rows, the validation rows and, if requested, the test rows."""
+    """Evaluate predictions of some of its training rows, the validation rows and, if requested, the test rows."""
     started = time.perf_counter()
 
     n_test = 0
@@ -366,7 +346,7 @@ def _evaluated(
         nonlocal done
         start, done = done, done + len(wanted)
         ends = (begin + (1.0 - begin) * min(each / total, 1.0) for each in (start, done))
-        return predict_in_blocks(predictor, part, codes, wanted, progress=collector.phase(kind, *ends))
+        return predict_in_blocks(predict, part, codes, wanted, progress=collector.phase(kind, *ends))
 
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
     train_error = predictions_of(dataset.train, classes.train, some, "train").error
@@ -460,8 +440,7 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
         )
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
-    rows, _ = _rows(classes, spec, dataset.name)
-    fit_rows = _fit_rows(classes, spec, rows)
+    rows, _, fit_rows = _rows(classes, spec, dataset.name)
     fitted = represent(dataset, spec, fit_rows, Reuse(), progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
@@ -487,44 +466,24 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     return classes
 
 
-def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
-    """Return the training rows and the validation rows."""
+def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices, Indices]:
+    """Return the training rows, the validation rows, and the rows to fit the representation on."""
     codes = classes.train
-    rows, validation = np.arange(len(codes)), np.empty(0, np.intp)
+    rows = fit_rows = np.arange(len(codes))
+    validation = np.empty(0, np.intp)
     if spec.training == "split":
         rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
+    if spec.fit_rows == "split":  # of a normal form that trains on the split
+        fit_rows = rows
     if spec.labels is None:
-        return rows, validation
+        return rows, validation, fit_rows
     if spec.labels > len(rows):
-        raise DataError(
-            f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels",
-            place,
-        )
+        raise DataError(f"has {len(rows)} training rows, fewer than the {spec.labels} requested labels", place)
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
-        raise DataError(
-            f"{len(absent)} classes have no row among {spec.labels} labels; request more labels",
-            place,
-        )
-    return rows, validation
-
-
-def _fit_rows(classes: Classes, spec: RunSpec, labelled: Indices) -> Indices:
-    """Return the rows to fit the representation on."""
-    if spec.fit_rows == "labelled":
-        return labelled
-    if spec.fit_rows == "split":
-        return split_rows(classes.train, spec.split, spec.seed, classes.groups)[0]
-    return np.arange(len(classes.train))
-
-
-def _check_estimators(spec: RunSpec) -> None:
-    """Refuse unusable estimators before the computation starts."""
-    if spec.transformer is not None:
-        spec.transformer.make("transformer", spec.seed)
-    if spec.classifier is not None:
-        spec.classifier.make("classifier", spec.seed)
+        raise DataError(f"{len(absent)} classes have no row among {spec.labels} labels; request more labels", place)
+    return rows, validation, rows if spec.fit_rows == "labelled" else fit_rows
 
 
 def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:

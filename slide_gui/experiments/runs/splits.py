@@ -182,21 +182,22 @@ def undivided(dataset: Dataset) -> Dataset:
     """Return the data with the held-out rows back in their positions, or the data itself if none were held out."""
     if dataset.held_out is None or dataset.order is None:
         return dataset
-    rows = np.empty((len(dataset.order), dataset.n_features), np.float32)
-    rows[dataset.order] = np.concatenate([dataset.train, dataset.test])
-    labels = None
-    if dataset.train_labels is not None and dataset.test_labels is not None:
-        labels = np.empty(len(dataset.order), np.int64)
-        labels[dataset.order] = np.concatenate([dataset.train_labels, dataset.test_labels])
-    groups = None
-    if dataset.groups is not None and dataset.test_groups is not None:
-        groups = np.empty(len(dataset.order), np.int64)
-        groups[dataset.order] = np.concatenate([dataset.groups, dataset.test_groups])
+    order = dataset.order
+
+    def joined(train: Any, test: Any) -> Any:
+        if train is None or test is None:
+            return None
+        both = np.concatenate([train, test])
+        rows = np.empty_like(both)
+        rows[order] = both
+        return rows
+
+    labels = joined(dataset.train_labels, dataset.test_labels)
     whole = replace(
         dataset,
-        groups=groups,
+        groups=joined(dataset.groups, dataset.test_groups),
         test_groups=None,
-        train=rows,
+        train=joined(dataset.train, dataset.test),
         test=np.empty((0, dataset.n_features), np.float32),
         train_labels=labels,
         test_labels=None if labels is None else np.empty(0, np.int64),

@@ -177,8 +177,6 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         Messages about damaged stored runs.
     live : RunProgress or None
         State of the active run of this process.
-    expected : sequence of RunKind
-        Kinds of runs to be requested later, for `seconds_left`.
 
     Raises
     ------
@@ -240,13 +238,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         """Hash of the active run of this process, empty if there is none."""
         return "" if self._executor.parallel else next(iter(self._active), "")
 
-    @property
-    def expected(self) -> Sequence[RunKind]:
-        """Kinds of runs to be requested later."""
-        return self._expected
-
-    @expected.setter
-    def expected(self, kinds: Sequence[RunKind]) -> None:
+    def expect(self, kinds: Sequence[RunKind]) -> None:
+        """Set the kinds of runs to be requested later, for `seconds_left`."""
         self._expected, self._seconds = kinds, None
 
     @property

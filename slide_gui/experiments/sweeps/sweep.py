@@ -220,12 +220,12 @@ class _Sweep:
         requests = {point.spec.hash: RunRequest(point.spec, self._dataset, deepest=deepest) for point in self._points}
         with self._loop as loop:
             loop.request(list(requests.values()))
-            loop.expected = self._kinds_of_final
+            loop.expect(self._kinds_of_final)
             for result in loop:
                 finals = self._add(result)
                 if finals:
                     loop.request([RunRequest(final.spec, self._dataset, deepest=deepest) for final in finals])
-                    loop.expected = self._kinds_of_final[len(self._final_points) :]
+                    loop.expect(self._kinds_of_final[len(self._final_points) :])
                 self._report()
         self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
         self._progress.report(1.0, self._state)

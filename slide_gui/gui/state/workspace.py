@@ -248,10 +248,7 @@ class Workspace(QObject):
         if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
             return None
         stack = replace(stack, parameters=parameters, layers=stack.layers[: parameters.depth])
-        return FittedModel(
-            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fitting.seconds,
-            feature_names=dataset.feature_names,
-        )  # fmt: skip
+        return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def has_feature(self, feature: int) -> bool:
         """True if the open data set has this feature; a view can briefly show earlier data."""
