@@ -333,7 +333,7 @@ def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int
     from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.curves import label_curves, label_points
-    from slide_gui.experiments.sweeps.sweep import run_points
+    from slide_gui.experiments.sweeps.sweep import run_sweep
     from slide_gui.figures.curves import draw_labels, labels_csv
     from slide_gui.figures.export import export_of
 
@@ -353,7 +353,7 @@ def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int
         options.opened_cluster(where) as cluster,
         progress_bar("labels") as progress,
     ):
-        state = run_points(dataset, points, store, progress=progress, cluster=cluster)
+        state = run_sweep(dataset, points, store, progress=progress, cluster=cluster)
     curves = label_curves(dataset, state.done)
     if figure is not None:
         session = options.picture_session(source, dataset.fingerprint, stack, "curves")

@@ -38,7 +38,7 @@ from slide_gui.experiments.sweeps import cluster_runs
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
 from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
-from slide_gui.experiments.sweeps.sweep import run_points, run_sweep
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
@@ -471,10 +471,10 @@ def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker
     ]
     by_workers, alone = tmp_path / "by_workers.sqlite", tmp_path / "alone.sqlite"
     with without_stealing(two), RunStore(by_workers) as store:
-        run_points(data, points_of(specs), store, cluster=two)
+        run_sweep(data, points_of(specs), store, cluster=two)
     assert sum(two.client.run(networks_of, data.fingerprint).values()) == 2
     with threadpool_limits(1, user_api="blas"), RunStore(alone) as store:
-        run_points(data, points_of(specs), store)
+        run_sweep(data, points_of(specs), store)
     assert len(specs) == len(results_of(alone))
     assert equal(results_of(by_workers), results_of(alone))
 

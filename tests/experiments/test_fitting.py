@@ -14,7 +14,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
-from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, train_svm, tuned
+from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, train_svm
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample
@@ -91,13 +91,13 @@ def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) 
     for seed in (*range(25), *range(1, 25), 0):
         known.pretrained(DATA, replace(quick, seed=seed))
     assert [parameters.seed for parameters in trainings] == [*range(25), 0]
-    network = fine_tune(
-        pretrain(DATA.train, quick), DATA.train, CODES, 2, parameters=replace(quick, fine_tuning_epochs=0)
-    )
-    for number in range(25):
-        known.keep(str(number), Tuned(network, (0.0, 1.0), float(number)))
-    assert known.tuned("0") is None
-    assert [known.tuned(str(k)).seconds for k in range(1, 25)] == list(range(1, 25))
+    features, rows = pretrained(DATA.train, quick), np.arange(60)
+    tuned = [
+        known.fine_tuned(features, DATA, CODES, rows, rows[:0], _spec(sda=quick, seed=seed), NO_PROGRESS)
+        for seed in (*range(25), *range(1, 25), 0)
+    ]
+    assert [one is other for one, other in zip(tuned[1:25], tuned[25:49], strict=True)] == [True] * 24
+    assert tuned[-1] is not tuned[0]
 
 
 def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None:
@@ -109,7 +109,7 @@ def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None
 
 
 def _spec(**changes: object) -> RunSpec:
-    return RunSpec(DATA.fingerprint, method="sda", sda=DEEP, training="split", **changes).checked()
+    return RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
 
 
 def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> None:
@@ -117,7 +117,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> No
     rows, held_out = np.arange(48), np.arange(48, 60)
 
     def of(spec: RunSpec) -> Tuned:
-        return tuned(features, DATA, CODES, rows, held_out, spec, known, NO_PROGRESS)
+        return known.fine_tuned(features, DATA, CODES, rows, held_out, spec, NO_PROGRESS)
 
     first = of(_spec())
     assert of(_spec(evaluate="validation")) is first
@@ -127,7 +127,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> No
     np.testing.assert_array_equal(first.network.weights, oracle.weights)
     assert first.network.history.epochs[-1].validation_error is not None
     assert first.seconds > 0.0
-    whole = tuned(features, DATA, CODES, np.arange(60), held_out[:0], _spec(seed=2), known, NO_PROGRESS)
+    whole = known.fine_tuned(features, DATA, CODES, np.arange(60), held_out[:0], _spec(seed=2), NO_PROGRESS)
     assert whole.network.history.epochs[-1].validation_error is None
 
 

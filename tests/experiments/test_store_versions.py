@@ -23,7 +23,7 @@ from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import COLUMNS
-from slide_gui.experiments.sweeps.sweep import run_points
+from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.results_version import RESULTS_VERSION
 from tests.experiments.damaged_stores import rewrite
 from tests.experiments.tiny import rectangles, same_numbers, spec
@@ -68,7 +68,7 @@ def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(pat
         with pytest.raises(KeyError):
             store.take(RESULT.spec)
         assert RESULT.spec.hash not in store
-        assert run_points(DATA, [POINT], store).faults == ()
+        assert run_sweep(DATA, [POINT], store).faults == ()
         assert [line.is_current for line in store.runs()] == [False, True]
         assert store.take(RESULT.spec).is_current
 

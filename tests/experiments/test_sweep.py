@@ -26,7 +26,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
-from slide_gui.experiments.sweeps.sweep import plan_sweep, run_points, run_sweep
+from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
 from slide_gui.progress import Cancelled, Listener
 from slide_gui.text import place_name
 from tests.core.svm_data import StopAfter
@@ -175,7 +175,7 @@ def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_row
     assert finals[0].spec == whole.points()[-1].spec
     with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
         run_sweep(DATA, whole, every)
-        state = run_points(DATA, finals, one)
+        state = run_sweep(DATA, finals, one)
         assert len(state.done) == 1
         assert {line.hash for line in one.runs()} == {point.spec.hash for point in whole.points()}
         for line in one.runs():

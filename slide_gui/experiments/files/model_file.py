@@ -117,11 +117,20 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
     OSError
         If the file cannot be written. An existing file stays unchanged.
     """
-    manifest = json.dumps(_Manifest.of(model).document(), ensure_ascii=False, allow_nan=False).encode()
+    manifest = json.dumps(_document(model), ensure_ascii=False, allow_nan=False).encode()
     arrays: dict[str, NDArray[Any]] = {_MANIFEST: np.frombuffer(manifest, dtype=np.uint8)}
     for k, layer in enumerate(model.stack.layers, start=1):
         arrays[f"weights_{k}"] = np.ascontiguousarray(layer.weights, dtype="<f8")
     write_whole(Path(path), lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+
+def _document(model: FittedModel) -> dict[str, Any]:
+    """Return the manifest as values for JSON. Names of features are left out if there are none."""
+    stack = model.stack
+    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    document |= {name: value for name, value in vars(model).items() if name != "stack" and value != ()}
+    document |= {"n_features": stack.n_features, "n_samples": stack.n_samples, "parameters": asdict(stack.parameters)}
+    return {**document, "errors": [layer.error for layer in stack.layers]}
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
@@ -173,19 +182,6 @@ class _Manifest:
     parameters: StackParameters
     errors: tuple[float, ...]
     feature_names: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, model: FittedModel) -> _Manifest:
-        shared = {each.name: getattr(model, each.name) for each in fields(cls) if hasattr(model, each.name)}
-        stack = model.stack
-        errors = tuple(layer.error for layer in stack.layers)
-        return cls(
-            **shared, n_features=stack.n_features, n_samples=stack.n_samples, parameters=stack.parameters, errors=errors
-        )
-
-    def document(self) -> dict[str, Any]:
-        document = {"format": FORMAT, "format_version": FORMAT_VERSION, **asdict(self)}
-        return document if self.feature_names else {k: v for k, v in document.items() if k != "feature_names"}
 
     @classmethod
     def read(cls, text: bytes) -> _Manifest:

@@ -181,18 +181,14 @@ class CopiesStudy:
         counts = [2**k for k in range(self._most.bit_length())]
         for m in counts:
             for seed, copies in enumerate(self._copies):
-                if copies.copies > m or self._has(m, seed):
+                if copies.copies > m or any(p.copies == m and p.errors.size > seed for p in result.points):
                     continue
                 done = sum(each.copies for each in self._copies) / (self._seeds * counts[-1])
                 after = done + (m - copies.copies) / (self._seeds * counts[-1])
                 copies.add(m - copies.copies, progress.part(done, after))
-                result = self._add(m, copies.weights())
+                self._result = result = _with_weights(result, m, copies.weights())
                 progress.report(after, result)
         return result
-
-    def _has(self, m: int, seed: int) -> bool:
-        assert self._result is not None
-        return any(point.copies == m and point.errors.size > seed for point in self._result.points)
 
     def _prepared(self, progress: Progress) -> Copies:
         """Select the rows, compute their representation below the layer, and solve for the limit."""
@@ -213,22 +209,22 @@ class CopiesStudy:
         self._result = Copies(p.noise, p.ridge, self._layer, limit, len(chosen), n, self._seeds)
         return self._result
 
-    def _add(self, m: int, weights: NDArray[np.float64]) -> Copies:
-        assert self._result is not None
-        limit, points = self._result.limit, self._result.points
-        away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rows = np.where(size > 0, away / size, np.nan)
-        error = float(np.linalg.norm(away) / np.linalg.norm(size))
-        if points and points[-1].copies == m:
-            last = points[-1]
-            errors, row_errors = np.append(last.errors, error), np.vstack([last.row_errors, rows])
-            point = replace(last, errors=errors, row_errors=row_errors)
-            points = points[:-1]
-        else:
-            point = CopiesPoint(m, np.array([error]), rows[None], weights.astype(np.float32))
-        self._result = replace(self._result, points=(*points, point))
-        return self._result
+
+def _with_weights(study: Copies, m: int, weights: NDArray[np.float64]) -> Copies:
+    """Return the study with W_m of one more seed."""
+    limit, points = study.limit, study.points
+    away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = np.where(size > 0, away / size, np.nan)
+    error = float(np.linalg.norm(away) / np.linalg.norm(size))
+    if points and points[-1].copies == m:
+        last = points[-1]
+        errors, row_errors = np.append(last.errors, error), np.vstack([last.row_errors, rows])
+        point = replace(last, errors=errors, row_errors=row_errors)
+        points = points[:-1]
+    else:
+        point = CopiesPoint(m, np.array([error]), rows[None], weights.astype(np.float32))
+    return replace(study, points=(*points, point))
 
 
 @dataclass(frozen=True, eq=False)

@@ -119,15 +119,44 @@ class Networks:
         self._pretrained = [*self._pretrained[1 - _MOST :], (key, network)]
         return network
 
-    def tuned(self, spec_hash: str) -> Tuned | None:
-        """Return a cached fine-tuned network by the hash of a run that trains it, or None."""
-        return self._tuned.get(spec_hash)
+    def fine_tuned(
+        self,
+        features: SdaFeatures,
+        dataset: Dataset,
+        codes: Indices,
+        rows: Indices,
+        validation: Indices,
+        spec: RunSpec,
+        progress: Progress,
+    ) -> Tuned:
+        """Return autoencoders fine-tuned on some rows, with early stopping on the validation rows if there are any.
 
-    def keep(self, spec_hash: str, network: Tuned) -> None:
-        """Cache a fine-tuned network and drop the oldest if the cache is full."""
-        self._tuned[spec_hash] = network
+        Parameters
+        ----------
+        codes : ndarray of int
+            Class of each row of the training set.
+        rows, validation : ndarray of int
+            Rows of the training set.
+        spec : RunSpec
+            Spec in its normal form.
+        """
+        key = replace(spec, evaluate="test", test_rows=None).hash
+        if key in self._tuned:
+            return self._tuned[key]
+        started = time.perf_counter()
+
+        def part(wanted: Indices) -> tuple[NDArray[Any], Indices]:
+            chosen = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
+            return into_range(chosen, features.limits), codes[wanted]
+
+        n_classes = int(codes.max()) + 1
+        X, y = part(rows)
+        X_valid, y_valid = part(validation) if len(validation) else (None, None)
+        network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, spec.sda, progress)
+        self._tuned[key] = tuned = Tuned(network, features.limits, time.perf_counter() - started)
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
+        return tuned
 
 
 def shared_networks(spec: RunSpec) -> str:
@@ -154,48 +183,6 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
     for layer in range(1, len(parameters.n_units) + 1):
         ends.append(ends_of_layers.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
     return SdaFeatures(sda, limits, tuple(ends))
-
-
-def tuned(
-    features: SdaFeatures,
-    dataset: Dataset,
-    codes: Indices,
-    rows: Indices,
-    validation: Indices,
-    spec: RunSpec,
-    networks: Networks,
-    progress: Progress,
-) -> Tuned:
-    """Fine-tune autoencoders on some rows, with early stopping on the validation rows if there are any.
-
-    Parameters
-    ----------
-    codes : ndarray of int
-        Class of each row of the training set.
-    rows, validation : ndarray of int
-        Rows of the training set.
-    spec : RunSpec
-        Spec in its normal form.
-    networks : Networks
-        Cache of networks.
-    """
-    key = replace(spec, evaluate="test", test_rows=None).hash
-    known = networks.tuned(key)
-    if known is not None:
-        return known
-    started = time.perf_counter()
-
-    def part(wanted: Indices) -> tuple[NDArray[Any], Indices]:
-        chosen = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
-        return into_range(chosen, features.limits), codes[wanted]
-
-    n_classes = int(codes.max()) + 1
-    X, y = part(rows)
-    X_valid, y_valid = part(validation) if len(validation) else (None, None)
-    network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, spec.sda, progress)
-    result = Tuned(network, features.limits, time.perf_counter() - started)
-    networks.keep(key, result)
-    return result
 
 
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
@@ -382,15 +369,11 @@ def _from_neighbour(
     return replace(parameters, near=(widths, near.C)), start
 
 
-def grid_rows(svm: SvmParameters) -> int:
-    """Return the largest number of rows of a grid search."""
-    return min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
-
-
 def _grid(
     Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, row_groups: Indices | None, progress: Progress
 ) -> Any:
-    rows = np.sort(stratified_sample(codes, grid_rows(svm), svm.seed))
+    most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
+    rows = np.sort(stratified_sample(codes, most, svm.seed))
     data = TrainingSet(Z, codes, block_sizes(Z.shape[1], svm.groups), None, row_groups)
     return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress)
 

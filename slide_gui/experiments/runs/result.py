@@ -348,10 +348,6 @@ def _rises(rows: Integers) -> bool:
 
 def _plain(classifier: Classifier) -> dict[str, Any]:
     """Return everything except the arrays of a classifier as values for JSON."""
-    apart = (*_OF_CLASSIFIER, "history", "grid", "chosen")
-    return {
-        **{key: value for key, value in vars(classifier).items() if key not in apart},
-        "history": [asdict(step) for step in classifier.history],
-        "grid": [asdict(point) for point in classifier.grid],
-        "chosen": None if classifier.chosen is None else asdict(classifier.chosen),
-    }
+    without_arrays: Any = dict.fromkeys(_OF_CLASSIFIER)
+    document = asdict(replace(classifier, **without_arrays))
+    return {name: value for name, value in document.items() if name not in _OF_CLASSIFIER}

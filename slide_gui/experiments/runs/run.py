@@ -35,7 +35,6 @@ from slide_gui.experiments.runs.fitting import (
     model_of,
     represent,
     train_svm,
-    tuned,
 )
 from slide_gui.experiments.runs.result import Classifier, NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
@@ -301,7 +300,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     classifier: Classifier | None = None
     fine_tuning: Tuned | None = None
     if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
-        fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
+        fine_tuning = reuse.networks.fine_tuned(
+            fitted.representation, dataset, classes.train, rows, validation, spec, rest
+        )
         predict: Predictor = fine_tuning.answer
     elif spec.classifier is not None:
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)

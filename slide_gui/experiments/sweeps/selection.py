@@ -125,14 +125,12 @@ def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
 
 def best_words(answers: Sequence[PointResult]) -> str:
     """Return a sentence on the best noise and depth on validation rows, or on why none is selected; may be empty."""
-    places = chosen_places(answers)
-    if places:
-        names = "; ".join(place_name(noise, depth) for noise, depth in places)
-        if len(places) > 1:
-            return f"best on validation, by fold: {names}"
-        return f"best on validation: {names}"
     if not answers:
         return ""
+    places = chosen_places(answers)
+    if places:
+        by_fold = ", by fold" if len(places) > 1 else ""
+        return f"best on validation{by_fold}: {'; '.join(place_name(noise, depth) for noise, depth in places)}"
     if any(answer.validation_error is None for answer in answers):
         return "no validation rows to select noise and depth by"
     return "the splits have different noise levels and depths so far: none can be selected yet"

@@ -134,7 +134,7 @@ def _kind_of_final(points: Sequence[SweepPoint], shape: RunShape) -> RunKind:
 
 def run_sweep(
     dataset: Dataset,
-    sweep: SweepSpec,
+    sweep: SweepSpec | Sequence[SweepPoint],
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
@@ -149,6 +149,8 @@ def run_sweep(
 
     Parameters
     ----------
+    sweep : SweepSpec or sequence of SweepPoint
+        A sweep, or points to compute without a selection. Runs that a point starts from are computed and stored, too.
     store : RunStore
         Store opened by this thread.
     progress : Progress
@@ -169,21 +171,8 @@ def run_sweep(
     Cancelled
         By the progress.
     """
-    points = _points(sweep, dataset)
-    return _Sweep(dataset, points, sweep.choose, store, progress, pause, cluster).run()
-
-
-def run_points(
-    dataset: Dataset,
-    points: Sequence[SweepPoint],
-    store: RunStore,
-    *,
-    progress: Progress = NO_PROGRESS,
-    pause: Pause | None = None,
-    cluster: Cluster | None = None,
-) -> SweepState:
-    """Compute points as `run_sweep` does, without a selection. Missing neighbours are computed and stored, too."""
-    return _Sweep(dataset, tuple(points), "none", store, progress, pause, cluster).run()
+    points, rule = (_points(sweep, dataset), sweep.choose) if isinstance(sweep, SweepSpec) else (tuple(sweep), "none")
+    return _Sweep(dataset, points, rule, store, progress, pause, cluster).run()
 
 
 class _Sweep:

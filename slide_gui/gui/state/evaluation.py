@@ -15,6 +15,7 @@ from slide_gui.experiments.evaluation.table import (
     EvaluationState,
     Extrapolated,
     TimeRow,
+    empty_state,
     extrapolated_seconds,
     info_of,
     stored_evaluation,
@@ -118,9 +119,7 @@ class EvaluationController(QObject):
         if self.known:
             stored: EvaluationState = self.reading.latest[1]
         else:
-            table = self.choice.table()
-            cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in table)
-            stored = EvaluationState((), tuple(dict.fromkeys(cell.method for cell in cells)), cells)
+            stored = empty_state(self.choice.table(), ())
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
