@@ -24,7 +24,6 @@ from slide_gui.cli import main
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.workers import ClusterError
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
@@ -40,13 +39,14 @@ from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_
 from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
-from tests.experiments.tiny import rectangles, same_numbers, spec
+from tests.experiments.tiny import numbers, rectangles, spec
 
 DATA = rectangles(40, 60)
 SWEEP = SweepSpec(
     RunSpec(DATA.fingerprint, svm=SvmParameters(starts=1, C=10.0), training="split"), (0.2, 0.5), (0, 1, 2)
 )
 GIVEN = SvmParameters(widths="median", C=10.0)
+Results = dict[str, dict[str, object]]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def two() -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
+def here(tmp_path_factory: pytest.TempPathFactory) -> Results:
     """Return the results of the sweep in this process, with one thread in BLAS as workers have it."""
     path = tmp_path_factory.mktemp("here") / "runs.sqlite"
     with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
@@ -64,14 +64,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
     return results_of(path)
 
 
-def results_of(path: Path) -> list[RunResult]:
+def results_of(path: Path) -> Results:
     with RunStore(path) as store:
         assert not store.check().faults
-        return [store.load(line.hash) for line in sorted(store.runs(), key=lambda line: line.hash)]
-
-
-def equal(first: list[RunResult], second: list[RunResult]) -> bool:
-    return len(first) == len(second) and all(map(same_numbers, first, second))
+        return {line.hash: numbers(store.load(line.hash)) for line in store.runs()}
 
 
 def killing(cluster: Cluster, times: int, killed: list[int]) -> Listener:
@@ -88,27 +84,27 @@ def killing(cluster: Cluster, times: int, killed: list[int]) -> Listener:
 
 
 def test_that_a_sweep_on_two_workers_equals_one_in_a_single_process_to_the_bit(
-    two: Cluster, here: list[RunResult], tmp_path: Path
+    two: Cluster, here: Results, tmp_path: Path
 ) -> None:
     path, seen = tmp_path / "runs.sqlite", []
     with RunStore(path) as store:
         state = run_sweep(DATA, SWEEP, store, progress=Listener(lambda f, _: seen.append(f)), cluster=two)
-    assert equal(results_of(path), here)
+    assert results_of(path) == here
     assert len(state.done) == len(SWEEP.points())
     assert state.seconds_left == 0.0
     assert max(seen) == 1.0
 
 
-def test_that_killed_workers_change_no_bit_and_lose_nothing(here: list[RunResult], tmp_path: Path) -> None:
+def test_that_killed_workers_change_no_bit_and_lose_nothing(here: Results, tmp_path: Path) -> None:
     path, killed = tmp_path / "runs.sqlite", list[int]()
     with Cluster(ClusterChoice(workers=2)) as cluster, RunStore(path) as store:
         run_sweep(DATA, SWEEP, store, progress=killing(cluster, 2, killed), cluster=cluster)
     assert len(killed) == 2
-    assert equal(results_of(path), here)
+    assert results_of(path) == here
 
 
 def test_that_a_sweep_interrupted_on_workers_resumes_in_a_single_process(
-    two: Cluster, here: list[RunResult], tmp_path: Path
+    two: Cluster, here: Results, tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.sqlite"
     saved: list[object] = []
@@ -124,7 +120,7 @@ def test_that_a_sweep_interrupted_on_workers_resumes_in_a_single_process(
         part = len(store.runs())
         assert 0 < part < len(here)
         run_sweep(DATA, SWEEP, store)
-    assert equal(results_of(path), here)
+    assert results_of(path) == here
 
 
 def test_that_a_cancelled_run_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
@@ -161,7 +157,7 @@ def executing(dask_worker: object) -> int:
     return int(dask_worker.state.executing_count)
 
 
-def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: list[RunResult], tmp_path: Path) -> None:
+def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: Results, tmp_path: Path) -> None:
     pause, path, n_stored = Pause(), tmp_path / "runs.sqlite", list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
@@ -174,7 +170,7 @@ def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: lis
     with RunStore(path) as store:
         run_sweep(DATA, SWEEP, store, progress=Listener(listen), pause=pause, cluster=two)
     assert n_stored == [0] * 4
-    assert equal(results_of(path), here)
+    assert results_of(path) == here
 
 
 def test_that_an_evaluation_on_workers_equals_one_in_a_single_process_and_repeats_a_damaged_run(
@@ -194,7 +190,7 @@ def test_that_an_evaluation_on_workers_equals_one_in_a_single_process_and_repeat
 
     paths, seen = (tmp_path / "here.sqlite", tmp_path / "there.sqlite"), list[EvaluationState]()
     alone, spread = answers(paths[0], None, []), answers(paths[1], two, seen)
-    assert equal(results_of(paths[0]), results_of(paths[1]))
+    assert results_of(paths[0]) == results_of(paths[1])
     assert [[(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in spread.cells] == [
         [(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in alone.cells
     ]
@@ -212,12 +208,13 @@ def test_that_an_evaluation_on_workers_equals_one_in_a_single_process_and_repeat
     mended = answers(paths[1], two, [])
     (fault,) = mended.faults
     assert fault.endswith("cannot be read (No such file or directory); compute the run again")
-    assert equal(results_of(paths[0]), results_of(paths[1]))
+    assert results_of(paths[0]) == results_of(paths[1])
 
 
 def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
-    lines = [",".join(map(str, [*row[:6].astype(int), "ab"[label]])) for row, label in labelled(DATA)]
+    rows = zip(DATA.train[:, :6].astype(int), DATA.train_labels, strict=True)
+    lines = [",".join(map(str, [*row, "ab"[label]])) for row, label in rows]
     file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
     found = DataSource(paths=(str(file),)).load()
     assert cluster_runs._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
@@ -228,10 +225,6 @@ def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(tw
         with RunStore(tmp_path / "runs.sqlite") as store:
             assert len(run_sweep(found, sweep, store, cluster=two).done) == 1
             store.delete([line.hash for line in store.runs()])
-
-
-def labelled(data: Dataset) -> Iterator[tuple[np.ndarray, int]]:
-    yield from zip(data.train, data.train_labels.tolist(), strict=True)
 
 
 def test_that_workers_are_described(two: Cluster) -> None:
@@ -416,7 +409,7 @@ def test_that_workers_that_do_several_tasks_at_once_are_refused() -> None:
 
 
 def test_that_a_lost_scheduler_is_named_and_the_sweep_resumes_with_another(
-    two: Cluster, here: list[RunResult], tmp_path: Path
+    two: Cluster, here: Results, tmp_path: Path
 ) -> None:
     path = tmp_path / "runs.sqlite"
     with RunStore(path) as store:
@@ -434,7 +427,7 @@ def test_that_a_lost_scheduler_is_named_and_the_sweep_resumes_with_another(
         assert 0 < part < len(here)
     with RunStore(path) as store, Cluster(ClusterChoice(scheduler=address(two))) as cluster:
         run_sweep(DATA, SWEEP, store, cluster=cluster)
-    assert equal(results_of(path), here)
+    assert results_of(path) == here
 
 
 def address(cluster: Cluster) -> str:
@@ -476,7 +469,7 @@ def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker
     with threadpool_limits(1, user_api="blas"), RunStore(alone) as store:
         run_sweep(data, points_of(specs), store)
     assert len(specs) == len(results_of(alone))
-    assert equal(results_of(by_workers), results_of(alone))
+    assert results_of(by_workers) == results_of(alone)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ DATA = rectangles(100, 60)
 SHAPE = RunShape(100, 40, 784, 2)
 
 
-def test_that_a_kind_of_run_is_its_data_method_layers_rows_start_widths_and_evaluation() -> None:
+def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_evaluation() -> None:
     first = spec(DATA, 0.3, 2)
     assert RunKind.of(first, SHAPE) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
     assert RunKind.of(first, SHAPE).typical == typical_seconds(first, SHAPE)
@@ -56,7 +56,7 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too() ->
     assert model.seconds(kind) == 1.5
 
 
-def test_that_before_any_run_is_measured_the_pace_of_the_first_counts_the_more_of_it_is_done() -> None:
+def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done() -> None:
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
     assert model.total([kind] * 4) == 40.0
     assert model.left(40.0, kind, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
@@ -74,7 +74,7 @@ def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
 
 
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
-def test_that_a_run_is_thought_to_take_longer_the_more_rows_there_are(method: str) -> None:
+def test_that_more_rows_take_longer(method: str) -> None:
     def seconds(rows: int) -> float:
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 

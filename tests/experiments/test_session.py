@@ -56,13 +56,11 @@ def test_that_the_session_written_today_is_the_golden_one(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
-def test_that_a_picture_holds_its_session_and_without_one_has_the_bytes_it_had(tmp_path, suffix):
+def test_that_a_picture_holds_its_session_and_without_one_has_the_same_bytes(tmp_path, suffix):
     path = tmp_path / f"figure{suffix}"
     save_figure(_figure, path, Style())
     plain = path.read_bytes()
     assert read_session(path) is None
-    save_figure(_figure, path, Style(), picture_text(_RECORD))
-    assert read_session(path) == _RECORD
     save_figure(_figure, path, Style(), picture_text(_RECORD))
     assert read_session(path) == _RECORD
     save_figure(_figure, path, Style())
@@ -70,20 +68,20 @@ def test_that_a_picture_holds_its_session_and_without_one_has_the_bytes_it_had(t
 
 
 @pytest.mark.parametrize("page", ["", "a", "ab"])  # as long as leaves 0, 1 and 2 letters to be filled up
-def test_that_letters_after_a_session_in_a_picture_are_not_taken_for_it(tmp_path, page):
+def test_that_letters_after_a_session_in_a_picture_are_ignored(tmp_path, page):
     path, record = tmp_path / "figure.png", replace(_LATEST, page=page)
     path.write_bytes(b"\x89PNG " + picture_text(record).encode() + b"/Gab")
     assert read_session(path) == record
 
 
-def test_that_a_picture_tells_the_name_of_its_data_and_not_their_folder(tmp_path):
+def test_that_a_picture_has_the_name_of_its_data_and_not_their_folder(tmp_path):
     paths = (str(tmp_path / "secret-folder" / "iris.csv"),)
     text = picture_text(replace(_RECORD, source=replace(_RECORD.source, paths=paths)))
     assert b"secret-folder" not in file_content(text)
     assert b"iris.csv" in file_content(text)
 
 
-def test_that_a_picture_without_a_session_is_of_the_one_session_file_beside_it(tmp_path):
+def test_that_a_picture_without_a_session_belongs_to_the_only_session_file_in_its_folder(tmp_path):
     save_figure(_figure, tmp_path / "figure.png", Style())
     (tmp_path / "figure.slide-session").write_bytes(file_content(picture_text(_RECORD)))
     assert read_session(tmp_path / "figure.png") == _RECORD
@@ -91,7 +89,7 @@ def test_that_a_picture_without_a_session_is_of_the_one_session_file_beside_it(t
     assert read_session(tmp_path / "figure.png") is None
 
 
-def test_that_data_are_found_beside_the_session_where_both_were_moved_and_in_known_folders(tmp_path):
+def test_that_data_are_found_next_to_a_moved_session_and_in_known_folders(tmp_path):
     here, there, known = tmp_path / "here", tmp_path / "there", tmp_path / "known"
     for folder in (here / "data", there / "data", known):
         folder.mkdir(parents=True)
@@ -128,7 +126,7 @@ def _with(**changes):
         (_with(session={"parameters": {"noise": 1.5}}), "cannot be used: noise is 1.5"),
     ],
 )
-def test_that_a_file_that_is_no_session_is_refused_in_one_sentence_with_its_name(tmp_path, content, said):
+def test_that_other_files_are_refused_in_one_sentence_with_their_name(tmp_path, content, said):
     path = tmp_path / "a.slide-session"
     path.write_text(content)
     with pytest.raises(DataError, match=said) as refused:
@@ -137,7 +135,7 @@ def test_that_a_file_that_is_no_session_is_refused_in_one_sentence_with_its_name
     assert "\n" not in str(refused.value)
 
 
-def test_that_a_picture_whose_session_was_cut_off_says_so(tmp_path):
+def test_that_a_picture_with_an_incomplete_session_is_refused(tmp_path):
     path = tmp_path / "a.svg"
     path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
     with pytest.raises(DataError, match=r"incomplete session|damaged"):
@@ -179,7 +177,7 @@ def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choic
     assert _read_from(b"before " + picture_text(record).encode() + b" after", ".pdf") == record
 
 
-def test_that_a_folder_is_a_bundle_where_a_session_stands_beside_the_script_of_its_name(tmp_path: Path) -> None:
+def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(tmp_path: Path) -> None:
     record = SessionRecord(DataSource(paths=("table.csv",)), page="runs")
     (tmp_path / "bundle").mkdir()
     session = tmp_path / "bundle" / "weights.slide-session"

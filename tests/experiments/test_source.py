@@ -36,21 +36,18 @@ from slide_gui.experiments.runs.spec import RunSpec
         DataSource(paths=("a.amat", "b.amat")),
     ],
 )
-def test_that_an_argument_reads_back_as_the_source_it_came_from(source):
+def test_that_an_argument_reads_back_as_its_source(source):
     assert DataSource.parse(source.argument, source.seed) == source
+    assert source.key or source.argument == os.pathsep.join(source.paths)
 
 
-def test_that_generated_data_are_generated_even_where_real_files_are_found(tmp_path, monkeypatch):
+def test_that_generated_data_are_not_read_from_files(tmp_path, monkeypatch):
     (tmp_path / "rectangles.zip").write_bytes(b"not even a zip")
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     data = DataSource.parse("generated:rectangles").load()
     assert data.generated
     assert data.train.shape == (1200, 784)
     assert np.unique(data.train).tolist() == [0.0, 1.0]
-
-
-def test_that_several_files_are_joined_by_the_systems_separator():
-    assert DataSource.of(["x.csv", "y.csv"]).argument == f"x.csv{os.pathsep}y.csv"
 
 
 def test_that_a_number_beyond_float32_is_refused_without_a_warning(tmp_path):
@@ -91,14 +88,14 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
     ],
 )
-def test_that_method_and_choices_are_told(changes: dict[str, object], words: str) -> None:
+def test_that_method_and_choices_are_described(changes: dict[str, object], words: str) -> None:
     spec = RunSpec("ab" * 32, **changes).checked()
     assert describe_spec(spec) == words
     assert describe_choice(spec) == words.partition(", ")[2]
 
 
 @pytest.mark.parametrize("fit_rows", ["labelled", "split"])
-def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fit_rows: str) -> None:
+def test_that_layers_fitted_on_some_rows_are_described(fit_rows: str) -> None:
     spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fit_rows=fit_rows).checked()
     assert describe_spec(spec).startswith("SLIDE-SVM, noise 1−p = 0.3, depth 2, 50 labels, fitted on ")
 
@@ -119,15 +116,15 @@ def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fit_rows: s
         ),
     ],
 )
-def test_that_it_is_told_what_chose_the_widths(chosen: ChosenBy, words: str) -> None:
+def test_that_the_criterion_of_the_widths_is_described(chosen: ChosenBy, words: str) -> None:
     assert describe_chosen(chosen) == words
 
 
-def test_that_the_guard_is_no_criterion() -> None:
+def test_that_the_guard_is_not_named_as_a_criterion() -> None:
     assert [describe_widths(name) for name in ("", "span", GUARD)] == ["", "widths by span", "median widths (guard)"]
 
 
-def test_that_what_did_not_converge_is_reported() -> None:
+def test_that_missing_convergence_is_reported() -> None:
     cut_off, solved = Candidate("median", 1.0, 10.0, converged=False), Candidate("learned", 1.0, 1.0)
     nothing = np.empty(0)
     fine = Classifier((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)

@@ -1,12 +1,10 @@
-"""Rows of the table of runs, and settings: runs computed in the same way are points of one curve."""
+"""Rows of the table of runs, and settings: runs of one setting are points of one curve."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from dataclasses import fields, replace
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from slide_gui.experiments.statistics import error_matrix, row_errors
 from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
 from slide_gui.experiments.sweeps.curves import known_answers
-from slide_gui.figures.tables import runs_csv
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 40)
@@ -28,13 +25,13 @@ RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
 LINE = StoredRun.of(RESULT, 1.0, ("first", "of all"))
 
 
-def test_that_the_row_of_a_line_gives_the_line_back() -> None:
+def test_that_a_stored_run_is_read_back_from_its_row() -> None:
     for line in (LINE, replace(LINE, deleted=True, tags=(), C=None, n_support=None, numerics=None, chosen_by=None)):
         assert list(line.row()) == [column.name for column in COLUMNS]
         assert StoredRun.from_row(line.row()) == line
 
 
-def test_that_what_a_line_says_is_read_off_the_result() -> None:
+def test_that_a_stored_run_has_the_values_of_its_result() -> None:
     errors = error_matrix([LINE.row_errors])
     assert np.flatnonzero(errors[0]).tolist() == RESULT.misclassified.tolist() != []
     assert (LINE.hash, LINE.data, LINE.generated) == (RESULT.hash, "tiny", True)
@@ -53,32 +50,30 @@ def test_that_what_a_line_says_is_read_off_the_result() -> None:
         ("row_errors", row_errors("", np.arange(39), np.arange(3))),
     ],
 )  # fmt: skip
-def test_that_a_value_that_no_line_has_is_refused_by_name(column: str, value: object) -> None:
+def test_that_an_impossible_value_is_refused_by_name(column: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"^{column} is "):
         StoredRun.from_row(LINE.row() | {column: value})
 
 
-def test_that_a_mark_in_the_name_of_generated_data_is_no_part_of_it() -> None:
+def test_that_the_mark_of_generated_data_is_not_part_of_their_name() -> None:
     row = LINE.row() | {"data": "Convex (generated)"}
     assert StoredRun.from_row(row).title == "Convex (generated)"
     assert StoredRun.from_row(row).data == "Convex"
     assert StoredRun.from_row(row | {"generated": 0}).data == "Convex (generated)"
 
 
-def test_that_every_column_that_is_shown_says_something_of_any_line() -> None:
+def test_that_every_shown_column_has_a_text_for_any_run() -> None:
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
-    said = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
-    assert said["Data"] == ("tiny gen.",) * 2
-    assert said["Method"] == ("SLIDE-SVM", "of tomorrow")
-    assert said["Noise"] == ("0.40", "–")
-    assert said["C"] == ("1", "–")
-    assert said["Error %"] == (LINE.rate.value,) * 2
-    assert said["95 %"] == (LINE.rate.interval,) * 2
-    assert said["Tag"] == ("first, of all", "")
-    assert all(text for texts in said.values() for text in texts[:1])
+    texts = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
+    expected = {
+        "Data": ("tiny gen.",) * 2, "Method": ("SLIDE-SVM", "of tomorrow"), "Noise": ("0.40", "–"), "C": ("1", "–"),
+        "Error %": (LINE.rate.value,) * 2, "95 %": (LINE.rate.interval,) * 2, "Tag": ("first, of all", ""),
+    }  # fmt: skip
+    assert texts | expected == texts
+    assert all(text for text, _ in texts.values())
 
 
-def test_that_a_filter_finds_names_numbers_tags_and_why_a_run_counts_less() -> None:
+def test_that_a_filter_finds_names_numbers_tags_and_notes() -> None:
     assert all(
         word in LINE.words for word in ("slide-svm", "noise=0.40;", "depth=1;", "seed=0;", "of all", "(generated)")
     )
@@ -90,20 +85,9 @@ def test_that_a_filter_finds_names_numbers_tags_and_why_a_run_counts_less() -> N
 
 
 @pytest.mark.parametrize(("text", "tags"), [("", ()), (" a , b c,, ", ("a", "b c")), (",", ())])
-def test_that_tags_stand_between_commas(text: str, tags: tuple[str, ...]) -> None:
+def test_that_commas_separate_tags(text: str, tags: tuple[str, ...]) -> None:
     assert tags_of(text) == tags
     assert LINE.with_tags(text).tags == tags
-
-
-def test_that_the_csv_has_every_readable_column_and_the_interval(tmp_path: Path) -> None:
-    runs_csv(tmp_path / "runs.csv", [LINE])
-    with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
-        (row,) = csv.DictReader(file)
-    known = [item.name for item in fields(StoredRun) if item.name != "row_errors"]
-    assert list(row) == [*known, "low", "high"]
-    assert float(row["error"]) == LINE.error
-    assert (float(row["low"]), float(row["high"])) == (LINE.rate.low, LINE.rate.high)
-    assert (row["generated"], row["tags"]) == ("1", "first of all")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +114,7 @@ BASE = RunSpec("ab" * 32, "tiny.npz", stack=StackParameters(noise=0.3, depth=2))
 SPLIT = replace(BASE, training="split", split=2, seed=1).checked()
 
 
-def test_that_place_data_split_and_seed_are_no_part_of_a_setting() -> None:
+def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting() -> None:
     held_out = HeldOut(0.0, 0, 5, 1)
     moved = replace(SPLIT, stack=replace(SPLIT.stack, noise=0.7, depth=1), split=0, seed=5, held_out=held_out)
     assert Setting.of(moved.checked()) == Setting.of(SPLIT)
@@ -145,14 +129,14 @@ def test_that_place_data_split_and_seed_are_no_part_of_a_setting() -> None:
         {"method": "raw-svm"}, {"test_rows": 50},
     ],
 )  # fmt: skip
-def test_that_a_text_brings_a_setting_back_and_gives_the_run_again(change: dict[str, object]) -> None:
+def test_that_a_setting_is_read_from_its_text_and_gives_the_run(change: dict[str, object]) -> None:
     spec = replace(BASE, **change).checked()
     setting = Setting.of(spec)
     assert Setting.from_text(setting.text) == setting
     assert setting.at(BASE, spec.stack.noise, spec.stack.depth, spec.split, spec.seed).hash == spec.hash
 
 
-def test_that_what_cannot_be_read_is_no_setting() -> None:
+def test_that_other_texts_are_not_settings() -> None:
     for text in (None, "", "[]", "{", json.dumps({"method": 3}), json.dumps({"labels": "many"})):
         assert Setting.from_text(text) is None
 
@@ -179,13 +163,13 @@ def test_that_the_difference_names_rows_labels_criterion_and_start() -> None:
     assert mine.difference(Setting.of(judged)) == "evaluated on the validation rows, trained on 80 %"
 
 
-def test_that_a_method_that_learns_no_widths_is_named_in_their_place() -> None:
+def test_that_a_method_without_widths_is_named_instead() -> None:
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
     assert Setting.of(BASE).difference(raw) == text
 
 
-def test_that_answers_are_gathered_by_place_of_one_setting_and_the_run_made_afresh_is_preferred() -> None:
+def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred() -> None:
     data = rectangles(40, 30)
     svm = SvmParameters(widths="median", C=1.0)
     base = RunSpec(data.fingerprint, svm=svm)

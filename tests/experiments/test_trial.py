@@ -1,4 +1,4 @@
-"""A trial: chosen on validation rows, judged once on rows held out, and said in one sentence."""
+"""A trial selects on validation rows, tests once on held-out rows and reports in one sentence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def trial() -> Trial:
     return tried()
 
 
-def test_that_noise_and_depth_are_chosen_on_validation_and_judged_on_rows_held_out(trial: Trial) -> None:
+def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held_out_rows(trial: Trial) -> None:
     assert {answer.point.spec.evaluate for answer in trial.answers} == {"validation"}
     (best,) = choose(pooled(trial.answers))
     again = run(DATA, final_spec(best.point.spec))
@@ -78,7 +78,7 @@ def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
     assert p_values(chosen, chosen) == [1.0]
 
 
-def test_that_a_trial_with_a_store_says_the_same_and_keeps_its_runs(trial: Trial, tmp_path: Path) -> None:
+def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(trial: Trial, tmp_path: Path) -> None:
     seen: list[float] = []
     with RunStore(tmp_path / "runs.sqlite") as store:
         listener = Listener(lambda fraction, _: seen.append(fraction))
@@ -97,7 +97,7 @@ def _with(trial: Trial, wrong: int, p: float, majority_error: float = 0.9) -> st
     return replace(trial, result=changed, baselines=baselines, majority_error=majority_error).sentence
 
 
-def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> None:
+def test_that_the_sentence_has_error_interval_rows_and_test(trial: Trial) -> None:
     stack, n = trial.result.spec.stack, trial.result.n_test
     assert trial.sentence.startswith(f"noise {stack.noise:g}, depth {stack.depth}: ")
     assert f" on {n} held-out rows" in trial.sentence
@@ -109,12 +109,12 @@ def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> No
     assert f"than {name} (p < 0.001)" in _with(trial, 2, 0.0001)
 
 
-def test_that_a_symmetric_interval_is_said_with_a_sign() -> None:
+def test_that_a_symmetric_interval_has_a_plus_minus_sign() -> None:
     assert trial_module._error_text(ErrorRate.of_run(0.5, 400)) == "50.0 % ± 4.9"
     assert trial_module._error_text(ErrorRate.of_run(0.0, 100)) == "0.0 % (0.0 to 3.7)"
 
 
-def test_that_an_error_no_better_than_always_saying_one_class_is_said_to_be_none(trial: Trial) -> None:
+def test_that_an_error_no_better_than_one_class_is_reported(trial: Trial) -> None:
     n = trial.result.n_test
     assert "no better than always predicting" in _with(trial, n // 2, 0.4, majority_error=0.5)
     assert "always predicting" not in _with(trial, 1, 0.4, majority_error=0.66)
@@ -137,14 +137,14 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, co
     assert max(sweep.depths) >= 1
 
 
-def test_that_rows_left_out_are_said(trial: Trial) -> None:
+def test_that_rows_left_out_are_reported(trial: Trial) -> None:
     result = replace(trial.result, n_train=len(DATA.train))
     assert "trained on" not in replace(trial, result=result).sentence
     result = replace(trial.result, n_train=30)
     assert replace(trial, result=result).sentence.endswith(f"trained on 30 of {len(DATA.train)} rows")
 
 
-def test_that_data_that_cannot_be_judged_are_refused() -> None:
+def test_that_data_without_labels_or_test_set_are_refused() -> None:
     whole = Dataset("plain", DATA.train, DATA.test, image_shape=None)
     with pytest.raises(DataError, match="no labels"):
         plan_trial(whole)

@@ -47,10 +47,13 @@ def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object
     ).checked()
 
 
+def numbers(result: RunResult) -> dict[str, object]:
+    """Return all of a result except times, versions and the place of its data."""
+    document = result.document()
+    del document["timings"], document["versions"], document["spec"]["source"]
+    return document | {name: array.tobytes() for name, array in result.arrays().items()}
+
+
 def same_numbers(first: RunResult, second: RunResult) -> bool:
-    """Whether two results agree to the bit in all but times and versions."""
-    documents = [result.document() for result in (first, second)]
-    for document in documents:
-        del document["timings"], document["versions"], document["spec"]["source"]
-    ours, theirs = first.arrays(), second.arrays()
-    return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
+    """Return True if two results agree to the bit."""
+    return numbers(first) == numbers(second)
