@@ -76,19 +76,35 @@ class _AcknowledgingStore(RunStore):
         self.acknowledge(result.hash)
 
 
-class StoreWork(Work):
-    """Runs in a store."""
+class Runs(Work):
+    """Runs in a store: sweeps, and single runs of SLIDE, of autoencoders and of fine-tuned ones.
 
+    The points of the first sweep hardly do anything but write. Those of the second learn their widths and start from
+    each other.
+    """
+
+    name = "runs"
     data = rectangles(60, 60)
 
-    @abstractmethod
-    def fill(self, store: RunStore) -> None:
-        """Compute all runs that are not in the store."""
+    def specs(self) -> Iterator[RunSpec]:
+        """Yield the single runs."""
+        sda = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5)
+        svm = SvmParameters(starts=1, widths="median", C=1.0)
+        for seed in range(4):
+            yield spec(self.data, depth=2, widths="median", C=1.0, seed=seed, split=seed)
+            yield RunSpec(self.data.fingerprint, method="sda-svm", sda=sda, seed=seed, svm=svm).checked()
+            yield RunSpec(self.data.fingerprint, method="sda", sda=sda, seed=seed).checked()
 
     def do(self, folder: Path, acknowledge: Acknowledge) -> None:
+        fingerprint, noises = self.data.fingerprint, tuple(i / 20 for i in range(8))
+        given = RunSpec(fingerprint, svm=SvmParameters(widths="median", C=10.0))
+        learned = RunSpec(fingerprint, svm=SvmParameters(starts=1))
         with _AcknowledgingStore(folder / "runs.sqlite") as store:
             store.acknowledge = acknowledge
-            self.fill(store)
+            run_sweep(self.data, SweepSpec(given, noises, (0, 1, 2)), store)
+            run_sweep(self.data, SweepSpec(learned, noises[:3], (0, 1)), store)
+            for each in self.specs():
+                get_or_run(self.data, each, store, reuse=Reuse(deepest=each.stack.depth))
 
     def check(self, folder: Path, acknowledged: set[str]) -> tuple[int, int]:
         with RunStore(folder / "runs.sqlite") as store:
@@ -111,38 +127,6 @@ class StoreWork(Work):
         return len(stored.keys() ^ usual.keys()) + sum(
             not same_numbers(stored[key], usual[key]) for key in stored.keys() & usual.keys()
         )
-
-
-class Sweep(StoreWork):
-    """Points that hardly do anything but write, then points that learn their widths and start from each other."""
-
-    name = "sweep"
-
-    def fill(self, store: RunStore) -> None:
-        fingerprint = self.data.fingerprint
-        noises = tuple(i / 20 for i in range(8))
-        given = RunSpec(fingerprint, svm=SvmParameters(widths="median", C=10.0))
-        run_sweep(self.data, SweepSpec(given, noises, (0, 1, 2)), store)
-        learned = RunSpec(fingerprint, svm=SvmParameters(starts=1))
-        run_sweep(self.data, SweepSpec(learned, noises[:3], (0, 1)), store)
-
-
-class Training(StoreWork):
-    """Single runs of SLIDE, of autoencoders and of fine-tuned ones."""
-
-    name = "training"
-
-    def specs(self) -> Iterator[RunSpec]:
-        sda = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5)
-        svm = SvmParameters(starts=1, widths="median", C=1.0)
-        for seed in range(8):
-            yield spec(self.data, depth=2, widths="median", C=1.0, seed=seed, split=seed)
-            yield RunSpec(self.data.fingerprint, method="sda-svm", sda=sda, seed=seed, svm=svm).checked()
-            yield RunSpec(self.data.fingerprint, method="sda", sda=sda, seed=seed).checked()
-
-    def fill(self, store: RunStore) -> None:
-        for each in self.specs():
-            get_or_run(self.data, each, store, reuse=Reuse(deepest=each.stack.depth))
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -257,7 +241,7 @@ class Sessions(Work):
 
 # Killing -------------------------------------------------------------------------------------------------------------
 
-WORKS: tuple[type[Work], ...] = (Sweep, Training, Saves, Sessions)
+WORKS: tuple[type[Work], ...] = (Runs, Saves, Sessions)
 
 
 def left_over(folder: Path) -> int:
@@ -396,4 +380,4 @@ def _import_late() -> None:
     import slide_gui.gui.shell.session_keeper
     import slide_gui.gui.state.workspace  # noqa: F401
 
-    run_spec(Training.data, next(Training().specs()))
+    run_spec(Runs.data, next(Runs().specs()))

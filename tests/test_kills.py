@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.kills import Acknowledge, Killer, Saves, Sweep, Work
+from tests.kills import Acknowledge, Killer, Runs, Saves, Work
 from tests.savings import serving
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are forked")
@@ -42,7 +42,7 @@ def test_that_lost_results_and_temporary_files_are_found(tmp_path: Path) -> None
     assert min(counts["acknowledged"], counts["lost"], counts["left over"]) > 0
 
 
-@pytest.mark.parametrize("work", [Saves, Sweep])
+@pytest.mark.parametrize("work", [Saves, Runs])
 def test_that_killed_work_loses_and_damages_nothing_and_leaves_no_temporary_file(
     tmp_path: Path, work: type[Work]
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -63,33 +62,3 @@ def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_descripti
     )
     guesses = cli("datasets info x.csv --json").json["guessed"]
     assert [guess.partition(":")[0] for guess in guesses] == ["text read as Windows-1252", "1 comment line skipped"]
-
-
-def test_that_a_test_table_with_other_column_order_is_classified_as_the_training_table(cli: Cli) -> None:
-    rows = np.random.default_rng(0).random((30, 2)).round(3).tolist()
-    for name, order in (("train", "a,b,class"), ("test", "b,class,a")):
-        values = [{"a": a, "b": b, "class": int(a > 0.5)} for a, b in rows]
-        lines = [",".join(str(row[column]) for column in order.split(",")) for row in values]
-        Path(f"x_{name}.csv").write_text("\n".join([order, *lines]) + "\n")
-    document = cli("train x_train.csv x_test.csv --depth 1 --json").json
-    assert document["error"] == document["train_error"] == 0
-
-
-@pytest.mark.parametrize("size", [1e-35, 1e-39, 1e-40, 1e-42, 1e-300])
-def test_that_tiny_values_bring_no_warning_of_numpy(size: float, cli: Cli) -> None:
-    rows = np.random.default_rng(0).random((40, 4)) * size
-    lines = [",".join([*map(repr, row), str(k % 2)]) for k, row in enumerate(rows.tolist())]
-    Path("x.csv").write_text("a,b,c,d,class\n" + "\n".join(lines) + "\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert cli("train x.csv --depth 2 --widths median -C 1").err == ""
-
-
-def test_that_rows_of_both_sets_are_reported_and_groups_keep_them_together(cli: Cli) -> None:
-    lines = [f"P{k // 4},{k // 4 / 64},{k // 4 % 7},{'ab'[k // 8 % 2]}\n" for k in range(160)]
-    Path("d.csv").write_text("patient,x,y1,kind\n" + "".join(lines))
-    for command in ("datasets info", "train --depth 0 --widths median -C 1"):
-        assert "of 40 test rows also in the training set" in cli(f"{command} d.csv --leave-out patient").err
-    output = cli("datasets info d.csv --group patient --json")
-    assert "also in the training set" not in output.out + output.err
-    assert output.json["feature_names"] == ["x", "y1"]

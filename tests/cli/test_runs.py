@@ -314,13 +314,6 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(
     assert "--bins 3" in sentence
 
 
-def test_that_three_ranges_of_a_quantity_are_classes(cli: Cli) -> None:
-    quantities(60)
-    assert cli("try d.csv --bins 3 --out o --json").json["error"] < 0.5
-    assert "--bins 3" in Path("o/commands.txt").read_text()
-    assert read_session(Path("o/try.slide-session")).source.reading.bins == 3
-
-
 @pytest.mark.parametrize("command", ["try", "train"])
 def test_that_the_time_that_many_classes_take_is_printed_before_training(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str

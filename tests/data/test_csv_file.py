@@ -141,22 +141,6 @@ def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it(
     assert part.image_shape == (8, 8)
 
 
-IRIS = "sepal length,sepal width,petal length,petal width,species\n" + "".join(
-    f"{k},{k / 4},{k % 3},.5,{name}\n" for k, name in enumerate(["virginica", "setosa", "setosa", "versicolor"])
-)
-
-
-def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
-    data = open_data([write(tmp_path / "iris.csv", IRIS)])
-    assert data.feature_names == ("sepal length", "sepal width", "petal length", "petal width")
-    assert data.label_names == ("setosa", "versicolor", "virginica")
-    assert data.train_labels.tolist() == [2, 0, 0, 1]
-    np.testing.assert_array_equal(data.train[:, 1], np.float32([0, 1 / 3, 2 / 3, 1]))
-    guessed = ["labels in column “species”", "each feature is scaled to 0 … 1"]
-    assert [guess.what for guess in data.opened.guesses] == guessed
-    assert data.opened.sure
-
-
 @pytest.mark.parametrize("block", [20, 1 << 18])
 def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(tables, "_BLOCK", block)
@@ -175,10 +159,6 @@ def test_that_a_class_named_y_is_not_a_column_name() -> None:
 def test_that_repeated_and_empty_column_names_get_numbers() -> None:
     part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
-
-
-def test_that_ten_thousand_texts_are_classes() -> None:
-    assert len(read("a,label\n" + "".join(f"{k},c{k}\n" for k in range(10_000))).label_names) == 10_000
 
 
 def test_that_options_come_before_guesses() -> None:

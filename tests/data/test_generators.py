@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from math import gcd
 from pathlib import Path
@@ -18,12 +17,9 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
 from slide_gui.data.generators.digits import _stratified
 from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
-from slide_gui.data.open import open_data
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter
 
-REAL = Path(os.environ.get("SLIDE_GUI_DATA", "."))
-REAL_ZIP, REAL_CONVEX_ZIP = REAL / "rectangles" / "rectangles.zip", REAL / "convex-train" / "convex_train_only.zip"
 SEEDED = pytest.mark.parametrize("name", ["rectangles", "rectangles_images", "convex"])
 FULL = np.uint32((1 << 28) - 1)
 
@@ -70,14 +66,6 @@ def test_that_generated_rectangles_have_the_stated_shape_and_distribution() -> N
     check_rectangles(data.test, data.test_labels)
     assert np.array_equal(data.train_labels, sides(data.train)[0] > sides(data.train)[1])
     assert abs(data.test_labels.mean() - 0.5) < 0.01
-
-
-@pytest.mark.skipif(not REAL_ZIP.exists(), reason="SLIDE_GUI_DATA names no folder with rectangles/rectangles.zip")
-def test_that_the_real_rectangles_have_the_distribution_of_the_generator() -> None:
-    real, generated = open_data([REAL_ZIP]), generators.rectangles(seed=1)
-    check_rectangles(real.test, real.test_labels)
-    assert abs(generated.test.mean(dtype=np.float64) - real.test.mean(dtype=np.float64)) < 5e-4
-    assert np.abs(generated.test.mean(0) - real.test.mean(0)).max() < 0.01
 
 
 @SEEDED
@@ -173,11 +161,6 @@ def check_shapes(data: Dataset, slack: float) -> None:
 
 def test_that_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex: Dataset) -> None:
     check_shapes(convex, 0.1)
-
-
-@pytest.mark.skipif(not REAL_CONVEX_ZIP.exists(), reason="SLIDE_GUI_DATA names no folder with the real Convex images")
-def test_that_the_real_convex_images_have_the_values_of_the_table() -> None:
-    check_shapes(open_data([REAL_CONVEX_ZIP]), 0.01)
 
 
 def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_parts() -> None:

@@ -15,7 +15,6 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.errors import DataError
 from slide_gui.data.files import RECORD
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.provenance import FigureProvenance
@@ -98,28 +97,6 @@ def test_that_a_provenance_reads_back_with_its_neighbours(source: DataSource) ->
     Path("curves.json").write_text(provenance.text(), encoding="utf-8")
     assert FigureProvenance.read("curves.json") == provenance
     assert any(point.spec.neighbour is not None for point in provenance.points)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: "",
-        lambda text: "[]",
-        lambda text: "{" * 100_000,
-        lambda text: text.replace('"figure": "curves"', '"figure": 3'),
-        lambda text: text.replace('"format": 1', '"format": 2'),
-        lambda text: text.replace('"run": 0', '"run": 99'),
-        lambda text: text.replace('"noise": 0.1', '"noise": 7'),
-        lambda text: text.replace('"neighbour": null', '"neighbour": 5'),
-    ],
-)
-def test_that_a_damaged_provenance_is_refused_in_one_sentence(source: DataSource, damage) -> None:
-    text = provenance_of("curves", source).text()
-    assert damage(text) != text
-    Path("curves.json").write_text(damage(text), encoding="utf-8")
-    with pytest.raises(DataError, match=r"curves\.json"):
-        FigureProvenance.read("curves.json")
-    assert main(["draw", "curves.json"]) == 1
 
 
 def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
