@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 Indices = NDArray[np.intp]
 
-_HELD_OUT = 0.2
+N_FOLDS = 5
+"""Number of folds of a cross-validation, one of which is held out elsewhere."""
 
 
 def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
@@ -71,13 +72,13 @@ def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: 
     return np.asarray(parts[groups])
 
 
-def deal_folds(codes: Indices, groups: Indices, n_folds: int, seed: int) -> Indices:
+def deal_folds(codes: Indices, groups: Indices, seed: int) -> Indices:
     """Return the fold of each row, or −1 for rows that belong to the training rows of every fold.
 
     Rows of one group stay together. Groups of a class are in no fold if the class would otherwise be missing from the
     training rows of a fold.
     """
-    folds = deal_groups(codes, groups, (1.0 / n_folds,) * n_folds, seed)
+    folds = deal_groups(codes, groups, (1.0 / N_FOLDS,) * N_FOLDS, seed)
     for code in np.unique(codes):
         members = codes == code
         if len(np.unique(folds[members])) == 1:
@@ -109,13 +110,13 @@ def held_out_mask(
     """
     if row_groups is not None:
         refused = np.zeros(len(codes), bool) if allowed is None else np.isin(row_groups, row_groups[~allowed])
-        return np.asarray((deal_folds(codes, row_groups, round(1.0 / _HELD_OUT), seed) == 0) & ~refused)
+        return np.asarray((deal_folds(codes, row_groups, seed) == 0) & ~refused)
     rng = np.random.default_rng(seed)
     mask = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
         free = members if allowed is None else members[allowed[members]]
-        wanted = min(max(1, round(_HELD_OUT * len(members))), len(free))
+        wanted = min(max(1, round(len(members) / N_FOLDS)), len(free))
         if len(members) > 1 and wanted:
             mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():

@@ -13,7 +13,7 @@ from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
 from tests.bench.data import convex, labelled_digits, layers
 from tests.bench.measurement import (
     Figure,
@@ -127,7 +127,7 @@ def widths() -> Iterator[Figure]:
         sizes = (784,) * (Z.shape[1] // 784)
         for criterion in CRITERIA:
             parameters = SvmParameters(criterion=criterion)
-            found: list[tuple[WidthsSample, LearnedWidths]] = []
+            found: list[tuple[WidthsSample, SelectedWidths]] = []
 
             def work(parameters: SvmParameters = parameters, found: list[Any] = found) -> None:
                 sample = WidthsSample.of(TrainingSet(Z, codes, sizes), parameters)  # noqa: B023

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from slide_gui.core.svm.newton import NewtonSolution, bordered_inverse
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 SIZES = (4, 3, 5)
@@ -46,7 +46,7 @@ def learned(
     near: tuple = (),
     progress: Progress = NO_PROGRESS,
     **more: Any,
-) -> LearnedWidths:
+) -> SelectedWidths:
     """Return the widths learned on a sample of the rows, with parameters by name."""
     parameters = SvmParameters(criterion=criterion, **more)
     rows = WidthsSample.of(TrainingSet(Z, codes, SIZES), parameters, progress.part(0.0, 0.0))

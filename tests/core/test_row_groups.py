@@ -28,12 +28,11 @@ PARAMETERS = SvmParameters(groups=SIZES)
 
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.integers(0, 9)), min_size=2, max_size=60),
-    st.integers(2, 6),
     st.integers(0, 3),
 )
-def test_that_folds_hold_whole_groups_and_every_fold_trains_on_every_class(rows, n_folds, seed):
+def test_that_folds_hold_whole_groups_and_every_fold_trains_on_every_class(rows, seed):
     codes, groups = (np.array(each) for each in zip(*rows, strict=True))
-    folds = deal_folds(codes, groups, n_folds, seed)
+    folds = deal_folds(codes, groups, seed)
     assert all(len(np.unique(folds[groups == group])) == 1 for group in groups)
     for fold in np.unique(folds[folds >= 0]):
         assert set(codes[folds != fold]) == set(codes)

@@ -279,47 +279,40 @@ def test_that_the_same_seed_gives_the_same_bits():
 
 def test_that_the_grid_equals_cross_validation_with_SVC():
     Z, y = layers(120)
-    parameters = SvmParameters(loss="hinge", seed=1)
-    data = TrainingSet(Z, y, (12,))
-    found = median_width_search(data, parameters, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4)
-    folds = stratified_folds(y, 4, 1)
-    assert np.bincount(folds).tolist() == [30, 30, 30, 30]
+    found = median_width_search(TrainingSet(Z, y, (12,)), SvmParameters(loss="hinge", seed=1))
+    folds = stratified_folds(y, 1)
+    assert np.bincount(folds).tolist() == [24] * 5
     median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])
+    assert [(point.sigma, point.C) for point in found.points[:12]] == [
+        (pytest.approx(factor**0.5), C) for factor in (0.1, 0.3, 1.0, 3.0) for C in (1.0, 10.0, 100.0)
+    ]
     for point in found.points:
         gamma = 1.0 / (point.sigma**2 * median)
         wrong = 0
-        for fold in range(4):
+        for fold in range(5):
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
         assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
-    best = min(found.points, key=lambda point: point.error)
+    coarse, best = (min(points, key=lambda point: point.error) for points in (found.points[:12], found.points))
+    assert [point.sigma / coarse.sigma for point in found.points[12:]] == pytest.approx([(2 / 3) ** 0.5, 1.5**0.5])
     assert found.widths[0] == pytest.approx(best.sigma * np.sqrt(median))
     assert best.C == found.C
 
 
-def test_that_two_folds_are_enough_and_one_is_refused():
-    _, y = three_classes(30)
-    assert np.array_equal(np.bincount(3 * stratified_folds(y, 2, 0) + y), np.full(6, 5))
-    with pytest.raises(ValueError, match="n_folds is 1; cross-validation needs at least 2"):
-        stratified_folds(y, 1, 0)
-
-
 def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
-    Z, y = layers(100)
-    data, enough = TrainingSet(Z, y, (12,)), 2 * least_memory(80)  # for four fifths of the rows
-    search = partial(median_width_search, data, factors=(1.0,))
-    assert len(search(SvmParameters(loss="hinge", C=1.0, memory=enough)).points) == 3
+    data, enough = TrainingSet(*layers(100), (12,)), 2 * least_memory(80)  # for four fifths of the rows
+    found = median_width_search(data, SvmParameters(loss="hinge", C=1.0, memory=enough))
+    assert [point.C for point in found.points] == [1.0] * 6
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
-        search(SvmParameters(loss="hinge", C=1.0, memory=enough - 2))
+        median_width_search(data, SvmParameters(loss="hinge", C=1.0, memory=enough - 2))
+    with pytest.raises(MemoryError, match="distances"):
+        median_width_search(data, SvmParameters(memory=1000))
 
 
 def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelled():
-    Z, y = three_classes(90)
-    data = TrainingSet(Z, y, SIZES)
-    found = median_width_search(data, SvmParameters(), n_folds=3)
+    data = TrainingSet(*three_classes(90), SIZES)
+    found = median_width_search(data, SvmParameters())
     assert len(found.widths) == 3
     assert min(point.error for point in found.points) < 0.4
     with pytest.raises(Cancelled):
-        median_width_search(data, SvmParameters(), n_folds=3, progress=StopAfter(20))
-    with pytest.raises(MemoryError, match="distances"):
-        median_width_search(data, SvmParameters(memory=1000))
+        median_width_search(data, SvmParameters(), progress=StopAfter(20))

@@ -6,7 +6,7 @@ from slide_gui.core.svm import widths as svm_widths
 from slide_gui.core.svm.criteria import CRITERIA
 from slide_gui.core.svm.newton import NotConverged
 from slide_gui.core.svm.parameters import SvmParameters, WidthsStep
-from slide_gui.core.svm.widths import Objective
+from slide_gui.core.svm.widths import Objective, best_step
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import SIZES, StopAfter, layers, learned, sample, three_classes
 
@@ -35,7 +35,7 @@ def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(cri
         codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the label depends on the first layer only
     listener = StopAfter()
     found = learned(Z, codes, criterion, starts=1, progress=listener)
-    assert found.best.criterion < found.history[0].criterion
+    assert best_step(found.history).criterion < found.history[0].criterion
     assert int(np.argmax(found.history[-1].shares)) == 0
     assert sum(found.history[-1].shares) == pytest.approx(1.0)
     assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(found.history)
@@ -48,7 +48,7 @@ def test_that_a_given_C_is_kept_and_learning_can_start_near_a_solution():
     assert all(abs(step.C - 7.0) < 1e-12 for step in found.history)
     again = learned(Z, codes, C=7.0, near=((found.widths, 7.0),))
     assert again.history[0].widths == pytest.approx(found.widths)
-    assert again.best.criterion <= found.best.criterion + 1e-9
+    assert best_step(again.history).criterion <= best_step(found.history).criterion + 1e-9
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
@@ -102,8 +102,8 @@ class Curved(Objective):
 def test_that_the_selected_optimum_is_that_of_the_criterion_and_its_prior(monkeypatch):
     monkeypatch.setattr(svm_widths, "Objective", Falling)
     found = learned(*layers(60))
-    assert found.best.objective == min(step.objective for step in found.history)
-    first = next(step for step in found.history if step.start == found.best.start)
+    assert best_step(found.history).objective == min(step.objective for step in found.history)
+    first = next(step for step in found.history if step.start == best_step(found.history).start)
     assert found.widths[0] / first.widths[0] == pytest.approx(np.e, rel=1e-3)  # minimum of 0.01 θ² / 4 − 0.005 θ
     assert found.widths[1:] == pytest.approx(first.widths[1:])
     for step in found.history:
@@ -132,9 +132,9 @@ def test_that_a_descent_begun_on_a_part_of_the_rows_ends_at_the_same_optimum(mon
     monkeypatch.setattr(svm_widths, "_PART_ROWS", 250)
     fast = learned(*layers(500), criterion)
     assert {step.start for step in slow.history} == {0, 1}
-    assert {step.start for step in fast.history} == {fast.best.start}
+    assert {step.start for step in fast.history} == {best_step(fast.history).start}
     assert len(fast.history) < len(slow.history)
-    assert fast.best.objective <= 1.005 * slow.best.objective
+    assert best_step(fast.history).objective <= 1.005 * best_step(slow.history).objective
 
 
 @pytest.mark.parametrize("shape", [Falling, Plunging])
@@ -144,8 +144,8 @@ def test_that_prior_and_bounds_belong_to_the_start_wherever_a_part_of_the_rows_l
     monkeypatch.setattr(svm_widths, "_PART_ROWS", 30)
     fast = learned(*layers(60), starts=1)
     np.testing.assert_allclose([*fast.widths, fast.C], [*slow.widths, slow.C], rtol=1e-3)
-    assert fast.best.prior == pytest.approx(slow.best.prior, rel=1e-2)
-    assert fast.best.prior > 0.0
+    assert best_step(fast.history).prior == pytest.approx(best_step(slow.history).prior, rel=1e-2)
+    assert best_step(fast.history).prior > 0.0
 
 
 def test_that_the_objective_never_rises_within_a_descent_and_steps_contain_its_values():
@@ -178,7 +178,7 @@ def test_that_a_step_to_a_point_without_a_solution_is_not_taken(monkeypatch):
     assert refused
     assert all(np.isfinite(step.objective) for step in found.history)
     assert all((np.log(step.C) - fence) * (np.log(free.C) - fence) <= 0.0 for step in found.history)
-    assert found.best.objective < found.history[0].objective
+    assert best_step(found.history).objective < found.history[0].objective
 
 
 @pytest.mark.parametrize("near", [(), (((1.0, 1.0, 1.0), 1.0),)])

@@ -6,15 +6,16 @@ from slide_gui.core.svm import selection
 from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.kernel import median_distances
-from slide_gui.core.svm.parameters import GUARD, SvmParameters, WidthsStep
+from slide_gui.core.svm.parameters import GUARD, ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import choose_widths
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample
+from slide_gui.core.svm.widths import SelectedWidths, WidthsSample
 from tests.core.svm_data import SIZES, layers, learned, sample, three_classes
 
 
 def _learned(widths, C):
-    return LearnedWidths("radius-margin", (WidthsStep(0, 0, 0.0, tuple(widths), (0.2, 0.3, 0.5), C, 0),))
+    step = WidthsStep(0, 0, 0.0, tuple(widths), (0.2, 0.3, 0.5), C, 0)
+    return SelectedWidths(np.array(widths), C, (step,), ChosenBy("radius-margin"))
 
 
 @pytest.fixture
@@ -106,16 +107,14 @@ def test_that_equal_counts_in_all_folds_are_equal_whatever_their_order(compared,
 
 def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkeypatch):
     """Errors are summed, because means of fractions of 0 + 0 + 5 and 0 + 2 + 3 errors would differ by rounding."""
-    by_C = {1.0: (0, 2, 3), 10.0: (0, 0, 5), 100.0: (2, 0, 3)}
+    by_C = {1.0: (0, 2, 3, 0, 0), 10.0: (0, 0, 5, 0, 0), 100.0: (2, 0, 3, 0, 0)}
 
     def wrong(self, factor, C, folds, progress):
-        assert list(folds) == [0, 1, 2]
-        return np.concatenate([np.arange(80) < count for count in by_C[C]]), True
+        assert list(folds) == [0, 1, 2, 3, 4]
+        return np.concatenate([np.arange(48) < count for count in by_C[C]]), True
 
     monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
-    found = selection.median_width_search(
-        TrainingSet(*layers(240), SIZES), SvmParameters(), factors=(1.0,), Cs=tuple(by_C), n_folds=3
-    )
+    found = selection.median_width_search(TrainingSet(*layers(240), SIZES), SvmParameters())
     assert {point.error for point in found.points} == {5 / 240}
     assert found.C == 1.0
 
@@ -161,7 +160,7 @@ def test_that_a_part_on_which_nothing_can_be_learned_is_left_out(monkeypatch):
     monkeypatch.setattr(selection, "learn_widths", on_all_rows_only)
     found = choose_widths(TrainingSet(Z, codes, SIZES), some, parameters)
     assert (found.chosen.name, found.chosen.learned_error) == ("span", None)
-    assert tuple(found.widths) == learn_widths(some, parameters).widths
+    np.testing.assert_array_equal(found.widths, learn_widths(some, parameters).widths)
 
 
 @pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.sampling import deal_folds, held_out_mask, stratified_subset
+from slide_gui.core.sampling import N_FOLDS, deal_folds, held_out_mask, stratified_subset
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
 from slide_gui.core.svm.kernel import (
     COARSE,
@@ -25,9 +25,9 @@ from slide_gui.core.svm.kernel import (
     widths_from,
 )
 from slide_gui.core.svm.model import SvmModel, pairs_of, predicted_codes
-from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters, WidthsStep
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters
 from slide_gui.core.svm.training import Solve, TrainingSet, in_this_process, rows_of, train
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
@@ -68,7 +68,7 @@ class GridResult:
     points: tuple[GridPoint, ...]
 
 
-def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indices | None = None) -> Indices:
+def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
     """Return the fold of each row; every class is spread evenly over the folds.
 
     Rows of one group are in the same fold. If a class has no other group, they are in fold −1, which belongs to the
@@ -77,21 +77,19 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int, row_groups: Indice
     Raises
     ------
     ValueError
-        If there are fewer than two folds, or if a class has fewer than two rows.
+        If a class has fewer than two rows.
     """
-    if n_folds < 2:
-        raise ValueError(f"n_folds is {n_folds}; cross-validation needs at least 2")
     counts = np.bincount(codes)
     if counts.min() < 2:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
     if row_groups is not None:
-        return deal_folds(codes, row_groups, n_folds, seed)
+        return deal_folds(codes, row_groups, seed)
     rng = np.random.default_rng(seed)
     folds = np.empty(len(codes), dtype=np.intp)
     dealt = 0
     for code in range(len(counts)):
         members = rng.permutation(np.flatnonzero(codes == code))
-        folds[members] = (dealt + np.arange(len(members))) % n_folds
+        folds[members] = (dealt + np.arange(len(members))) % N_FOLDS
         dealt += len(members)
     return folds
 
@@ -164,17 +162,12 @@ class CrossValidation:
 
 
 def median_width_search(
-    data: TrainingSet,
-    parameters: SvmParameters,
-    *,
-    factors: Sequence[float] = SIGMA_FACTORS,
-    Cs: Sequence[float] = CS,
-    n_folds: int = 5,
-    progress: Progress = NO_PROGRESS,
+    data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS
 ) -> GridResult:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
-    A grid of σ and C is evaluated first, then two more values of σ around the best.
+    A grid of σ and C is evaluated first, then two more values of σ around the best. A given C replaces those of the
+    grid. The folds keep the rows of a group together.
 
     Parameters
     ----------
@@ -182,10 +175,6 @@ def median_width_search(
         Rows without weights. One block of all columns gives Raw-SVM if they are the inputs.
     parameters : SvmParameters
         Loss, C, memory and seed are used.
-    factors, Cs : sequence of float
-        The grid, with σ² = factor · (number of blocks). A given C replaces `Cs`.
-    n_folds : int
-        Number of stratified folds, which keep the rows of a group together.
     progress : Progress
         Receives a `GridPoint` after each point.
 
@@ -205,7 +194,7 @@ def median_width_search(
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
-    folds = stratified_folds(data.codes, n_folds, seed, data.row_groups)
+    folds = stratified_folds(data.codes, seed, data.row_groups)
     n_held_out = max(int(np.count_nonzero(folds >= 0)), 1)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     embedding = Embedding.of(Z, sizes, widths, pulse)
@@ -216,21 +205,21 @@ def median_width_search(
     del vectors
     options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
     validation = CrossValidation(distances, data.codes, folds, options)
-    Cs = Cs if parameters.C is None else (parameters.C,)
+    Cs = CS if parameters.C is None else (parameters.C,)
     points: list[GridPoint] = []
-    total = len(factors) * len(Cs) + len(FINER)
+    total = len(SIGMA_FACTORS) * len(Cs) + len(FINER)
 
-    def evaluate(sigma: float, Cs: Sequence[float]) -> None:
+    def evaluate(sigma: float, C: float) -> None:
+        wrong, converged = validation.wrong(1.0 / sigma**2, C, range(N_FOLDS), pulse)
+        points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n_held_out, converged))
+        steady.report(len(points) / total, points[-1])
+
+    for factor in SIGMA_FACTORS:
         for C in Cs:
-            wrong, converged = validation.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
-            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n_held_out, converged))
-            steady.report(len(points) / total, points[-1])
-
-    for factor in factors:
-        evaluate(float(np.sqrt(factor * len(sizes))), Cs)
+            evaluate(float(np.sqrt(factor * len(sizes))), C)
     coarse = min(points, key=lambda point: point.error)
     for factor in FINER:
-        evaluate(coarse.sigma * factor**0.5, (coarse.C,))
+        evaluate(coarse.sigma * factor**0.5, coarse.C)
     best = min(points, key=lambda point: point.error)
     return GridResult(best.C, tuple((best.sigma * widths).tolist()), tuple(points))
 
@@ -299,7 +288,6 @@ def tune(
 
 
 _HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
-_FOLDS = 5
 _FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
 _BEST = 3
 _EVALUATED = 200  # smallest fold for a comparison on one held-out fold; otherwise two folds are held out
@@ -308,29 +296,9 @@ _BLOCK = 500
 _STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished candidates are evaluated and marked
 
 
-@dataclass(frozen=True, eq=False)
-class ChosenWidths:
-    """Selected widths and C.
-
-    Attributes
-    ----------
-    widths : ndarray of shape (L,)
-    C : float
-    history : tuple of WidthsStep
-        Iterations of learning, on a part of the sample if the median widths were selected there.
-    chosen : ChosenBy or None
-        Result of the comparison; None if the widths were not learned.
-    """
-
-    widths: Array
-    C: float
-    history: tuple[WidthsStep, ...] = ()
-    chosen: ChosenBy | None = None
-
-
 def choose_widths(
     data: TrainingSet, sample: WidthsSample, parameters: SvmParameters, progress: Progress = NO_PROGRESS
-) -> ChosenWidths:
+) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
     If at least a fifth of all rows are outside the sample, both are fitted to the sample and evaluated on up to 5 000
@@ -370,11 +338,11 @@ class _Comparison:
         self._tried: list[Candidate] = []
         self._held_out: list[Candidate] = []
 
-    def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> ChosenWidths:
+    def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
         """Compare the widths on rows outside the sample."""
         learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.6))
         if np.bincount(sample.codes).min() < 2:
-            return self._uncompared(learned)
+            return learned  # no row of the class can be held out
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
         outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
@@ -387,16 +355,16 @@ class _Comparison:
             predicted = [model.predict(take_rows(data.Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
             wrong = np.concatenate(predicted) != data.codes[outside]
             self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), model.converged))
-        chosen = self._decision(learned.criterion)
+        chosen = self._decision(learned)
         widths, best = both[chosen.guarded]
-        return ChosenWidths(widths, best.C, learned.history, chosen)
+        return SelectedWidths(widths, best.C, learned.history, chosen)
 
-    def on_folds(self, sample: WidthsSample) -> ChosenWidths:
+    def on_folds(self, sample: WidthsSample) -> SelectedWidths:
         """Compare the widths on folds of the sample, then fit the better ones to the entire sample."""
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
-            folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
-            n_held_out = 1 if n >= _FOLDS * _EVALUATED else 2
+            folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
+            n_held_out = 1 if n >= N_FOLDS * _EVALUATED else 2
             for number, fold in enumerate(np.unique(folds[folds >= 0])[:n_held_out].tolist()):
                 part = self._progress.part(0.6 * number / n_held_out, 0.6 * (number + 1) / n_held_out)
                 steady = MonotonicProgress(part)
@@ -413,8 +381,8 @@ class _Comparison:
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
         if learned is None:
-            return self._uncompared(learn_widths(sample, self._parameters, self._near, progress=self._progress))
-        chosen = self._decision(learned.criterion)
+            return learn_widths(sample, self._parameters, self._near, progress=self._progress)
+        chosen = self._decision(learned)
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         if chosen.guarded:
             widths, best = self._best_median(sample, steady)
@@ -422,15 +390,10 @@ class _Comparison:
             near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
             learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.8))
             widths, best = self._best_learned(sample, learned, steady.part(0.8, 1.0))
-        return ChosenWidths(widths, best.C, learned.history, chosen)
-
-    def _uncompared(self, learned: LearnedWidths) -> ChosenWidths:
-        """Return the learned widths without a comparison, because a class has too few rows to hold any out."""
-        C = learned.C if self._parameters.C is None else self._parameters.C
-        return ChosenWidths(np.asarray(learned.widths), C, learned.history, ChosenBy(learned.criterion))
+        return SelectedWidths(widths, best.C, learned.history, chosen)
 
     def _selected(
-        self, sample: WidthsSample, learned: LearnedWidths, progress: Progress
+        self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
     ) -> tuple[tuple[Array, Candidate], tuple[Array, Candidate]]:
         progress.report(0.0, Stage("comparing with median widths"))
         return (
@@ -439,10 +402,10 @@ class _Comparison:
         )
 
     def _best_learned(
-        self, sample: WidthsSample, learned: LearnedWidths, progress: Progress
+        self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
     ) -> tuple[Array, Candidate]:
         Cs = [learned.C * factor for factor in _HARDER] if self._squared else C_GRID
-        return self._best(sample, "learned", np.asarray(learned.widths), (1.0,), Cs, progress)
+        return self._best(sample, "learned", learned.widths, (1.0,), Cs, progress)
 
     def _best_median(self, sample: WidthsSample, progress: Progress) -> tuple[Array, Candidate]:
         medians, scales = widths_from(sample.medians, float(len(sample.medians))), np.sqrt(SIGMA_FACTORS).tolist()
@@ -462,11 +425,11 @@ class _Comparison:
         Only the best candidates on the first folds are evaluated on all folds.
         """
         steady = MonotonicProgress(progress)
-        folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed, sample.row_groups)
+        folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
         validation = self._cross_validation(sample, widths, folds, steady.pulse)
         given = self._parameters.C
         points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
-        first = min(_FOLDS, -(-_FEW * _FOLDS // len(folds))) if len(points) > _BEST else _FOLDS
+        first = min(N_FOLDS, -(-_FEW * N_FOLDS // len(folds))) if len(points) > _BEST else N_FOLDS
         wrong = np.zeros((len(points), len(folds)), bool)
 
         def evaluate(number: int, some: range, done: float) -> Candidate:
@@ -479,9 +442,9 @@ class _Comparison:
 
         points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
         finalists = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
-        if first < _FOLDS:
+        if first < N_FOLDS:
             for number in finalists:
-                points[number] = evaluate(number, range(first, _FOLDS), 0.5)
+                points[number] = evaluate(number, range(first, N_FOLDS), 0.5)
         self._tried += points
         best = points[min(finalists, key=lambda number: points[number].wrong)]
         return widths * best.scale, best
@@ -493,13 +456,15 @@ class _Comparison:
         options = SolverOptions(self._squared, 1.0, max_iter=limit, memory=given.memory // 2, seed=given.seed)
         return CrossValidation(sample.exponents(widths, progress), sample.codes, folds, options, sample.weights)
 
-    def _decision(self, criterion: str) -> ChosenBy:
+    def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
         """Return the selection by the number of errors on all held-out rows together."""
+        assert learned_widths.chosen is not None
         by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
         learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
         total = math.fsum(each.total for each in by_kind[0])
         n_rows = sum(each.n_rows for each in by_kind[0])
         candidates = (*self._tried, *self._held_out)
+        criterion = learned_widths.chosen.criterion
         return ChosenBy(criterion, median < learned, learned / total, median / total, n_rows, candidates)
 
 
@@ -641,7 +606,9 @@ def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
     return 2 * rows + cached + largest_store(pair, left - shared)
 
 
-def _selected_widths(data: TrainingSet, medians: Array, parameters: SvmParameters, progress: Progress) -> ChosenWidths:
+def _selected_widths(
+    data: TrainingSet, medians: Array, parameters: SvmParameters, progress: Progress
+) -> SelectedWidths:
     """Return the widths and C to train with."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
@@ -656,12 +623,12 @@ def _selected_widths(data: TrainingSet, medians: Array, parameters: SvmParameter
                 f"widths is {parameters.widths!r}; it must contain {layers} positive numbers, one per block"
             )
     if given is not None:
-        return ChosenWidths(widths, given)
+        return SelectedWidths(widths, given)
     scale, C = tune(data, widths, scales, C_GRID, parameters, progress)
-    return ChosenWidths(widths * scale, C)
+    return SelectedWidths(widths * scale, C)
 
 
-def _learned_widths(data: TrainingSet, parameters: SvmParameters, progress: Progress) -> ChosenWidths:
+def _learned_widths(data: TrainingSet, parameters: SvmParameters, progress: Progress) -> SelectedWidths:
     sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.0))
     selected = choose_widths(data, sample, parameters, progress.part(0.0, 0.9))
     rows = sample.rows

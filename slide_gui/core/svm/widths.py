@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -15,7 +15,7 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
-from slide_gui.core.svm.parameters import SvmParameters, WidthsStep
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters, WidthsStep
 from slide_gui.core.svm.training import TrainingSet, rows_of
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
@@ -199,41 +199,31 @@ _REACH = 4.0
 _TILE = 256
 
 
-@dataclass(frozen=True)
-class LearnedWidths:
-    """Result of learning widths.
+@dataclass(frozen=True, eq=False)
+class SelectedWidths:
+    """Selected widths and C.
 
     Attributes
     ----------
-    criterion : str
-        Minimised criterion; "auto" is replaced by the criterion that it selected.
+    widths : ndarray of shape (L,)
+    C : float
     history : tuple of WidthsStep
-        All iterations.
+        Iterations of learning, on a part of the sample if the median widths were selected there.
+    chosen : ChosenBy or None
+        How the widths were selected; None if they were not learned.
     """
 
-    criterion: str
-    history: tuple[WidthsStep, ...]
-
-    @property
-    def best(self) -> WidthsStep:
-        """The iteration with the smallest J + prior over all starts.
-
-        Points of a line search do not count: their J may be lower at extreme widths, which the prior prevents.
-        """
-        return _best(self.history)
-
-    @property
-    def widths(self) -> tuple[float, ...]:
-        """Learned widths σ_t."""
-        return self.best.widths
-
-    @property
-    def C(self) -> float:
-        """Learned or given value of C."""
-        return self.best.C
+    widths: Array
+    C: float
+    history: tuple[WidthsStep, ...] = ()
+    chosen: ChosenBy | None = None
 
 
-def _best(history: Sequence[WidthsStep]) -> WidthsStep:
+def best_step(history: Sequence[WidthsStep]) -> WidthsStep:
+    """Return the iteration with the smallest J + prior over all starts.
+
+    Points of a line search do not count: their J may be lower at extreme widths, which the prior prevents.
+    """
     return min(history, key=lambda step: step.objective)
 
 
@@ -343,10 +333,10 @@ def _minimize(progress: Progress) -> Callable[..., Any]:
 def learn_widths(
     sample: WidthsSample,
     parameters: SvmParameters,
-    near: Sequence[tuple[tuple[float, ...], float]] = (),
+    near: Sequence[tuple[Iterable[float], float]] = (),
     *,
     progress: Progress = NO_PROGRESS,
-) -> LearnedWidths:
+) -> SelectedWidths:
     """Learn the widths σ_t, and C unless it is given, on the rows of a sample.
 
     Parameters
@@ -387,7 +377,9 @@ def learn_widths(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "
             "because the SVM did not converge; give C or the widths, or learn on fewer rows"
         )
-    return LearnedWidths(objective.criterion, tuple(history))
+    best = best_step(history)
+    C = best.C if parameters.C is None else parameters.C
+    return SelectedWidths(np.array(best.widths), C, tuple(history), ChosenBy(objective.criterion))
 
 
 def _descended(
@@ -405,14 +397,14 @@ def _descended(
         part.starts.clear()
         _Descent(part, number, origin, begin, progress.pulse, history).run()
         if history:
-            ends.append((_best(history), number, origin))
+            ends.append((best_step(history), number, origin))
     if not ends:
         return starts
     step, number, origin = min(ends, key=lambda end: end[0].objective)
     return [(number, origin, np.log([*step.widths, step.C])[: len(origin)])]
 
 
-def _origins(objective: Objective, near: Sequence[tuple[tuple[float, ...], float]], progress: Progress) -> list[Array]:
+def _origins(objective: Objective, near: Sequence[tuple[Iterable[float], float]], progress: Progress) -> list[Array]:
     """Return the solutions of neighbouring problems, then the best points of the grid scale × C.
 
     The grid is evaluated on a few hundred rows. If there are neighbouring solutions, at most one point of the grid is
