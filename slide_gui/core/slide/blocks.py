@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
@@ -32,29 +31,7 @@ _WATCH = 0.05  # seconds between two checks of a running pass
 _AGAIN = "give a list of blocks, or a function that returns a new iterator each time it is called"
 
 
-class BlockRows(ABC):
-    """Rows whose scatter is summed block by block.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Total number of rows n, and number of features d.
-    """
-
-    shape: tuple[int, int]
-
-    @abstractmethod
-    def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatters of a pass, summed over all blocks in the fixed order of `ScatterSum`.
-
-        Raises
-        ------
-        ValueError
-            If a value is not finite, or if a block cannot be used. The message names the row or block.
-        """
-
-
-class Blocks(BlockRows):
+class Blocks:
     """Rows in consecutive blocks, which `SLIDE.fit` reads once for each layer.
 
     Each block is an array, a memmap or a CSR matrix. Blocks of a few thousand rows are best.
@@ -111,7 +88,13 @@ class Blocks(BlockRows):
             yield block
 
     def total(self, scatter_pass: ScatterPass, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatters of a pass, summed over all blocks in this thread."""
+        """Return the scatters of a pass, summed over all blocks in this thread, in the fixed order of `ScatterSum`.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, or if a block cannot be used. The message names the row or block.
+        """
         (n, d), start = self.shape, 0
         sums = [ScatterSum(d) for _ in range(scatter_pass.count)]
         for block in self:
@@ -223,7 +206,7 @@ def _client() -> Any:
     return client
 
 
-class _ClusterRows(BlockRows):
+class _ClusterRows:
     """The rows of a Dask array, whose scatters the workers of a client sum."""
 
     def __init__(self, X: Any, client: Any) -> None:
@@ -270,6 +253,10 @@ class _ClusterRows(BlockRows):
                 client.cancel([future], force=True)
         progress.report(1.0)
         return result
+
+
+BlockRows = Blocks | _ClusterRows
+"""Rows whose scatter is summed block by block, with `shape` and `total`."""
 
 
 def _outcome(future: Any, client: Any) -> Any:

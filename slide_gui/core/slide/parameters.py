@@ -43,34 +43,25 @@ class Squashing(Choice):
     linear: bool = False
 
 
-def _threshold(values: Values, threshold: float) -> NDArray[np.bool_]:
-    return np.greater(values, threshold)
-
-
-def _sigmoid(values: Values, _threshold: float) -> Values:
-    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), values.dtype)
-
-
-def _tanh(values: Values, _threshold: float) -> Values:
-    return np.asarray(np.tanh(values))
-
-
-def _identity(values: Values, _threshold: float) -> Values:
-    return values
-
-
 SQUASHINGS = table_of(
     Squashing(
         "threshold",
         "threshold",
         "T(a) = 1 if a > t, else 0, the paper’s choice (§4)",
-        _threshold,
+        lambda values, threshold: np.greater(values, threshold),
         uses_threshold=True,
         binary=True,
     ),
-    Squashing("sigmoid", "sigmoid", "T(a) = 1 / (1 + e^−a)", _sigmoid),
-    Squashing("tanh", "tanh", "T(a) = tanh a", _tanh),
-    Squashing("identity", "identity", "T(a) = a, so that the stack stays linear", _identity, linear=True),
+    Squashing(
+        "sigmoid",
+        "sigmoid",
+        "T(a) = 1 / (1 + e^−a)",
+        lambda values, _: np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), values.dtype),
+    ),
+    Squashing("tanh", "tanh", "T(a) = tanh a", lambda values, _: np.asarray(np.tanh(values))),
+    Squashing(
+        "identity", "identity", "T(a) = a, so that the stack stays linear", lambda values, _: values, linear=True
+    ),
 )
 
 FIT_ON = table_of(

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,46 +183,34 @@ class ScatterSum:
 
     def __init__(self, d: int) -> None:
         self._d = d
-        self._levels = [_Level(d)]
+        self._larger: ScatterSum | None = None
+        self._begin_group()
+
+    def _begin_group(self) -> None:
+        self._inner, self._sums = np.zeros((self._d, self._d)), np.zeros(self._d)
+        self._n, self._count = 0.0, 0
+
+    def _include(self, scatter: Scatter) -> None:
+        self._inner += scatter.inner
+        self._sums += scatter.sums
+        self._n += scatter.n
 
     def add(self, scatter: Scatter) -> None:
-        """Add the next scatter."""
-        self.add_terms(scatter.inner, scatter.sums, scatter.n)
-
-    def add_terms(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
-        """Add the next scatter, given by its attributes; the arrays are copied."""
-        for number in count():
-            if number == len(self._levels):
-                self._levels.append(_Level(self._d))
-            level = self._levels[number]
-            level.add(inner, sums, n)
-            level.count += 1
-            if level.count < GROUP:
-                return
-            self._levels[number] = _Level(self._d)
-            inner, sums, n = level.inner, level.sums, level.n
+        """Add the next scatter; its arrays are not changed."""
+        self._include(scatter)
+        self._count += 1
+        if self._count == GROUP:
+            self._larger = ScatterSum(self._d) if self._larger is None else self._larger
+            self._larger.add(Scatter(self._inner, self._sums, self._n))
+            self._begin_group()
 
     def total(self) -> Scatter:
         """Return the total; nothing can be added afterwards."""
-        first, *larger = self._levels
-        for level in larger:
-            level.add(first.inner, first.sums, first.n)
-            first = level
-        self._levels = []
-        return Scatter(first.inner, first.sums, first.n)
-
-
-class _Level:
-    """The sum of one group so far, and the number of its terms."""
-
-    def __init__(self, d: int) -> None:
-        self.inner, self.sums = np.zeros((d, d)), np.zeros(d)
-        self.n, self.count = 0.0, 0
-
-    def add(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
-        self.inner += inner
-        self.sums += sums
-        self.n += n
+        rest = Scatter(self._inner, self._sums, self._n)
+        if self._larger is None:
+            return rest
+        self._larger._include(rest)
+        return self._larger.total()
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,11 +266,11 @@ class ScatterAccumulator:
             if weights is not None:
                 exact = piece.astype(np.float64)
                 half = (exact * (0.5 * weights)[:, None]).T @ exact
-                self._sum.add_terms(half + half.T, weights @ exact, float(weights.sum()))
+                self._sum.add(Scatter(half + half.T, weights @ exact, float(weights.sum())))
                 return
             piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
-            self._sum.add_terms(inner, np.diag(inner) if sums is None else sums, len(piece))
+            self._sum.add(Scatter(inner, np.diag(inner) if sums is None else sums, len(piece)))
 
     def total(self) -> Scatter:
         """Return the total; nothing can be added afterwards."""
