@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -117,10 +117,8 @@ class DenoisingDescent:
     def step(self, m: int, rate: float, progress: Progress = NO_PROGRESS) -> float:
         """Take one gradient step of size `rate` on the mean loss of the m rows; return their loss before it."""
         loss = self.gradient(m, rate / m, progress)
-        layer, gradient = self.layer, self.gradient_of
-        np.subtract(layer.weights, gradient.weights, out=layer.weights)
-        np.subtract(layer.hidden_bias, gradient.hidden_bias, out=layer.hidden_bias)
-        np.subtract(layer.visible_bias, gradient.visible_bias, out=layer.visible_bias)
+        for values, gradient in zip(vars(self.layer).values(), vars(self.gradient_of).values(), strict=True):
+            np.subtract(values, gradient, out=values)
         return loss
 
 
@@ -187,29 +185,37 @@ def _train(
         masks.apply(clean, corrupted)
         return descent.step(len(chosen), parameters.pretraining_rate, pulse)
 
-    epochs = parameters.pretraining_epochs
-    for epoch in range(1, epochs + 1):
-        part = progress.part((epoch - 1) / epochs, epoch / epochs)
-        loss = _epoch(len(rows), batch_size, random, step, part)
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"pre-training of layer {number} diverged in epoch {epoch} because pretraining_rate "
-                f"{parameters.pretraining_rate:g} is too large; reduce it"
-            )
+    training, rate = f"pre-training of layer {number}", f"pretraining_rate {parameters.pretraining_rate:g}"
+    losses = _epochs(len(rows), batch_size, parameters.pretraining_epochs, random, step, training, rate, progress)
+    for epoch, loss, part in losses:
         history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
         part.report(1.0, history)
     return layer, history
 
 
-def _epoch(
-    n: int, batch_size: int, random: np.random.Generator, step: Callable[[Codes, Progress], float], progress: Progress
-) -> float:
-    """Take a step for each mini-batch of n rows in random order, and return the mean loss per row."""
-    order, total = random.permutation(n), 0.0
-    with np.errstate(over="ignore", invalid="ignore"):  # a diverging loss is checked by the caller
-        for start in range(0, n, batch_size):
-            total += step(order[start : start + batch_size], progress.part(start / n, start / n))
-    return total / n
+def _epochs(
+    n: int,
+    batch_size: int,
+    epochs: int,
+    random: np.random.Generator,
+    step: Callable[[Codes, Progress], float],
+    training: str,
+    rate: str,
+    progress: Progress,
+) -> Iterator[tuple[int, float, Progress]]:
+    """Take a step for each mini-batch of n rows in random order; yield each epoch, its mean loss and its progress.
+
+    `training` and `rate` are named in the error if the loss is not finite.
+    """
+    for epoch in range(1, epochs + 1):
+        part = progress.part((epoch - 1) / epochs, epoch / epochs)
+        order, total = random.permutation(n), 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            for start in range(0, n, batch_size):
+                total += step(order[start : start + batch_size], part.part(start / n, start / n))
+        if not math.isfinite(total):
+            raise ValueError(f"{training} diverged in epoch {epoch} because {rate} is too large; reduce it")
+        yield epoch, total / n, part
 
 
 def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
@@ -239,7 +245,7 @@ class BackPropagation:
     """
 
     def __init__(self, weights: Sequence[Values], biases: Sequence[Values], batch_size: int) -> None:
-        self.weights, self.biases = weights, biases
+        self.weights, self.biases, self.batch_size = weights, biases, batch_size
         dtype = weights[0].dtype
         sizes = [weights[0].shape[1], *(len(w) for w in weights)]
         self._outputs: list[Values] = [np.empty((batch_size, size), dtype) for size in sizes]
@@ -247,11 +253,6 @@ class BackPropagation:
         self._spare: Values = np.empty(batch_size * max(sizes), dtype)
         self.weight_gradients: list[Values] = [np.empty_like(w) for w in weights]
         self.bias_gradients: list[Values] = [np.empty_like(b) for b in biases]
-
-    @property
-    def batch_size(self) -> int:
-        """Number of rows of the largest mini-batch."""
-        return len(self._outputs[0])
 
     def rows(self, m: int) -> Values:
         """Return the array of shape (m, d) to fill with the next mini-batch."""
@@ -361,15 +362,9 @@ def fine_tune(
 
     history, best_scores, best_epoch = sda.history, (math.inf, math.inf), 0
     best = weights, biases
-    epochs = parameters.fine_tuning_epochs
-    for epoch in range(1, epochs + 1):
-        part = steady.part((epoch - 1) / epochs, epoch / epochs)
-        loss = _epoch(len(rows), trainer.batch_size, random, step, part)
-        if not math.isfinite(loss):
-            rate = parameters.fine_tuning_rate
-            raise ValueError(
-                f"fine-tuning diverged in epoch {epoch} because fine_tuning_rate {rate:g} is too large; reduce it"
-            )
+    n, epochs, rate = len(rows), parameters.fine_tuning_epochs, f"fine_tuning_rate {parameters.fine_tuning_rate:g}"
+    losses = _epochs(n, trainer.batch_size, epochs, random, step, "fine-tuning", rate, steady)
+    for epoch, loss, part in losses:
         if validation_set is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
