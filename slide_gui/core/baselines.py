@@ -236,12 +236,9 @@ class Transformer:
     ----------
     estimator : object
         Fitted transformer, which must not be changed.
-    n_features : int
-        Number of features in the training set.
     """
 
     estimator: Any
-    n_features: int
 
     def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return the representation of rows, of shape (n, k) in float32, computed in blocks.
@@ -249,12 +246,8 @@ class Transformer:
         Raises
         ------
         ValueError
-            If the rows have another number of features, or if the result is not a table of finite numbers.
+            If scikit-learn refuses the rows, or if the result is not a table of finite numbers.
         """
-        if rows.ndim != 2 or rows.shape[1] != self.n_features:
-            raise ValueError(
-                f"the rows have shape {rows.shape}, but the transformer was fitted on {self.n_features} features"
-            )
         blocks = []
         for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
             transformed = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
@@ -284,8 +277,7 @@ def fit_transformer(
     ValueError
             If the estimator is not a transformer of `ESTIMATORS`, or rejects the rows or its parameters.
     """
-    fitted = _fitted(estimator.make("transformer", seed), np.asarray(rows, np.float64), progress=progress)
-    return Transformer(fitted, rows.shape[1])
+    return Transformer(_fitted(estimator.make("transformer", seed), np.asarray(rows, np.float64), progress=progress))
 
 
 @dataclass(frozen=True, eq=False)
