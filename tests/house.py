@@ -84,7 +84,7 @@ def paths() -> dict[str, list[str]]:
         return previewed or workspace.fitting.is_fresh(1)
 
     def drag() -> None:
-        window.panel.noise_slider.findChild(QSlider).setValue(55)
+        window.panel.sliders["noise"].findChild(QSlider).setValue(55)
         wait(app, lambda: first_layer_is_fitted() and len(paints) > 0)
 
     def train() -> None:

@@ -373,7 +373,7 @@ class Cycles(WindowRun):
             "training": window.actions_by_name["train"].trigger,
             "sweep": runs.start_sweep,
             "trial": runs.start_trial,
-            "copies": lambda: page.copies_part().toggle(),
+            "copies": lambda: page.set_view("copies").toggle(),
             "data": lambda: workspace.open(StubSource(labelled(self.random.randrange(5), 400))),
         }
 

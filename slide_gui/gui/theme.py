@@ -197,7 +197,7 @@ class _Follower(QObject):
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
         font.setPixelSize(BODY)
         app.setFont(_tabular(font))
-        app.styleHints().colorSchemeChanged.connect(self._scheme_changed)
+        app.styleHints().colorSchemeChanged.connect(self._dress)
 
     def follow(self, choice: str) -> None:
         self._choice = choice
@@ -207,23 +207,16 @@ class _Follower(QObject):
             hints.unsetColorScheme()
         else:
             hints.setColorScheme(Qt.ColorScheme.Dark if choice == "dark" else Qt.ColorScheme.Light)
-        self._dress()
+        self._dress(hints.colorScheme())
 
-    @Slot()
-    def _scheme_changed(self) -> None:
-        self._dress()
-
-    def _dress(self) -> None:
-        dark = self._choice == "dark" or (self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark)
+    @Slot(Qt.ColorScheme)
+    def _dress(self, scheme: Qt.ColorScheme) -> None:
+        dark = self._choice == "dark" or (self._choice == "system" and scheme == Qt.ColorScheme.Dark)
         theme = DARK if dark else LIGHT
         if theme.name != self._shown:
             self._shown = theme.name
             self._app.setPalette(palette(theme))
             self._app.setStyleSheet(style_sheet(theme))
-
-
-def _asked_for(app: QApplication) -> Qt.ColorScheme:
-    return app.styleHints().colorScheme()
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:

@@ -230,7 +230,7 @@ def drag() -> Iterator[Figure]:
     from tests.gui.helpers import image_and_tiles
 
     app, window = _fitted_window()
-    slider = window.panel.noise_slider.findChild(QSlider)
+    slider = window.panel.sliders["noise"].findChild(QSlider)
     _, tiles = image_and_tiles(window)
     floor = _image_seconds(app, tiles)
     paints, first, rested = paint_times(tiles), [], []

@@ -21,7 +21,7 @@ def part(window):
     runs = window.session.runs
     runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
     wait(lambda: runs.result is not None, 60)
-    flow = window.weights_page.flow_part()
+    flow = window.weights_page.set_view("flow")
     flow.toggle_corruption()
     wait(lambda: shown(flow).controller.decision is not None)
     return flow
@@ -84,7 +84,7 @@ def test_that_a_click_or_a_key_on_a_support_vector_shows_that_image(window, part
     assert f"training image {row + 1}" in second.image.toolTip()
     QTest.mouseClick(second.image, Qt.MouseButton.LeftButton)
     assert window.workspace.state.selection.sample == row
-    np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
+    np.testing.assert_array_equal(part.flow.clean, window.workspace.dataset.train[row])
     first.image.setFocus()
     QTest.keyClick(first.image, Qt.Key.Key_Right)
     assert second.image.hasFocus()
@@ -108,7 +108,7 @@ def test_that_support_vectors_that_do_not_fit_are_hidden_and_a_low_view_shows_on
 
 
 def test_that_flow_says_what_is_missing_and_trains_on_request(window):
-    flow = window.weights_page.flow_part()
+    flow = window.weights_page.set_view("flow")
     part = shown(flow)
     assert not part.title.isVisible()
     train = train_button(part)
@@ -124,7 +124,7 @@ def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(wi
     again = restore(data, window.session.runs.result)
     judged = int(again.model.predict(again.representation.transform(data.test[7:8]))[0])
     window.pages.show_item("weights", 7)
-    np.testing.assert_array_equal(part.flow().corrupted, data.test[7])
+    np.testing.assert_array_equal(part.flow.corrupted, data.test[7])
     wait(lambda: shown(part).controller.decision is not None)
     assert shown(part).lines()[0][1] == data.label_names[judged]
     assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
@@ -138,7 +138,7 @@ def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data
     window.workspace.select(sample=3)
     settle()
     assert decided.controller.decision is before
-    window.weights_page.flow_part()
+    window.weights_page.set_view("flow")
     assert decided.controller.decision is not before
     for other in (labelled(seed=4), dataset()):  # of the same features, and of others without labels
         window.workspace.open(StubSource(other))

@@ -138,20 +138,20 @@ def everything(window):
 
 def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(window):
     page = window.weights_page
-    part = page.flow_part()
+    part = page.set_view("flow")
     settle()
-    empty = np.flatnonzero(part.flow().clean == 0).tolist()
+    empty = np.flatnonzero(part.flow.clean == 0).tolist()
     steps = (
         lambda: draw(part, empty[0]),
         lambda: window.workspace.set_parameters(noise=0.6),
         lambda: draw(part, empty[1]),
         lambda: window.actions_by_name["next_sample"].trigger(),
-        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: draw(part, int(np.flatnonzero(part.flow.clean == 0)[0])),
         lambda: page.shown.show_test(3),
-        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: draw(part, int(np.flatnonzero(part.flow.clean == 0)[0])),
         lambda: window.actions_by_name["mean_image"].trigger(),
         lambda: window.workspace.toggle_pin(3),
-        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: draw(part, int(np.flatnonzero(part.flow.clean == 0)[0])),
         lambda: window.actions_by_name["reset_drawing"].trigger(),
     )
     seen = [everything(window)]
@@ -171,11 +171,11 @@ def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(win
 
 
 def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_the_image(window):
-    part = window.weights_page.flow_part()
+    part = window.weights_page.set_view("flow")
     settle()
     undo = window.actions_by_name["undo"]
     arrow = next(each for each in window.findChildren(QPushButton) if each.accessibleName() == "Undo")
-    cell = int(np.flatnonzero(part.flow().clean == 0)[0])
+    cell = int(np.flatnonzero(part.flow.clean == 0)[0])
     draw(part, cell)
     window.workspace.toggle_pin(3)
     window.follow()

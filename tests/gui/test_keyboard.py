@@ -202,13 +202,13 @@ def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(win
 
 
 def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window):
-    flow = window.weights_page.flow_part()
+    flow = window.weights_page.set_view("flow")
     canvas = flow.view.canvas
     before = canvas.image
     press(canvas, Key.Key_Home, Key.Key_Space, Key.Key_Right, Key.Key_Space)
     assert (canvas.image.flat[:2] != (before.flat[:2] > 0.5)).all()
     open_data(window, plain())
-    flow = window.weights_page.flow_part()
+    flow = window.weights_page.set_view("flow")
     flow.view.setFocus()
     press(flow.view, Key.Key_Right, Key.Key_Right)
     assert window.weights_page.pixels.features()[0] == 3

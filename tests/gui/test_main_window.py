@@ -57,7 +57,7 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
 
 
 def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
-    slider = window.panel.ridge_slider.findChild(QSlider)
+    slider = window.panel.sliders["ridge"].findChild(QSlider)
     before = slider.value()
     for step in (3, 12, 21):
         slider.setValue(before + step)

@@ -78,15 +78,15 @@ def use_everything(window):
     for place in PLACES:
         widget = show(window, place)
         if place == SHUFFLE:
-            part = widget.shuffle_view()
+            part = widget.set_view("shuffle")
             part.start()
             wait(lambda part=part: part.fit is not None)
         elif place == COPIES:
-            part = widget.copies_part()
+            part = widget.set_view("copies")
             part.toggle()
             wait(lambda part=part: part.copies is not None)
         elif place == FLOW:
-            part = widget.flow_part()
+            part = widget.set_view("flow")
             wait(lambda part=part: part._decided.lines())
         leave(window, place)
     wait(lambda: not window.queue.busy, 30)

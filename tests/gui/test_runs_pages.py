@@ -244,7 +244,7 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     curves = show_page(window, "curves")
-    slider = window.panel.noise_slider.findChild(QSlider)
+    slider = window.panel.sliders["noise"].findChild(QSlider)
     slider.setValue(62)
     controller = window.session.runs
     wait(lambda: controller.estimated is not None and controller.estimate.latest.test is not None, 60)

@@ -229,7 +229,7 @@ def test_that_a_session_that_is_damaged_or_of_changed_data_is_reported(windows, 
 REFUSED = (
     ("selection", {"levels": "pixel"}, "levels is 'pixel'; it must be one of layer, tile, global"),
     ("selection", {"show": "all"}, "show is 'all'; it must be one of"),
-    ("selection", {"colors": "grey"}, "colors is 'grey'; it must be one of auto"),
+    ("selection", {"colors": "grey"}, "colors is grey; it must be one of auto"),
     ("parameters", {"depth": 99}, "depth is 99"),
     ("source", {"held_out": {"share": 7.0}}, "the fraction held out is 7.0"),
     ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),
@@ -280,7 +280,7 @@ def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_ma
 
 
 def brush_of_three(window):
-    return next(each for each in window.weights_page.flow_part().findChildren(QPushButton) if each.text() == "3")
+    return next(each for each in window.weights_page.set_view("flow").findChildren(QPushButton) if each.text() == "3")
 
 
 def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, table):

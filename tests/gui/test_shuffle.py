@@ -13,7 +13,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
     monkeypatch.setattr(
         shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
     )
-    view = window.weights_page.shuffle_view()
+    view = window.weights_page.set_view("shuffle")
     assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[True] * 5, [True] * 5, [False] * 5]
     window.actions_by_name["shuffle"].trigger()
     assert [tile is None for tile in view.tiles.rows[0].tiles] == [False, True, True, True, True]
@@ -33,7 +33,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
 
 
 def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the_fit(window):
-    view = window.weights_page.shuffle_view()
+    view = window.weights_page.set_view("shuffle")
     orders = []
     for _ in range(2):
         view.button.click()
@@ -54,7 +54,7 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
 
 def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_are_open(window):
     window.actions_by_name["shuffle"].trigger()
-    view, seen = window.weights_page.shuffle_view(), []
+    view, seen = window.weights_page.set_view("shuffle"), []
 
     def look(_data):  # a pixel that is pointed at just then
         window.weights_page.shown.changed.emit()

@@ -126,7 +126,7 @@ def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed
 
 def shown_controls(window):
     boxes = {box.accessibleName() for box in window.panel.findChildren(QComboBox) if box.isVisible()}
-    sliders = {"Noise"} if window.panel.noise_slider.isVisible() else set()
+    sliders = {"Noise"} if window.panel.sliders["noise"].isVisible() else set()
     return boxes | sliders
 
 
@@ -220,7 +220,7 @@ def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, ev
 
 def test_that_ctrl_z_undoes_changes_while_a_number_has_the_focus(window):
     number = next(
-        each for each in window.panel.noise_slider.findChildren(QLineEdit) if "Noise" in each.accessibleName()
+        each for each in window.panel.sliders["noise"].findChildren(QLineEdit) if "Noise" in each.accessibleName()
     )
     window.activateWindow()
     number.setFocus()

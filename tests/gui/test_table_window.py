@@ -58,11 +58,11 @@ def test_that_the_weights_of_a_pixel_are_a_table_by_layer_that_follows_the_pixel
 
 
 def test_that_the_flow_and_the_explanation_are_tables(window):
-    flow = window.weights_page.flow_part()
+    flow = window.weights_page.set_view("flow")
     table = shown_table(window)
     shown = numbers(table)
-    np.testing.assert_array_equal(shown[0, 2:].astype(float), flow.flow().clean)
-    np.testing.assert_array_equal(shown[3, 2:].astype(float), flow.flow().layers[0].output)
+    np.testing.assert_array_equal(shown[0, 2:].astype(float), flow.flow.clean)
+    np.testing.assert_array_equal(shown[3, 2:].astype(float), flow.flow.layers[0].output)
     assert head(table, 3, across=False) == "h1"
     before = shown[1]
     window.actions_by_name["corrupt_again"].trigger()

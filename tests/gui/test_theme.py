@@ -85,12 +85,11 @@ def test_that_magnitudes_change_lightness_one_way_and_ink_reads_on_every_colour(
             assert contrast(ink_on(shown), shown) >= 4.5
 
 
-def test_that_system_follows_the_system_and_a_choice_does_not(dressed, monkeypatch):
+def test_that_system_follows_the_system_and_a_choice_does_not(dressed):
     from slide_gui.gui import theme as module
 
     apply_theme(dressed, "system")
     follower = dressed.findChild(module._Follower)
-    monkeypatch.setattr(module, "_asked_for", lambda app: Qt.ColorScheme.Dark)
     dressed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
     assert theme_of(QWidget()) is DARK
     apply_theme(dressed, "light")

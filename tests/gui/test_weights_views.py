@@ -54,21 +54,21 @@ def outputs(flow):
 
 
 def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_was_hidden(window):
-    part, data = window.weights_page.flow_part(), window.workspace.dataset
+    part, data = window.weights_page.set_view("flow"), window.workspace.dataset
     assert not window.weights_page.findChild(SamplePanel).isVisible()
     sample = window.workspace.state.selection.sample
-    np.testing.assert_array_equal(part.flow().corrupted, expected_flow(window, data.train[sample]).corrupted)
-    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, data.train[sample])))
+    np.testing.assert_array_equal(part.flow.corrupted, expected_flow(window, data.train[sample]).corrupted)
+    np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, data.train[sample])))
     window.actions_by_name["next_sample"].trigger()
-    np.testing.assert_array_equal(part.flow().clean, data.train[sample + 1])
+    np.testing.assert_array_equal(part.flow.clean, data.train[sample + 1])
     window.weights_page.set_view(PINNED)
     assert window.weights_page.findChild(SamplePanel).isVisible()
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
     window.weights_page.set_view(FLOW)
-    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, data.train[sample + 1])))
+    np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, data.train[sample + 1])))
     window.pages.show_item("weights", 3)
-    np.testing.assert_array_equal(part.flow().clean, data.test[3])
+    np.testing.assert_array_equal(part.flow.clean, data.test[3])
     for depth in (3, 0):
         window.workspace.set_parameters(depth=depth)
         assert len(part.view.columns) == depth + 1
@@ -95,64 +95,64 @@ def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, windo
 
 
 def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
-    part = window.weights_page.flow_part()
+    part = window.weights_page.set_view("flow")
     window.actions_by_name["corrupt"].trigger()
-    before = part.flow()
+    before = part.flow
     assert before.survivors.all()
     empty = int(np.argmin(before.clean))
     draw(part, *divmod(empty, 8))
-    after = part.flow()
+    after = part.flow
     assert after.clean[empty] == 1.0
     assert np.count_nonzero(after.clean != before.clean) == 1
     for old, new in zip(before.layers, after.layers, strict=True):
         assert not np.array_equal(old.output, new.output)
     button(part, "Undo stroke").click()
-    np.testing.assert_array_equal(part.flow().layers[3].output, before.layers[3].output)
+    np.testing.assert_array_equal(part.flow.layers[3].output, before.layers[3].output)
     assert not button(part, "Undo stroke").isEnabled()
     draw(part, *divmod(empty, 8))
     window.actions_by_name["reset_drawing"].trigger()
-    np.testing.assert_array_equal(part.flow().clean, before.clean)
+    np.testing.assert_array_equal(part.flow.clean, before.clean)
 
 
 def test_that_each_stroke_goes_through_the_layers_once_and_in_the_queue_if_it_takes_long(window, monkeypatch):
-    part = window.weights_page.flow_part()
+    part = window.weights_page.set_view("flow")
     wait(lambda: not window.queue.busy)  # the runs, of which one may hold a classifier, are read
     calls, send = [], Forward.flow
     monkeypatch.setattr(Forward, "flow", lambda *given: calls.append(given) or send(*given))
-    empty = np.flatnonzero(part.flow().clean == 0)[:3].tolist()
+    empty = np.flatnonzero(part.flow.clean == 0)[:3].tolist()
     for number, cell in enumerate(empty[:2], start=1):
         draw(part, *divmod(cell, 8))
         assert len(calls) == number
         assert not window.queue.busy
-        assert part.flow().clean[cell] == 1.0
-    before = part.flow()
+        assert part.flow.clean[cell] == 1.0
+    before = part.flow
     monkeypatch.setattr(flow, "_AT_ONCE", 100)
     draw(part, *divmod(empty[2], 8))
-    assert part.flow() is before
-    wait(lambda: part.flow() is not before)
-    assert part.flow().clean[empty[2]] == 1.0
+    assert part.flow is before
+    wait(lambda: part.flow is not before)
+    assert part.flow.clean[empty[2]] == 1.0
 
 
 def test_that_a_new_corruption_and_the_noise_set_other_pixels_to_0_and_layers_are_grey_until_fitted(window):
-    part = window.weights_page.flow_part()
-    first = part.flow().survivors
-    window.panel.noise_slider.findChild(QSlider).setValue(80)
-    assert part.flow().survivors.sum() < first.sum()
+    part = window.weights_page.set_view("flow")
+    first = part.flow.survivors
+    window.panel.sliders["noise"].findChild(QSlider).setValue(80)
+    assert part.flow.survivors.sum() < first.sum()
     assert all(column.stale for column in part.view.columns[1:])
     wait(lambda: window.workspace.model() is not None)
     assert not any(column.stale for column in part.view.columns)
-    np.testing.assert_array_equal(outputs(part.flow()), outputs(expected_flow(window, part.flow().clean)))
-    first = part.flow().survivors
+    np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, part.flow.clean)))
+    first = part.flow.survivors
     window.actions_by_name["corrupt_again"].trigger()
-    assert (part.flow().survivors != first).any()
+    assert (part.flow.survivors != first).any()
     button(part, "Corrupt").click()
-    assert part.flow().survivors.all()
+    assert part.flow.survivors.all()
 
 
 def test_that_plain_features_flow_as_bars(window):
-    part = window.weights_page.flow_part()
+    part = window.weights_page.set_view("flow")
     opened(window, plain())
-    wait(lambda: part.flow().clean.size == 30)
+    wait(lambda: part.flow.clean.size == 30)
     assert not part.view.canvas.isVisible()
     assert any("Only images can be drawn on" in label.text() for label in part.findChildren(QLabel))
     assert part.view.columns[1].lower.values.shape == (30,)
@@ -175,7 +175,7 @@ def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_
 
 
 def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):
-    part, seen = window.weights_page.flow_part(), []
+    part, seen = window.weights_page.set_view("flow"), []
     assert len(part.tables()[0].heads) == 2 + 64
     window.workspace.dataset_changed.connect(lambda _data: seen.append(part.tables()))
     window.workspace.open(StubSource(labelled()))
@@ -211,7 +211,7 @@ def test_that_all_rows_have_a_colour_bar_next_to_them_unless_zoomed_and_no_layer
 def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as_the_room_allows(window):
     window.resize(1920, 1080)
     for view, depth in (("pinned", 1), ("pinned", 4), ("flow", 2)):
-        part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
+        part = window.weights_page.set_view("flow") if view == "flow" else window.weights_page.shown_view()
         shown = part.view if view == "flow" else part.tiles
         window.workspace.set_parameters(depth=depth)
         at_rest(window)
@@ -231,7 +231,7 @@ def all_points(part):
 def started(window):
     """Show the copies and press Start."""
     window.weights_page.set_view(COPIES)
-    part = window.weights_page.copies_part()
+    part = window.weights_page.set_view("copies")
     (start,) = stop_or_go_on(part)
     assert start.text() == "Start"
     start.click()
@@ -240,7 +240,7 @@ def started(window):
 
 def test_that_copies_start_on_request_and_fall_as_the_law(window):
     window.actions_by_name["view_copies"].trigger()
-    part = window.weights_page.copies_part()
+    part = window.weights_page.set_view("copies")
     settle(0.1)
     assert not part.is_running
     assert "Press Start" in part.plot.accessibleDescription()
@@ -265,7 +265,7 @@ def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_level
     np.testing.assert_array_equal(estimate.values.reshape(-1), point.weights[feature, :-1])
     np.testing.assert_allclose(difference.values, estimate.values - limit.values, atol=1e-6)
     assert estimate.scale == limit.scale == difference.scale
-    assert part.plot.chosen() == 4
+    assert part.plot.chosen == 4
 
 
 def test_that_copies_pause_on_cancel_resume_and_restart_after_a_new_fit(window):
@@ -303,7 +303,7 @@ def test_that_copies_stop_when_the_page_is_left_and_stay_stopped(window):
 def test_that_too_many_features_are_refused_on_screen(window):
     rows = (np.random.default_rng(0).random((60, 1100)) > 0.5).astype("float32")
     window.weights_page.set_view(COPIES)
-    part = window.weights_page.copies_part()
+    part = window.weights_page.set_view("copies")
     window.workspace.set_parameters(depth=1)
     opened(window, Dataset("wide", rows[:50], rows[50:]))
     wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)

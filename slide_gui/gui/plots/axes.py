@@ -264,7 +264,9 @@ class Plot(HoverWidget):
         self._full_range = self._visible = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
         self._pressed: QPointF | None = None
-        self._dragging, self._grabbed, self._faint = False, False, False
+        self._dragging, self._grabbed = False, False
+        self.is_faint = False
+        """True if the plot is outdated and therefore grey."""
         self._curves: dict[Hashable, Any] = {}
         self._view = _View(self)
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -316,11 +318,6 @@ class Plot(HoverWidget):
             low + (box.bottom() - place.y()) / box.height() * (high - low),
         )
 
-    @property
-    def is_faint(self) -> bool:
-        """True if the plot is outdated and therefore grey."""
-        return self._faint
-
     def is_zoomed(self) -> bool:
         """Return True if less than the full range is visible."""
         pairs = zip(self.shown(), self._full_range, strict=True)
@@ -361,8 +358,8 @@ class Plot(HoverWidget):
 
     def _set_faint(self, faint: bool) -> None:
         """Grey the items of an outdated plot, or restore their colours."""
-        if faint != self._faint:
-            self._faint = faint
+        if faint != self.is_faint:
+            self.is_faint = faint
             for item in self._parts:  # without the texts at the axes
                 if item not in (self._x_axis, self._y_axis):
                     item.setOpacity(STALE if faint else 1.0)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
-from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
@@ -120,7 +120,7 @@ def _copy_table(window: MainWindow) -> None:
 
 def _shuffle(window: MainWindow) -> None:
     window.pages.turn_to("weights")
-    window.weights_page.shuffle_view().start()
+    window.weights_page.set_view(SHUFFLE).start()
 
 
 def _wall(window: MainWindow) -> None:
@@ -322,14 +322,14 @@ _VIEW = (
         "corrupt",
         "Corrupt or restore the image",
         "Ctrl+K",
-        lambda w: w.weights_page.flow_part().toggle_corruption(),
+        lambda w: w.weights_page.set_view(FLOW).toggle_corruption(),
         why_not=_not_here,
     ),
     Command(
         "corrupt_again",
         "New corruption",
         "Ctrl+Shift+K",
-        lambda w: w.weights_page.flow_part().corrupt_again(),
+        lambda w: w.weights_page.set_view(FLOW).corrupt_again(),
         "Set other pixels of the image in the flow to 0",
         why_not=_not_here,
     ),
@@ -337,7 +337,7 @@ _VIEW = (
         "reset_drawing",
         "Reset the drawn image",
         "Ctrl+R",
-        lambda w: w.weights_page.flow_part().reset(),
+        lambda w: w.weights_page.set_view(FLOW).reset(),
         "Show the image as it is in the data set",
         why_not=lambda w: _not_here(w, needs_image=True),
     ),
@@ -345,7 +345,7 @@ _VIEW = (
         "run_copies",
         "Start, pause or resume the copies",
         "Ctrl+Shift+M",
-        lambda w: w.weights_page.copies_part().toggle(),
+        lambda w: w.weights_page.set_view(COPIES).toggle(),
         why_not=_not_here,
     ),
     Command("next_sample", "Next image", "Ctrl+Right", lambda w: w.weights_page.shown.next(), why_not=_not_here),

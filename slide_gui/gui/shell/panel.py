@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -70,7 +70,9 @@ _SLIDERS = {
     ),
 }
 """Label, limits with step and default, and tooltip of each slider, by parameter."""
-_COLORS = {"auto": "diverging, by theme", **{key: MAPS[key] for key in (*DIVERGING, "jet")}}
+_COLOR_TEXTS = {"auto": "diverging, by theme"} | {key: MAPS[key] for key in (*DIVERGING, "jet")}
+COLORS = {key: Choice(key, text, "") for key, text in _COLOR_TEXTS.items()}
+"""Colour maps of the tiles."""
 _BOXES = {
     "squashing": (
         "Squashing",
@@ -93,7 +95,7 @@ _BOXES = {
     "colors": (
         "Colour map",
         "Diverging colour maps show zero in the neutral colour; jet is the colour map of the paper",
-        tuple(Choice(key, text, "") for key, text in _COLORS.items()),
+        tuple(COLORS.values()),
     ),
 }
 """Label, tooltip and choices of each box, by parameter or setting of the selection."""
@@ -207,8 +209,7 @@ class SplitControls(QWidget):
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
-        line = box.lineEdit()
-        UndoOfWindow(line)
+        UndoOfWindow(box.lineEdit())
         row.addWidget(box, 1)
         return box
 
@@ -225,9 +226,7 @@ class SplitControls(QWidget):
         """Show how the data are split, or hide the controls if the split is fixed."""
         self._shown = dataset.held_out or HeldOut(0.0)
         self.setVisible(can_hold_out(dataset))
-        boxes = (self.share, self.folds, self.fold, self.seed)
-        for box in boxes:
-            box.blockSignals(True)
+        blockers = [QSignalBlocker(box) for box in (self.share, self.folds, self.fold, self.seed)]
         if self._shown.folds:
             self.folds.setValue(self._shown.folds)
             self.fold.setMaximum(self._shown.folds)
@@ -236,8 +235,8 @@ class SplitControls(QWidget):
             self.share.setValue(round(100 * self._shown.share))
         if self._shown.folds or self._shown.share:
             self.seed.setValue(self._shown.seed)
-        for box in boxes:
-            box.blockSignals(False)
+        for blocker in blockers:
+            blocker.unblock()
         kind = _FOLDS if self._shown.folds else _SHARE if self._shown.share else _NOTHING
         self.kind.setCurrentIndex(self.kind.findData(kind))
         self._show_kind()
@@ -252,9 +251,8 @@ class SplitControls(QWidget):
     @Slot(int)
     def _change_kind(self, _index: int) -> None:
         if self.kind.currentData() == _FOLDS and not self._shown.folds:
-            self.folds.blockSignals(True)
-            self.folds.setValue(5)
-            self.folds.blockSignals(False)
+            with QSignalBlocker(self.folds):
+                self.folds.setValue(5)
         self._show_kind()
         self._change(0)
 
@@ -408,10 +406,7 @@ class ParameterPanel(QScrollArea):
 
     def _build_stack(self) -> None:
         self._heading("STACK")
-        self.noise_slider = self._add_slider("noise")
-        self.ridge_slider = self._add_slider("ridge")
-        self.depth_slider = self._add_slider("depth")
-        self.threshold_slider = self._add_slider("threshold")
+        self.sliders = {name: self._add_slider(name) for name in _SLIDERS}
         for name in ("squashing", "fit_on"):
             self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
 
@@ -470,7 +465,6 @@ class ParameterPanel(QScrollArea):
         ]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
-        source = self._workspace.source
         # A generator can be chosen at the start although the real files are present.
         self._fetch.setVisible(dataset.generated and source is not None and bool(dataset.key) and not source.generated)
         self._counts.setToolTip(tip)
@@ -509,13 +503,11 @@ class ParameterPanel(QScrollArea):
     @Slot(object, object)
     def _show_state(self, state: State, _old: State) -> None:
         parameters, selection = state.parameters, state.selection
-        self.noise_slider.set_value(parameters.noise)
-        self.ridge_slider.set_value(parameters.ridge)
-        self.depth_slider.set_value(parameters.depth)
-        self.threshold_slider.set_value(parameters.threshold)
-        self.noise_slider.set_extra(f"p = {1 - parameters.noise:.2f}")
-        self.depth_slider.set_extra(plural("layer", "layers", parameters.depth))
-        self.threshold_slider.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
+        for name, slider in self.sliders.items():
+            slider.set_value(getattr(parameters, name))
+        self.sliders["noise"].set_extra(f"p = {1 - parameters.noise:.2f}")
+        self.sliders["depth"].set_extra(plural("layer", "layers", parameters.depth))
+        self.sliders["threshold"].setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
         for name, box in self._boxes.items():
             box.setCurrentIndex(box.findData(getattr(selection if hasattr(selection, name) else parameters, name)))
 

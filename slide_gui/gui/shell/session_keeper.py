@@ -26,9 +26,9 @@ from slide_gui.experiments.files.session import (
     read_session,
     write_session,
 )
-from slide_gui.figures.color_scale import DIVERGING
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.shell.page_stack import PageStack
+from slide_gui.gui.shell.panel import COLORS
 from slide_gui.gui.state.jobs import UserMessage, sentence
 from slide_gui.gui.state.workspace import State, Workspace
 
@@ -259,8 +259,6 @@ def _check(selection: Selection, path: Path) -> None:
     try:
         check_choice("levels", selection.levels, LEVELS)
         check_choice("show", selection.show, SHOWN)
-        if selection.colors not in ("auto", *DIVERGING, "jet"):
-            known, colors = ", ".join(("auto", *DIVERGING, "jet")), selection.colors
-            raise ValueError(f"colors is {colors!r}; it must be one of {known}")
+        check_choice("colors", selection.colors, COLORS)
     except ValueError as error:
         raise DataError(f"cannot be used: {error}", str(path)) from None

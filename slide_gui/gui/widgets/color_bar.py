@@ -26,7 +26,8 @@ class ColorBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._scale: ColorScale | None = None
+        self.scale: ColorScale | None = None
+        """The colour scale shown."""
         self._note, self._head = "", HEAD
         self._labels: tuple[str, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
@@ -46,17 +47,12 @@ class ColorBar(QWidget):
             ``("−max", "0", "+max")`` if every tile has its own limits.
         """
         width = self.sizeHint().width()
-        self._scale, self._note, self._labels = scale, note, labels
+        self.scale, self._note, self._labels = scale, note, labels
         if self.sizeHint().width() != width:
             self.updateGeometry()
         ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
         self.update()
-
-    @property
-    def scale(self) -> ColorScale | None:
-        """Return the scale."""
-        return self._scale
 
     def sizeHint(self) -> QSize:
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
@@ -79,9 +75,9 @@ class ColorBar(QWidget):
     def y_of(self, value: float) -> float:
         """Return the vertical position of a value."""
         box = self.bar()
-        if self._scale is None:
+        if self.scale is None:
             return box.center().y()
-        share = (value - self._scale.low) / (self._scale.high - self._scale.low)
+        share = (value - self.scale.low) / (self.scale.high - self.scale.low)
         return box.bottom() - share * box.height()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -91,14 +87,14 @@ class ColorBar(QWidget):
         painter.setPen(QColor(theme.muted))
         note = QRectF(2, self._head - HEAD, self.width() - 2, HEAD)
         painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
-        if self._scale is not None:
-            painter.drawImage(box, _ramp(self._scale))
+        if self.scale is not None:
+            painter.drawImage(box, _ramp(self.scale))
             self._paint_ticks(painter)
         frame(painter, box, theme.line)
         painter.end()
 
     def _paint_ticks(self, painter: QPainter) -> None:
-        theme, box, scale = theme_of(self), self.bar(), self._scale
+        theme, box, scale = theme_of(self), self.bar(), self.scale
         assert scale is not None
         if self._labels:
             step = (scale.high - scale.low) / max(len(self._labels) - 1, 1)

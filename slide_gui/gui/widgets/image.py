@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.color_scale import ColorScale
@@ -177,7 +177,6 @@ class DrawingCanvas(ImageView):
     def set_image(self, values: Image) -> None:
         self._given, self._ink = values, None
         super().set_image(values)
-        self._describe()
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
@@ -204,7 +203,6 @@ class DrawingCanvas(ImageView):
 
     def _show(self, values: Image) -> None:
         super().set_image(values)
-        self._describe()
         self.drawn.emit(values)
 
     def _covered(self, index: int) -> tuple[slice, slice]:
@@ -264,10 +262,6 @@ class DrawingCanvas(ImageView):
             self.stroked.emit(before, self._values)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        super().focusInEvent(event)
-        self._describe()
 
     def _describe(self) -> None:
         if self._values is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -114,9 +114,8 @@ class NumberSlider(QWidget):
 
         With uneven steps the number shows the value itself.
         """
-        self._slider.blockSignals(True)
-        self._slider.setValue(self._position_of(value))
-        self._slider.blockSignals(False)
+        with QSignalBlocker(self._slider):
+            self._slider.setValue(self._position_of(value))
         self._settled = self.value()
         self._show_text(value if self._values else self.value())
 

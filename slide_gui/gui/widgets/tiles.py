@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -355,7 +356,7 @@ class TileLayout(ImageLayout):
 
     @property
     def lowest(self) -> float:
-        return self._boxes[self._rows_in(self.bands) - 1][-1].bottom()
+        return max((box.bottom() for box in self.boxes.values()), default=EDGE + HEAD + self.size[1])
 
     @property
     def _band_width(self) -> float:
@@ -374,28 +375,19 @@ class TileLayout(ImageLayout):
         return range(self.columns) if self.only is None else range(self.only[1], self.only[1] + 1)
 
     def tile(self, row: int, column: int) -> QRectF:
-        """Return the box of a tile, aligned to device pixels."""
-        return self._boxes[0][0] if self.only is not None else self._boxes[row][column]
+        """Return the box of a tile."""
+        return self.boxes[(row, column) if self.only is None else self.only]
 
     @cached_property
-    def _boxes(self) -> tuple[tuple[QRectF, ...], ...]:
-        step, rows = self._band_width + BAND_GAP, self._rows_in(self.bands)
-        lefts = [
-            [
-                snapped(EDGE + self.label_width + band * step + i * self.pitch[0], self.ratio)
-                for i in range(self._across)
-            ]
-            for band in range(self.bands)
-        ]
-        tops = [snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(rows * self.folds)]
-        size, across = self.size, self._across
-        return tuple(
-            tuple(
-                QRectF(lefts[row // rows][k % across], tops[row % rows * self.folds + k // across], *size)
-                for k in range(self._columns)
-            )
-            for row in range(self._rows)
-        )
+    def boxes(self) -> dict[tuple[int, int], QRectF]:
+        """Return the box of each visible tile by row and column, aligned to device pixels."""
+        step, rows, boxes = self._band_width + BAND_GAP, self._rows_in(self.bands), {}
+        for row, column in product(self.shown_rows(), self.shown_columns()):
+            i, j = (row, column) if self.only is None else (0, 0)
+            left = EDGE + self.label_width + i // rows * step + j % self._across * self.pitch[0]
+            top = EDGE + HEAD + (i % rows * self.folds + j // self._across) * self.pitch[1]
+            boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(top, self.ratio), *self.size)
+        return boxes
 
     def captions(self, row: int, column: int) -> QRectF:
         """Return the box of the caption under a tile."""
@@ -424,18 +416,7 @@ class TileLayout(ImageLayout):
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
         """Return row and column of the tile under a point, or None between tiles."""
-        if self.only is not None:
-            return self.only if self.tile(*self.only).contains(point) else None
-        rows, line = self._rows_in(self.bands), int((point.y() - EDGE) // self.pitch[1])
-        if self.folds == 1:
-            line = int((point.y() - EDGE - HEAD) // self.pitch[1])
-        for band in range(self.bands):
-            row = band * rows + line // self.folds
-            if 0 <= line < rows * self.folds and row < self.rows:
-                for column in range(line % self.folds * self._across, self.columns):
-                    if self._boxes[row][column].contains(point):
-                        return row, column
-        return None
+        return next((place for place, box in self.boxes.items() if box.contains(point)), None)
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)

@@ -72,6 +72,10 @@ class WeightTiles(PaintedWidget):
     ----------
     hint : str
         Further action on a tile, added to its tooltip; empty for none.
+    rows : tuple of TileRow
+        The rows shown.
+    enlarged : tuple of (row, column) or None
+        The enlarged tile.
     """
 
     pixel_hovered = Signal(object)
@@ -88,13 +92,13 @@ class WeightTiles(PaintedWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._columns: tuple[str, ...] = ()
-        self._rows: tuple[TileRow, ...] = ()
+        self.rows: tuple[TileRow, ...] = ()
         self._shape: tuple[int, ...] = (28, 28)
         self._transposed = False
         self._room = 0
         self._crosshair: int | None = None
         self._current = (0, 0)
-        self._enlarged: tuple[int, int] | None = None
+        self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
         self._images: dict[Tile, QImage] = {}
@@ -114,10 +118,10 @@ class WeightTiles(PaintedWidget):
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
         """Show rows of tiles; images of tiles that look the same are kept."""
-        same = len(columns) == len(self._columns) and len(rows) == len(self._rows)
+        same = len(columns) == len(self._columns) and len(rows) == len(self.rows)
         if same:
-            rows = tuple(row.keeping(old) for row, old in zip(rows, self._rows, strict=True))
-        self._columns, self._rows = columns, rows
+            rows = tuple(row.keeping(old) for row, old in zip(rows, self.rows, strict=True))
+        self._columns, self.rows = columns, rows
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
         tiles = {t for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in tiles}
@@ -129,41 +133,31 @@ class WeightTiles(PaintedWidget):
 
     def _relayout(self) -> None:
         row, column = self._current
-        self._current = min(row, max(len(self._rows) - 1, 0)), min(column, max(len(self._columns) - 1, 0))
-        if self._enlarged is not None:
-            row, column = self._enlarged
-            if row >= len(self._rows) or column >= len(self._columns):
-                self._enlarged = None
-        self._back.setVisible(self._enlarged is not None)
+        self._current = min(row, max(len(self.rows) - 1, 0)), min(column, max(len(self._columns) - 1, 0))
+        if self.enlarged is not None:
+            row, column = self.enlarged
+            if row >= len(self.rows) or column >= len(self._columns):
+                self.enlarged = None
+        self._back.setVisible(self.enlarged is not None)
         self._back.setGeometry(EDGE, EDGE - 2, self.layout_of().label_width - 8, HEAD)
         self.updateGeometry()
         self.update()
         self.arranged.emit()
 
-    @property
-    def enlarged(self) -> tuple[int, int] | None:
-        """Return row and column of the enlarged tile, or None."""
-        return self._enlarged
-
     def enlarge(self, row: int, column: int) -> None:
         """Enlarge one tile to all the space."""
-        self._enlarged = self._current = row, column
+        self.enlarged = self._current = row, column
         self._relayout()
         self._describe_current()
 
     @Slot()
     def step_back(self) -> None:
         """Show all tiles again."""
-        if self._enlarged is not None:
-            self._enlarged = None
+        if self.enlarged is not None:
+            self.enlarged = None
             self.setFocus()
             self._relayout()
             self._describe_current()
-
-    @property
-    def rows(self) -> tuple[TileRow, ...]:
-        """Return the rows."""
-        return self._rows
 
     def set_crosshair(self, index: int | None) -> None:
         """Draw thin lines at one pixel of every tile."""
@@ -193,11 +187,11 @@ class WeightTiles(PaintedWidget):
             self.devicePixelRatioF(),
             self._shape,
             self._transposed,
-            rows=len(self._rows),
+            rows=len(self.rows),
             columns=len(self._columns),
             caption=self._caption_widths,
             height_room=self._room if room is None else room,
-            only=self._enlarged,
+            only=self.enlarged,
         )
 
     @cached_property
@@ -222,7 +216,7 @@ class WeightTiles(PaintedWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
-        if not self._rows:
+        if not self.rows:
             painter.setPen(QColor(theme.muted))
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
@@ -235,8 +229,8 @@ class WeightTiles(PaintedWidget):
                 box = layout.heading(column, group)
                 painter.drawText(box, MIDDLE, _fitting(self._columns[column], painter.fontMetrics(), box.width()))
         for number in layout.shown_rows():
-            self._paint_label(painter, theme, layout.label(number), self._rows[number])
-            if self._rows[number].removable:
+            self._paint_label(painter, theme, layout.label(number), self.rows[number])
+            if self.rows[number].removable:
                 _paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
         painter.setFont(figure_font(self, SECONDARY))
         self._paint_tiles(painter, theme, layout)
@@ -263,9 +257,8 @@ class WeightTiles(PaintedWidget):
 
     def _paint_tiles(self, painter: QPainter, theme: Theme, layout: TileLayout) -> None:
         """Paint the tiles with captions, marks and crosshair."""
-        places = [(i, j) for i in layout.shown_rows() for j in layout.shown_columns()]
-        boxes = [layout.tile(*place) for place in places]
-        tiles = [(self._rows[i], self._rows[i].tiles[j], box) for (i, j), box in zip(places, boxes, strict=True)]
+        boxes = list(layout.boxes.values())
+        tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in layout.boxes.items()]
         for _, tile, box in tiles:
             if tile is None:
                 painter.fillRect(box, washed(theme.line, 0.25))
@@ -277,7 +270,7 @@ class WeightTiles(PaintedWidget):
         painter.setPen(QPen(QColor(theme.line), 1.0))
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
-        for place, (_, tile, _) in zip(places, tiles, strict=True):
+        for place, (_, tile, _) in zip(layout.boxes, tiles, strict=True):
             if tile is not None and layout.lines and not tile.stale:  # numbers of an outdated tile would mislead
                 text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
                 painter.drawText(layout.captions(*place), int(Qt.AlignmentFlag.AlignTop), text)
@@ -316,7 +309,7 @@ class WeightTiles(PaintedWidget):
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
         layout = self.layout_of()
         cell = layout.at(point)
-        if cell is None or self._rows[cell[0]].tiles[cell[1]] is None:
+        if cell is None or self.rows[cell[0]].tiles[cell[1]] is None:
             return None
         index = layout.index(layout.tile(*cell), point)
         return None if index is None else (*cell, index)
@@ -324,7 +317,7 @@ class WeightTiles(PaintedWidget):
     def _remove_at(self, point: QPointF) -> int | None:
         layout = self.layout_of()
         for number in layout.shown_rows():
-            if self._rows[number].removable and layout.remove(number).contains(point):
+            if self.rows[number].removable and layout.remove(number).contains(point):
                 return number
         return None
 
@@ -359,7 +352,7 @@ class WeightTiles(PaintedWidget):
                 self._toggle(*spot[:2])
 
     def _toggle(self, row: int, column: int) -> None:
-        if self._enlarged is None:
+        if self.enlarged is None:
             self.enlarge(row, column)
         else:
             self.step_back()
@@ -377,9 +370,9 @@ class WeightTiles(PaintedWidget):
                 QToolTip.hideText()
             return True
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            escapes = event.key() == Qt.Key.Key_Escape and self._enlarged is not None
+            escapes = event.key() == Qt.Key.Key_Escape and self.enlarged is not None
             pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-            if escapes or (pins and self._rows):  # before the shortcut cancels a job or starts training
+            if escapes or (pins and self.rows):  # before the shortcut cancels a job or starts training
                 event.accept()
                 return True
         return super().event(event)
@@ -388,33 +381,33 @@ class WeightTiles(PaintedWidget):
         """Return the tooltip at a point."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
-            return f"Remove {self._rows[remove].title} (Delete)"
+            return f"Remove {self.rows[remove].title} (Delete)"
         if spot is None:
             layout = self.layout_of()
-            labelled = [self._rows[i] for i in layout.shown_rows() if layout.label(i).contains(point)]
+            labelled = [self.rows[i] for i in layout.shown_rows() if layout.label(i).contains(point)]
             return " · ".join(f"{r.title}\n{r.subtitle}" for r in labelled)
         row, column, index = spot
-        tile = self._rows[row].tiles[column]
+        tile = self.rows[row].tiles[column]
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
         text = f"{tile.quantity} {value} at {place}".strip()
-        click = "Click to enlarge" if self._enlarged is None else "Click to show all tiles"
+        click = "Click to enlarge" if self.enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
-        return f"{self._rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
+        return f"{self.rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
-        if not self._rows:
+        if not self.rows:
             super().keyPressEvent(event)
         elif key in ARROWS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             self._point(ARROWS[key])
         elif key in ARROWS:
             down, right = ARROWS[key]
             self._go(row + down, column + right)
-        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._rows[row].removable:
+        elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self.rows[row].removable:
             self.row_removed.emit(row)
-        elif key == Qt.Key.Key_Escape and self._enlarged is not None:
+        elif key == Qt.Key.Key_Escape and self.enlarged is not None:
             self.step_back()
         elif key in CLICKS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             spot = self._pointed()
@@ -428,7 +421,7 @@ class WeightTiles(PaintedWidget):
     def _pointed(self) -> tuple[int, int, int] | None:
         """Return the selected pixel of the tile with the cursor: the marked one until keys moved on."""
         (row, column), hovered = self._current, self._hovered
-        tile = self._rows[row].tiles[column]
+        tile = self.rows[row].tiles[column]
         if tile is None:
             return None
         if hovered is not None and hovered[:2] == self._current and hovered[2] < tile.values.size:
@@ -438,7 +431,7 @@ class WeightTiles(PaintedWidget):
     def _point(self, step: tuple[int, int]) -> None:
         """Select the next pixel of the tile with the cursor."""
         (row, column), spot = self._current, self._pointed()
-        tile = self._rows[row].tiles[column]
+        tile = self.rows[row].tiles[column]
         if tile is None:
             return
         shape = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
@@ -448,16 +441,16 @@ class WeightTiles(PaintedWidget):
         place = divmod(index, shape[1])
         where = f"{place[0]}, {place[1]}" if tile.values.ndim == 2 else f"{index}"
         value = tile.scale.label(float(tile.values.flat[index]), 4)
-        self.setAccessibleDescription(f"{where}: {value}; {self._rows[row].title}, {self._columns[column]}")
+        self.setAccessibleDescription(f"{where}: {value}; {self.rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:
-        row = min(max(row, 0), len(self._rows) - 1)
+        row = min(max(row, 0), len(self.rows) - 1)
         column = min(max(column, 0), len(self._columns) - 1)
         self._current = (row, column)
-        if self._enlarged not in (None, self._current):
+        if self.enlarged not in (None, self._current):
             self.enlarge(row, column)
         self._describe_current()
-        tile = self._rows[row].tiles[column]
+        tile = self.rows[row].tiles[column]
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.reached.emit(self.layout_of().tile(row, column))
@@ -465,11 +458,11 @@ class WeightTiles(PaintedWidget):
 
     def _describe_current(self) -> None:
         row, column = self._current
-        if row < len(self._rows) and column < len(self._columns):
-            tile = self._rows[row].tiles[column]
+        if row < len(self.rows) and column < len(self._columns):
+            tile = self.rows[row].tiles[column]
             caption = "" if tile is None else tile.caption or tile.quantity
-            name = ": ".join(filter(None, (f"{self._rows[row].title}, {self._columns[column]}", caption)))
-            self.setAccessibleDescription(name if self._enlarged is None else f"{name}, enlarged")
+            name = ": ".join(filter(None, (f"{self.rows[row].title}, {self._columns[column]}", caption)))
+            self.setAccessibleDescription(name if self.enlarged is None else f"{name}, enlarged")
         else:
             self.setAccessibleDescription(self._placeholder)
 

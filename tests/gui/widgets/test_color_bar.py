@@ -4,6 +4,7 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.tiles import TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
@@ -29,7 +30,9 @@ def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar):
 
 def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(bar):
     before = bar.bar()
-    assert before.top() == WeightTiles().layout_of(500).tile(0, 0).top()
+    tiles = WeightTiles()
+    tiles.set_content(("layer 1",), (TileRow("", "", QColor(), False, (None,)),))
+    assert before.top() == tiles.layout_of(500).tile(0, 0).top()
     assert bar.accessibleDescription() == "−0.60 to +0.60"
     bar.set_scale(SCALE, "per tile", ("−max", "0", "+max"))
     assert bar.bar() == before

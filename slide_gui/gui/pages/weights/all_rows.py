@@ -120,7 +120,7 @@ class Mosaic(Plot):
         rows, columns = self._shape
         texts = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
-        if target is not None and max(target) < self._fields.shape[0] and not self._faint:
+        if target is not None and max(target) < self._fields.shape[0] and not self.is_faint:
             value = float(self._fields[target[0]].flat[target[1]])
             row, source = self._place_of(target[0]), self._place_of(target[1])
             texts.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")

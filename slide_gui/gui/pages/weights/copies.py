@@ -76,7 +76,8 @@ class CopiesPlot(Plot):
     def __init__(self, parent: QWidget | None = None) -> None:
         self._copies: Copies | None = None
         self._series: list[_Series] = []
-        self._chosen: int | None = None
+        self.chosen: int | None = None
+        """The marked m."""
         self._current: int | None = None
         self._dots: Any = None  # until the axes exist
         super().__init__(
@@ -125,15 +126,11 @@ class CopiesPlot(Plot):
 
     def set_chosen(self, copies: int | None) -> None:
         """Mark an m."""
-        if copies != self._chosen:
-            self._chosen = copies
+        if copies != self.chosen:
+            self.chosen = copies
             self._draw(theme_of(self))
             self._describe()
             self._changed()
-
-    def chosen(self) -> int | None:
-        """Return the marked m."""
-        return self._chosen
 
     def copies(self) -> list[int]:
         """Return every m with a point."""
@@ -156,7 +153,7 @@ class CopiesPlot(Plot):
 
     def _describe(self) -> None:
         known = self.copies()
-        shown = self._chosen if self._chosen in known else (known[-1] if known else None)
+        shown = self.chosen if self.chosen in known else (known[-1] if known else None)
         self.setAccessibleDescription(self._placeholder if shown is None else "; ".join(self.lines_at(shown)))
 
     # Items
@@ -164,9 +161,9 @@ class CopiesPlot(Plot):
     def _draw(self, theme: Theme) -> None:
         if self._dots is None:
             return
-        self._chosen_line.setVisible(self._chosen is not None)
+        self._chosen_line.setVisible(self.chosen is not None)
         self._chosen_line.setPen(self._pen(theme.accent))
-        self._chosen_line.setPos(math.log2(self._chosen or 1))
+        self._chosen_line.setPos(math.log2(self.chosen or 1))
         drawn: set[Any] = set()
         for number, series in enumerate(self._series):
             colour = series.color(theme)
@@ -242,7 +239,7 @@ class CopiesPlot(Plot):
         known = self.copies()
         if not step[1] or not known:
             return None
-        here = known.index(self._chosen) if self._chosen in known else len(known) - 1
+        here = known.index(self.chosen) if self.chosen in known else len(known) - 1
         return known[min(max(here + step[1], 0), len(known) - 1)]
 
     def _end(self, last: bool) -> int | None:
@@ -259,11 +256,11 @@ class CopiesPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._layer: Layer | None = None  # layer of the copies
-        self._study: CopiesStudy | None = None
-        self._copies: Copies | None = None
+        self._study: CopiesStudy | None = None  # until it is complete
+        self.copies: Copies | None = None
+        """The copies computed so far."""
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
-        self._complete = False
         self._outdated = False  # the copies are those of an earlier fit
         self._restarts = False  # after a new fit
         self._choice = LayerChoice(self)
@@ -299,11 +296,6 @@ class CopiesPart(View):
         layout.addWidget(self.tiles)
 
     @property
-    def copies(self) -> Copies | None:
-        """Return the copies computed so far."""
-        return self._copies
-
-    @property
     def is_running(self) -> bool:
         """True if the copies are being computed or wait for other jobs."""
         return self._job is not None
@@ -329,7 +321,7 @@ class CopiesPart(View):
         assert dataset is not None
         assert stack is not None
         self._layer = stack.layers[number - 1]
-        self._refusal, self._complete, self._outdated = "", False, True
+        self._refusal, self._outdated = "", True
         try:
             self._study = CopiesStudy(stack, dataset.train, number)
         except ValueError as error:
@@ -356,7 +348,7 @@ class CopiesPart(View):
         """Start, pause or resume the computation."""
         if self._job is not None:
             self._stop()
-        elif self._study is not None and not self._complete:
+        elif self._study is not None:
             self._restarts = True
             self._submit()
         self._show()
@@ -372,22 +364,22 @@ class CopiesPart(View):
 
     @Slot(object)
     def _take_copies(self, copies: Copies) -> None:
-        self._copies, self._outdated = copies, False
+        self.copies, self._outdated = copies, False
         self._show()
 
     @Slot(object)
     def _finish(self, copies: Copies) -> None:
-        self._job, self._complete = None, True
+        self._job = self._study = None
         self._take_copies(copies)
 
     @Slot(object)
     def _refuse(self, error: Exception) -> None:
-        self._job = self._study = self._copies = None
+        self._job = self._study = self.copies = None
         self._refusal = f"The copies cannot be computed: {sentence(error)}"
         self._show()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
-        model, source, copies = self._workspace.model(), self._workspace.source, self._copies
+        model, source, copies = self._workspace.model(), self._workspace.source, self.copies
         if model is None or source is None or copies is None or self._is_stale(copies):
             return ()
         done = copies.finished()
@@ -404,7 +396,7 @@ class CopiesPart(View):
         return (ExportOption("copies", "the copies against their limit", export, style),)
 
     def tables(self) -> tuple[NumberTable, ...]:
-        copies, names, cells = self._copies, [], []
+        copies, names, cells = self.copies, [], []
         if copies is None or self._is_stale(copies):
             return ()
         a = self._pixels.features()[0]
@@ -420,8 +412,8 @@ class CopiesPart(View):
 
     @Slot()
     def _show(self) -> None:
-        copies, dataset, running = self._copies, self._workspace.dataset, self._job is not None
-        self._run.setVisible(running or (self._study is not None and not self._complete))
+        copies, dataset, running = self.copies, self._workspace.dataset, self._job is not None
+        self._run.setVisible(running or self._study is not None)
         has_points = copies is not None and not self._outdated
         self._run.setText("Stop" if running else "Resume" if has_points else "Start")
         self._run.setToolTip("Stop and leave the points plotted (Esc)" if running else "Corrupt more and more copies")
@@ -481,8 +473,8 @@ class CopiesPart(View):
     def _forget(self, _dataset: object) -> None:
         """Drop the copies of other data."""
         self._workspace.queue.cancel(channel=_CHANNEL)
-        self._layer = self._study = self._copies = self._job = None
-        self._refusal, self._complete, self._restarts = "", False, False
+        self._layer = self._study = self.copies = self._job = None
+        self._refusal, self._restarts = "", False
 
     # From the widgets ------------------------------------------------------------------------------------------
 

@@ -59,7 +59,8 @@ class FlowPart(View):
         self._stack: Stack | None = None  # fitted to the data of this fingerprint
         self._fingerprint = ""
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
-        self._flow: Flow | None = None
+        self.flow: Flow | None = None
+        """The flow shown last."""
         self._stale = False  # True if the layers do not match the parameters
         self._seed = 0
         self.view = FlowView(self)
@@ -163,10 +164,6 @@ class FlowPart(View):
         """Show the image as in the data set."""
         self.view.canvas.reset()
 
-    def flow(self) -> Flow | None:
-        """Return the flow that is shown."""
-        return self._flow
-
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, image = self._workspace.model(), self._workspace.source, self._image
         if model is None or source is None or image is None:
@@ -186,7 +183,7 @@ class FlowPart(View):
         return f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
 
     def tables(self) -> tuple[NumberTable, ...]:
-        flow, names = self._flow, self._source.names()
+        flow, names = self.flow, self._source.names()
         if flow is None or self._stale:
             return ()
         lines = [_line("x", None, 0.0, flow.clean), _line("input", None, flow.corruption_error, flow.corrupted)]
@@ -283,7 +280,7 @@ class FlowPart(View):
             self._workspace.state.parameters.depth,
         )
         if dataset is not None and dataset.fingerprint != self._fingerprint:
-            self._fingerprint, self._stack, self._flow = dataset.fingerprint, None, None
+            self._fingerprint, self._stack, self.flow = dataset.fingerprint, None, None
         if stack is not None and len(stack.layers) >= depth:
             self._stack = replace(stack, layers=stack.layers[:depth])
 
@@ -304,7 +301,7 @@ class FlowPart(View):
         if stack is None:
             self._decided.controller.rest()
         else:
-            self._flow = flow
+            self.flow = flow
             self._decided.follow(flow.corrupted, _entered(flow))
         self.numbers_changed.emit()
 

@@ -210,7 +210,8 @@ class FlowView(Picker):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._columns: tuple[FlowColumn, ...] = ()
+        self.columns: tuple[FlowColumn, ...] = ()
+        """The columns shown."""
         self._shape: tuple[int, ...] = (28, 28)
         self._transposed = False
         self._images: dict[FlowTile, QImage] = {}
@@ -229,8 +230,8 @@ class FlowView(Picker):
 
     def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
         """Show a flow; the canvas draws its own image and takes the name of the first column's upper tile."""
-        same = len(columns) == len(self._columns)
-        self._columns = columns
+        same = len(columns) == len(self.columns)
+        self.columns = columns
         first = columns[0].lower.values if columns else None
         shape = self._shape if first is None else first.shape
         self._images = {}
@@ -238,11 +239,6 @@ class FlowView(Picker):
             self._shape = shape
             self._place()
         self._set_count(int(np.prod(shape)))
-
-    @property
-    def columns(self) -> tuple[FlowColumn, ...]:
-        """Return the columns."""
-        return self._columns
 
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen; indices remain those of the data."""
@@ -259,7 +255,7 @@ class FlowView(Picker):
 
     def layout_of(self, width: int | None = None) -> FlowLayout:
         """Return the geometry for a width, by default the widget's."""
-        width, depth = self.width() if width is None else width, max(len(self._columns) - 1, 0)
+        width, depth = self.width() if width is None else width, max(len(self.columns) - 1, 0)
         return _layout(
             width, self.devicePixelRatioF(), self._shape, self._transposed, height=self.height(), depth=depth
         )
@@ -273,7 +269,7 @@ class FlowView(Picker):
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
     def _describe(self) -> None:
-        tiles = [tile for column in self._columns for tile in (column.upper, column.lower)]
+        tiles = [tile for column in self.columns for tile in (column.upper, column.lower)]
         parts = [f"{tile.title}: {'; '.join(tile.lines)}" for tile in tiles if tile.lines]
         if self._current is not None:
             parts = [f"{tile.title} {self.value_text(tile)}" for tile in tiles] + parts
@@ -284,14 +280,14 @@ class FlowView(Picker):
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
         """Return every painted tile with its box and whether it is stale."""
         layout, tiles = self.layout_of(), []
-        for number, column in enumerate(self._columns):
+        for number, column in enumerate(self.columns):
             if number or layout.bars:
                 tiles.append((column.upper, layout.upper(number), column.stale))
             tiles.append((column.lower, layout.lower(number), column.stale))
         return tiles
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        if not self._columns:
+        if not self.columns:
             return
         theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
@@ -320,7 +316,7 @@ class FlowView(Picker):
     def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
         theme = theme_of(self)
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY, strong=True)
-        for number, column in enumerate(self._columns):
+        for number, column in enumerate(self.columns):
             for tile, box in ((column.upper, layout.upper(number)), (column.lower, layout.lower(number))):
                 painter.setFont(body)
                 painter.setPen(QColor(theme.text))
@@ -350,12 +346,12 @@ class FlowView(Picker):
         theme = theme_of(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setFont(figure_font(self, SECONDARY, strong=True))
-        for number, column in enumerate(self._columns):
+        for number, column in enumerate(self.columns):
             line = layout.down(number)
             _arrow(painter, theme.muted, [line.p1(), line.p2()])
             painter.setPen(QColor(theme.text))
             painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), MIDDLE, column.down)
-            if number + 1 < len(self._columns):
+            if number + 1 < len(self.columns):
                 corners = layout.across(number)
                 _arrow(painter, theme.muted, list(corners))
                 painter.setPen(QColor(theme.text))
@@ -385,7 +381,7 @@ class FlowView(Picker):
         return next((index for index in indices if index is not None), None)
 
     def _stepped(self, step: tuple[int, int]) -> int | None:
-        if not step[1] or not self._columns:
+        if not step[1] or not self.columns:
             return None
         return self._count // 2 if self._current is None else min(max(self._current + step[1], 0), self._count - 1)
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
-from slide_gui.gui.pages.page import NumberTable, Page, PageView
+from slide_gui.gui.pages.page import NumberTable, Page
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel
@@ -27,9 +27,7 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.all_rows import AllRows
-    from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
-    from slide_gui.gui.pages.weights.shuffle import ShuffleView
     from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.state.runs import RunController
 
@@ -69,53 +67,53 @@ def _explained(context: ViewContext, parent: QWidget) -> View:
 PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SHUFFLE = "pinned", "all", "flow", "copies", "explain", "shuffle"
 VIEWS = (
     ViewSpec(
-        PINNED,
         "Pinned",
         "Rows of W of the pinned pixels, one image per layer, as in the paper’s weight figure",
-        "Pinned pixels",
-        PinnedRows,
+        name=PINNED,
+        title="Pinned pixels",
+        make=PinnedRows,
         needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
-        ALL_ROWS,
         "All rows",
         "All rows of one layer’s W, each at the position of its pixel",
-        "All rows of a layer",
-        _all_rows,
+        name=ALL_ROWS,
+        title="All rows of a layer",
+        make=_all_rows,
         needs=frozenset({"show", "colors"}),
     ),
     ViewSpec(
-        FLOW,
         "Flow",
         "One image on its way through the layers, which can be drawn on (§4)",
-        "Flow of one image",
-        _flow,
+        name=FLOW,
+        title="Flow of one image",
+        make=_flow,
         about="one image on its way through the layers",
         needs=frozenset({"levels", "colors"}),
         covers_image=True,
     ),
     ViewSpec(
-        COPIES,
         "Copies",
         "W of m corrupted copies in comparison with its limit (eq. 5 to 8)",
-        "Corrupted copies",
-        _copies,
+        name=COPIES,
+        title="Corrupted copies",
+        make=_copies,
         about="m corrupted copies and their limit",
     ),
     ViewSpec(
-        EXPLAIN,
         "Explain",
         "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
-        "Explain one weight",
-        _explained,
+        name=EXPLAIN,
+        title="Explain one weight",
+        make=_explained,
         about="the numbers behind one weight",
     ),
     ViewSpec(
-        SHUFFLE,
         "Shuffle",
         "Compare W with the W of shuffled pixels: eq. 8 ignores the positions of pixels",
-        "Shuffled pixels",
-        _shuffle,
+        name=SHUFFLE,
+        title="Shuffled pixels",
+        make=_shuffle,
         about="W does not depend on the positions of pixels",
         needs=frozenset({"show", "levels", "colors"}),
         covers_image=True,
@@ -136,9 +134,7 @@ class WeightsPage(Page):
     """
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
-        subtitle = "from which pixels each layer reconstructs the selected pixel"
-        views = [PageView(view.text, view.tip) for view in VIEWS]
-        super().__init__("Weights", subtitle, views, right=12, parent=parent)
+        super().__init__("Weights", "", VIEWS, right=12, parent=parent)
         self._workspace = workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
@@ -162,8 +158,8 @@ class WeightsPage(Page):
 
     # Views ------------------------------------------------------------------------------------------------------
 
-    def set_view(self, name: str) -> None:
-        """Show one of `VIEWS`."""
+    def set_view(self, name: str) -> Any:
+        """Show one of `VIEWS` and return it."""
         number = [view.name for view in VIEWS].index(name)
         self.tabs.choose(number)
         self._sample.setVisible(not VIEWS[number].covers_image)
@@ -171,6 +167,7 @@ class WeightsPage(Page):
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         self.refresh()
         self.chosen.emit()
+        return self.shown_view()
 
     def _view(self, spec: ViewSpec) -> View:
         if spec.name not in self._view_of:
@@ -236,22 +233,7 @@ class WeightsPage(Page):
         """Show a test image, given its row, with the flow through the layers and the prediction."""
         assert isinstance(item, int)
         self.shown.show_test(item)
-        self.flow_part().show_clean()
-
-    def flow_part(self) -> FlowPart:
-        """Open the view of the flow and return it."""
-        self.set_view(FLOW)
-        return cast("FlowPart", self._view_of[FLOW])
-
-    def copies_part(self) -> CopiesPart:
-        """Open the view of the copies and return it."""
-        self.set_view(COPIES)
-        return cast("CopiesPart", self._view_of[COPIES])
-
-    def shuffle_view(self) -> ShuffleView:
-        """Show the shuffled pixels and return the view."""
-        self.set_view(SHUFFLE)
-        return cast("ShuffleView", self._view_of[SHUFFLE])
+        self.set_view(FLOW).show_clean()
 
     @Slot()
     def show_wall(self) -> None:
@@ -362,17 +344,14 @@ class WeightsPage(Page):
         self._show_subtitle()
 
     def _show_subtitle(self) -> None:
-        are_pixels = self._shape() is not None or self._workspace.dataset is None
-        self.subtitle.setText(VIEWS[self.tabs.checkedId()].about or self._usual_subtitle(are_pixels))
+        dataset = self._workspace.dataset
+        noun = "pixel" if dataset is None or dataset.image_shape is not None else "feature"
+        self.subtitle.setText(VIEWS[self.tabs.checkedId()].about or self._usual_subtitle(noun))
 
-    def _usual_subtitle(self, are_pixels: bool) -> str:
-        if self._source.shows_contributions() and are_pixels:
-            return "contributions: weights × RMS of the input pixel"
+    def _usual_subtitle(self, noun: str) -> str:
         if self._source.shows_contributions():
-            return "contributions: weights × RMS of the input feature"
-        if are_pixels:
-            return "from which pixels each layer reconstructs the selected pixel"
-        return "from which features each layer reconstructs the selected feature"
+            return f"contributions: weights × RMS of the input {noun}"
+        return f"from which {noun}s each layer reconstructs the selected {noun}"
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
@@ -405,7 +384,3 @@ class WeightsPage(Page):
         super().changeEvent(event)
         if event.type() == event.Type.PaletteChange and hasattr(self, "_view_of"):
             self.refresh()
-
-    def _shape(self) -> tuple[int, int] | None:
-        dataset = self._workspace.dataset
-        return None if dataset is None else dataset.image_shape

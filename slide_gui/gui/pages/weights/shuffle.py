@@ -39,7 +39,8 @@ class ShuffleView(View):
         super().__init__(context, parent)
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
-        self._fit: ShuffledFit | None = None
+        self.fit: ShuffledFit | None = None
+        """The last fit to shuffled pixels; None while there is none of the layers shown."""
         self._job = -1
         self.tiles = WeightTiles(self)
         self.tiles.setAccessibleName("Weights of shuffled pixels and of pixels in their places: tiles")
@@ -57,11 +58,6 @@ class ShuffleView(View):
         self._pixels.moved.connect(self._refresh_if_seen)
         self._workspace.dataset_changed.connect(self._forget)
 
-    @property
-    def fit(self) -> ShuffledFit | None:
-        """The last fit to shuffled pixels; None while there is none of the layers shown."""
-        return self._fit
-
     @Slot()
     def start(self) -> None:
         """Shuffle the pixels by the next permutation and fit the layers to them."""
@@ -72,7 +68,7 @@ class ShuffleView(View):
         self._seed += 1
         rows, stack = dataset.train, model.stack
         order = self._order = shuffling(dataset.n_features, self._seed)
-        self._fit = None
+        self.fit = None
 
         def work(progress: Progress) -> ShuffledFit:
             return fit_shuffled(rows, stack, order, progress=progress)
@@ -89,14 +85,14 @@ class ShuffleView(View):
 
     @Slot(object)
     def _fitted(self, fit: ShuffledFit) -> None:
-        self._fit = fit
+        self.fit = fit
         self.refresh()
         self.numbers_changed.emit()
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
         self._workspace.queue.cancel(channel=_CHANNEL)
-        self._order = self._fit = None
+        self._order = self.fit = None
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Cancel the fit."""
@@ -112,9 +108,9 @@ class ShuffleView(View):
         self.button.setEnabled(ready)
         if dataset is None or values is None:
             return
-        fit = self._fit
+        fit = self.fit
         if fit is not None and (model is None or fit.stack.layers != model.stack.layers):
-            fit = self._fit = None  # the layers are others now
+            fit = self.fit = None  # the layers are others now
         order = np.arange(dataset.n_features) if self._order is None else self._order
         back = np.argsort(order)
         feature = self._pixels.features()[0]
@@ -181,10 +177,10 @@ class ShuffleView(View):
     @property
     def shows_rows(self) -> bool:  # type: ignore[override]
         """True if there is no fit to shuffled pixels, so that the tables show rows of W."""
-        return self._fit is None
+        return self.fit is None
 
     def tables(self) -> tuple[NumberTable, ...]:
-        fit = self._fit
+        fit = self.fit
         if fit is None:
             return ()
         names = [(str(k),) for k in range(1, len(fit.differences) + 1)]

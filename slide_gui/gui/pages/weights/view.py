@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.page import NumberTable, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, PlainLabel, add_button, label
@@ -113,22 +113,18 @@ class View(QWidget):
             self.refresh()
 
 
-@dataclass(frozen=True)
-class ViewSpec:
-    """A view, from which its tab and command are built.
+@dataclass(frozen=True, kw_only=True)
+class ViewSpec(PageView):
+    """A view of the page, from which its tab and command are built.
 
     Attributes
     ----------
     name : str
         Name for `WeightsPage.set_view`.
-    text, tip : str
-        Text and tooltip of its tab.
     title : str
         Title in the menu and the palette.
     make : callable
         Build the view; it imports the view's module to keep the start fast.
-    about : str
-        Description after the page's title; empty if the page describes itself.
     needs : frozenset of str
         Settings of the panel's tiles that affect it, as in `Page.needs`.
     covers_image : bool
@@ -136,11 +132,8 @@ class ViewSpec:
     """
 
     name: str
-    text: str
-    tip: str
     title: str
     make: Callable[[ViewContext, QWidget], View]
-    about: str = ""
     needs: frozenset[str] = frozenset({"colors"})
     covers_image: bool = False
 
