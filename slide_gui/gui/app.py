@@ -71,8 +71,7 @@ def collect_in_turn(window: MainWindow) -> None:
     from PySide6.QtCore import QTimer
 
     gc.freeze()
-    collector = QTimer(window)
-    collector.setInterval(_COLLECT_MILLISECONDS)
+    collector = QTimer(window, interval=_COLLECT_MILLISECONDS)
     collector.timeout.connect(gc.collect)
     collector.start()
 

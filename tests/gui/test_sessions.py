@@ -229,7 +229,7 @@ def test_that_a_session_that_is_damaged_or_of_changed_data_is_reported(windows, 
 REFUSED = (
     ("selection", {"levels": "pixel"}, "levels is 'pixel'; it must be one of layer, tile, global"),
     ("selection", {"show": "all"}, "show is 'all'; it must be one of"),
-    ("selection", {"colors": "grey"}, "colors is grey; it must be one of auto"),
+    ("selection", {"colors": "grey"}, "colors is 'grey'; it must be one of auto"),
     ("parameters", {"depth": 99}, "depth is 99"),
     ("source", {"held_out": {"share": 7.0}}, "the fraction held out is 7.0"),
     ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),

@@ -44,12 +44,11 @@ class NumberTable:
     cells: Cells
 
     @classmethod
-    def of_text(cls, title: str, text: str, keys: int = 1) -> NumberTable:
-        """Return a table from tab-separated lines, whose first line has titles; the first `keys` columns name a row."""
+    def of_text(cls, title: str, text: str) -> NumberTable:
+        """Return a table from tab-separated lines, whose first line has titles; the first column names a row."""
         heads, *lines = [tuple(line.split("\t")) for line in text.split("\n")]
         lines = [(*line, *[""] * (len(heads) - len(line))) for line in lines]  # short lines get empty cells
-        names = [line[:keys] for line in lines]
-        return cls(title, heads[:keys], names, heads[keys:], [line[keys:] for line in lines])
+        return cls(title, heads[:1], [line[:1] for line in lines], heads[1:], [line[1:] for line in lines])
 
     @classmethod
     def of_confusion(cls, title: str, names: Sequence[str], counts: NDArray[Any]) -> NumberTable:

@@ -365,10 +365,10 @@ class Plot(HoverWidget):
                     item.setOpacity(STALE if faint else 1.0)
             self._changed()
 
-    def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:
+    def _curve(self, key: Hashable, z: float) -> Any:
         """Return the curve of a key, built at first use; curves are never removed, only emptied."""
         if key not in self._curves:
-            self._curves[key] = pg.PlotCurveItem(connect="finite") if make is None else make()
+            self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
             self._box.addItem(self._curves[key], ignoreBounds=True)
         return self._curves[key]

@@ -11,7 +11,7 @@ from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
-from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
+from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
@@ -95,16 +95,19 @@ class Action(QAction):
             self._describe(reason or (self.text() if command.text_now else command.tip) or self.text())
 
 
+def _weights(window: MainWindow) -> WeightsPage:
+    """Open the Weights page and return it."""
+    return cast(WeightsPage, window.pages.turn_to("weights"))
+
+
 def _page(number: int, page: PageSpec) -> Command:
     return Command(f"page_{page.name}", page.title, f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
 
 
 def _view(number: int, view: ViewSpec) -> Command:
-    def run(window: MainWindow) -> None:
-        window.pages.turn_to("weights")
-        window.weights_page.set_view(view.name)
-
-    return Command(f"view_{view.name}", view.title, f"Alt+{number}", run, view.tip)
+    return Command(
+        f"view_{view.name}", view.title, f"Alt+{number}", lambda w: _weights(w).set_view(view.name), view.tip
+    )
 
 
 def _export(window: MainWindow) -> None:
@@ -118,40 +121,22 @@ def _copy_table(window: MainWindow) -> None:
     window.exports.copy_table(page.table(), page.why_nothing_to_export())
 
 
-def _shuffle(window: MainWindow) -> None:
-    window.pages.turn_to("weights")
-    window.weights_page.set_view(SHUFFLE).start()
-
-
-def _wall(window: MainWindow) -> None:
-    window.pages.turn_to("weights")
-    window.weights_page.show_wall()
-
-
-def _step_noise(window: MainWindow, step: float) -> None:
-    workspace = window.workspace
-    noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
-    workspace.set_parameters(noise=round(noise, 2))
-
-
-def _step_depth(window: MainWindow, step: int) -> None:
-    depth = window.workspace.state.parameters.depth + step
-    if 0 <= depth <= MOST_LAYERS:
-        window.workspace.set_parameters(depth=depth)
+def _step(window: MainWindow, name: str, step: float, most: float) -> None:
+    """Change the noise level or the depth by a step within its limits."""
+    value = min(max(getattr(window.workspace.state.parameters, name) + step, 0), most)
+    window.workspace.set_parameters(**{name: round(value, 2)})
 
 
 def _train(window: MainWindow) -> None:
     """Open the Classifier page and click Train, which reports why training is impossible."""
-    page = cast("ClassifierPage", window.pages.page("classifier"))
-    window.pages.turn_to("classifier")
+    page = cast("ClassifierPage", window.pages.turn_to("classifier"))
     if not window.session.runs.training.running:
         page.train_button.click()
 
 
 def _sweep(window: MainWindow) -> None:
     """Open the Error curves page and click Sweep."""
-    page = cast("CurvesPage", window.pages.page("curves"))
-    window.pages.turn_to("curves")
+    page = cast("CurvesPage", window.pages.turn_to("curves"))
     if not window.session.runs.sweep.running:
         page.sweep_button.click()
 
@@ -364,7 +349,7 @@ _VIEW = (
         "wall",
         "Wall of layers",
         "F11",
-        _wall,
+        lambda w: _weights(w).show_wall(),
         "Show all rows of all layers on the full screen, changing with the noise level",
         why_not=_no_layer,
     ),
@@ -372,7 +357,7 @@ _VIEW = (
         "shuffle",
         "Shuffle pixels",
         "Ctrl+J",
-        _shuffle,
+        lambda w: _weights(w).set_view(SHUFFLE).start(),
         "Fit the layers to shuffled pixels and compare W",
         why_not=_no_layer,
     ),
@@ -380,28 +365,28 @@ _VIEW = (
         "more_noise",
         "More noise",
         "Ctrl+Up",
-        lambda w: _step_noise(w, 0.05),
+        lambda w: _step(w, "noise", 0.05, LARGEST_NOISE),
         why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"The noise level is at its maximum, {LARGEST_NOISE:g}"),
     ),
     Command(
         "less_noise",
         "Less noise",
         "Ctrl+Down",
-        lambda w: _step_noise(w, -0.05),
+        lambda w: _step(w, "noise", -0.05, LARGEST_NOISE),
         why_not=lambda w: _no_more(w, "noise", 0.0, "The noise level is already 0"),
     ),
     Command(
         "deeper",
         "Add a layer",
         "Ctrl+PgUp",
-        lambda w: _step_depth(w, 1),
+        lambda w: _step(w, "depth", 1, MOST_LAYERS),
         why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"The depth is at its maximum, {MOST_LAYERS}"),
     ),
     Command(
         "shallower",
         "Remove a layer",
         "Ctrl+PgDown",
-        lambda w: _step_depth(w, -1),
+        lambda w: _step(w, "depth", -1, MOST_LAYERS),
         why_not=lambda w: _no_more(w, "depth", 0, "The depth is already 0"),
     ),
     Command(

@@ -199,8 +199,7 @@ class PageStack(QStackedWidget):
 
     def show_view(self, name: str, number: int) -> None:
         """Show one view of a page."""
-        self.turn_to(name)
-        self.page(name).tabs.button(number).click()
+        self.turn_to(name).tabs.button(number).click()
 
     def shown(self) -> Page:
         """Return the visible page."""
@@ -208,16 +207,16 @@ class PageStack(QStackedWidget):
         assert isinstance(page, Page)
         return page
 
-    def turn_to(self, name: str) -> None:
-        """Show the named page."""
+    def turn_to(self, name: str) -> Page:
+        """Show the named page and return it."""
         self.setCurrentWidget(self.page(name))
         self.name = name
         self.turned.emit(name)
         self.changed.emit()
         self.numbers_changed.emit()
+        return self.page(name)
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:
         """Show a page and pass an object to its `Page.show_item`."""
-        self.turn_to(name)
-        self.page(name).show_item(item)
+        self.turn_to(name).show_item(item)

@@ -209,7 +209,8 @@ class SplitControls(QWidget):
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
-        UndoOfWindow(box.lineEdit())
+        line = box.lineEdit()
+        UndoOfWindow(line)
         row.addWidget(box, 1)
         return box
 

@@ -68,9 +68,7 @@ class SessionKeeper(QObject):
         """Returns a function that lists the files that sessions must not replace."""
         self._pending: SessionRecord | None = None
         self._lock: QLockFile | None = None
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self._keep)
         workspace.dataset_changed.connect(self._opened)
         workspace.rested.connect(self._changed)
@@ -181,11 +179,8 @@ class SessionKeeper(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / "open"
         left = mark.exists()
-        for each in (
-            mark,
-            mark.with_name(f"{mark.name}.rmlock"),
-        ):  # Qt holds the second file while it removes the first
-            _forget_empty(each)
+        for name in ("open", "open.rmlock"):  # Qt holds the second file while it removes the first
+            _forget_empty(self._folder / name)
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
@@ -195,10 +190,8 @@ class SessionKeeper(QObject):
         if left and path.is_file():
             with suppress(OSError):
                 restore = partial(self.open, self._recovered(path))
-                title, text = (
-                    "slide-gui did not close properly last time",
-                    "Its session was saved; meanwhile the example is open.",
-                )
+                title = "slide-gui did not close properly last time"
+                text = "Its session was saved; meanwhile the example is open."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self.open(path)

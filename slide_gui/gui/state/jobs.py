@@ -156,8 +156,7 @@ class JobQueue(QObject):
         self._count = 0
         self._shown = self._was_busy = False
         self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
-        self._timer = QTimer(self)
-        self._timer.setSingleShot(True)
+        self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
 
     @property

@@ -126,9 +126,7 @@ class Workspace(QObject):
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
         self._opening = 0
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.rested)
         for changed in (self.dataset_changed, self.state_changed, self.fitting.changed, self.history.indexChanged):
             changed.connect(self.rest)

@@ -77,9 +77,7 @@ class NumberSlider(QWidget):
         self.setFocusProxy(self._slider)
         self.setTabOrder(self._slider, self._number)  # needed because Qt skips widgets before a focus proxy
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(SETTLE_MS)
+        self._rest = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._arrange()
         self.set_tip(tip)
         self.set_value(default)

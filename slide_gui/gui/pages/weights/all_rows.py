@@ -70,11 +70,7 @@ class Mosaic(Plot):
     # Contents
 
     def set_fields(
-        self,
-        fields: NDArray[np.float32],
-        scale: ColorScale,
-        grid: tuple[int, int] | None = None,
-        stale: bool = False,
+        self, fields: NDArray[np.float32], scale: ColorScale, grid: tuple[int, int], stale: bool = False
     ) -> None:
         """Show the fields of a layer.
 
@@ -82,16 +78,13 @@ class Mosaic(Plot):
         ----------
         fields : ndarray of shape (d, h, w), float32
             Read-only.
-        grid : tuple of (rows, columns), optional
-            Arrangement of the d fields; by default (h, w) if d = h·w, else nearly square.
+        grid : tuple of (rows, columns)
+            Arrangement of the d fields.
         stale : bool
             True to grey the fields because newer ones are being computed.
         """
         self._set_faint(stale)
-        count, rows, columns = fields.shape
-        if grid is None:
-            side = int(np.ceil(np.sqrt(count)))
-            grid = (rows, columns) if count == rows * columns else (-(-count // side), side)
+        _, rows, columns = fields.shape
         other = (rows, columns) != self._shape or grid != self._grid
         if other:
             self._current = self._selected = None  # pixels of earlier data
@@ -157,7 +150,7 @@ class Mosaic(Plot):
             return None
         (rows, columns), (x, y) = self._one(), self.values(place)
         pixel = self._fields_grid().index(int(-y // (rows + _GAP)), int(x // (columns + _GAP)))
-        if pixel is None or pixel >= self._fields.shape[0]:
+        if pixel is None:
             return None
         box = self.field(pixel)
         within = PixelGrid(self._shape, box.x(), box.y(), self.zoom(), self._transposed).at(place)
@@ -299,8 +292,7 @@ class Mosaic(Plot):
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
         if self._fields is None:
             return None
-        pixel = min(self._fields_grid().moved(self._selected, step), self._fields.shape[0] - 1)
-        return pixel, pixel
+        return (self._fields_grid().moved(self._selected, step),) * 2
 
     def _go(self, target: tuple[int, int]) -> None:
         self.set_selected(target[0])
@@ -330,10 +322,8 @@ def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: boo
     transposed : bool
         True to exchange rows and columns of the mosaic and of each field.
     """
-    (count, rows, columns), (down, across) = indices.shape, grid
+    (_, rows, columns), (down, across) = indices.shape, grid
     drawn = np.zeros((down, rows + _GAP, across, columns + _GAP), np.uint8)
-    if down * across > count:
-        indices = np.concatenate([indices, np.zeros((down * across - count, rows, columns), np.uint8)])
     drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
     mosaic = drawn.reshape(down * (rows + _GAP), across * (columns + _GAP))[:-_GAP, :-_GAP]
     return np.ascontiguousarray(mosaic.T if transposed else mosaic)
@@ -359,10 +349,11 @@ class LayerFields:
         self._known = {key: self._known.get(key) or self._computed(*key) for key in keys}
         return list(self._known.values())
 
-    def grid(self) -> tuple[int, int] | None:
+    def grid(self) -> tuple[int, int]:
         """Return the arrangement of the fields: that of the pixels, or the matrix W for other features."""
         dataset = self._workspace.dataset
-        return None if dataset is None else dataset.image_shape or (dataset.n_features, 1)
+        assert dataset is not None
+        return dataset.image_shape or (dataset.n_features, 1)
 
     def is_stale(self, k: int) -> bool:
         """True if the fields of a layer were fitted with other parameters than the current ones."""

@@ -274,11 +274,8 @@ class FlowPart(View):
 
     def _take_stack(self) -> None:
         """Take the fitted layers; during a new fit to the same data the last complete stack stays."""
-        dataset, stack, depth = (
-            self._workspace.dataset,
-            self._workspace.fitting.stack,
-            self._workspace.state.parameters.depth,
-        )
+        dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
+        depth = self._workspace.state.parameters.depth
         if dataset is not None and dataset.fingerprint != self._fingerprint:
             self._fingerprint, self._stack, self.flow = dataset.fingerprint, None, None
         if stack is not None and len(stack.layers) >= depth:

@@ -10,6 +10,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.gui.pages.page import NumberTable
@@ -114,12 +115,12 @@ class ShuffleView(View):
         order = np.arange(dataset.n_features) if self._order is None else self._order
         back = np.argsort(order)
         feature = self._pixels.features()[0]
-        images = self._shown_as_images()
+        images = dataset.image_shape is not None
         self.button.setText("Shuffle pixels" if images else "Shuffle features")
         table, quantity = self._source.tiles((feature,)), self._source.quantity()
-        shown = values.astype(np.float32)
-        sample, is_shuffled = self._sample(shown, feature), self._order is not None
-        shuffled: list[Tile | None] = [self._sample(shown[order], int(back[feature])) if is_shuffled else None]
+        sample, is_shuffled = Tile.of(values, dataset.image_shape, INK, "", feature), self._order is not None
+        shuffled_sample = Tile.of(values[order], dataset.image_shape, INK, "", int(back[feature]))
+        shuffled: list[Tile | None] = [shuffled_sample if is_shuffled else None]
         put_back: list[Tile | None] = [sample if is_shuffled else None]
         original: list[Tile | None] = [sample]
         for k, tile in enumerate(table.tiles[0], start=1):
@@ -142,12 +143,7 @@ class ShuffleView(View):
         heads = ("image" if images else "sample", *table.titles)
         self.tiles.set_transposed(self._workspace.state.selection.transposed)
         self.tiles.set_content(heads, rows)
-        self.status.setText(self._sentence(fit, dataset.n_features, ready))
-
-    def _sample(self, values: NDArray[np.float32], marker: int) -> Tile:
-        dataset = self._workspace.dataset
-        assert dataset is not None
-        return Tile.of(values, dataset.image_shape, INK, "", marker)
+        self.status.setText(self._sentence(fit, dataset, ready))
 
     def _shuffled_row(self, fit: ShuffledFit, k: int, place: int) -> NDArray[np.float64]:
         """Return the row of W of the pixel at a shuffled place, as tiles show it, its bias last."""
@@ -159,20 +155,16 @@ class ShuffleView(View):
             row = np.append(row[:-1] * rms, row[-1])
         return row
 
-    def _sentence(self, fit: ShuffledFit | None, d: int, ready: bool) -> str:
+    def _sentence(self, fit: ShuffledFit | None, dataset: Dataset, ready: bool) -> str:
         if fit is not None:
             worst, most = significant(max(fit.differences), 2), significant(max(fit.largest), 2)
             return f"seed {self._seed} · put back, W differs by at most {worst}; its largest weight is {most}"
         if self._workspace.queue.wants(self._job):
-            features = "pixels" if self._shown_as_images() else "features"
-            return f"seed {self._seed} · fitting to {count(d)} shuffled {features}…"
+            features = "features" if dataset.image_shape is None else "pixels"
+            return f"seed {self._seed} · fitting to {count(dataset.n_features)} shuffled {features}…"
         if ready:
             return "Shuffle the pixels and fit W again: with each pixel back in its place, W is the same."
         return "The layers are still being fitted."
-
-    def _shown_as_images(self) -> bool:
-        dataset = self._workspace.dataset
-        return dataset is not None and dataset.image_shape is not None
 
     @property
     def shows_rows(self) -> bool:  # type: ignore[override]

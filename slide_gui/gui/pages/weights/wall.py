@@ -67,7 +67,7 @@ class WallLayer(QWidget):
         fields: NDArray[np.float32],
         biases: NDArray[np.float64],
         scale: ColorScale,
-        grid: tuple[int, int] | None,
+        grid: tuple[int, int],
         stale: bool,
     ) -> None:
         """Show the fields of the layer, as in `Mosaic.set_fields`, with their biases, shape (d,)."""
