@@ -16,7 +16,7 @@ SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 @pytest.fixture
 def view(shown):
     made = shown(Mosaic(), 200, 200)
-    made.set_fields(FIELDS, SCALE)
+    made.set_fields(FIELDS, SCALE, (3, 4))
     return made
 
 
