@@ -42,7 +42,7 @@ FILLED = {
     CriterionPlot: {"set_history": (STEPS,)},
     CopiesPlot: {"set_copies": (copies_of(4), 3, "3")},
     HeatMap: {"set_points": (POINTS,)},
-    Mosaic: {"set_fields": (np.stack([VALUES] * 16), SCALE), "set_selected": (5,)},
+    Mosaic: {"set_fields": (np.stack([VALUES] * 16), SCALE, (4, 4)), "set_selected": (5,)},
     ConfusionMatrix: {"set_counts": ([[9, 1], [2, 8]], ("a", "b"))},
 }
 
