@@ -70,14 +70,14 @@ def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
     wait(lambda: window.session.evaluation.known and not window.queue.busy)
     shown = window.pages.page("evaluation")
-    shown.controls.data_sets.boxes["convex"].setChecked(False)
+    shown.data_sets.boxes["convex"].setChecked(False)
     return shown
 
 
 def ask_svms(page):
     """Ask for two methods of two splits each."""
     for method in ("sda", "pca-svm"):
-        page.controls.methods.boxes[method].setChecked(False)
+        page.methods.boxes[method].setChecked(False)
 
 
 def cells_of(page, method):
@@ -102,11 +102,11 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
 def test_that_cells_fill_one_after_the_other_and_are_shown_when_the_window_opens_again(window, page, tmp_path):
     counts = []
     window.session.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
-    page.controls.start_button.click()
-    assert page.controls.start_button.text() == "Cancel"
+    page.start_button.click()
+    assert page.start_button.text() == "Cancel"
     assert cells_of(page, "raw-svm")[0].note == "waiting"
     finished(window)
-    assert page.controls.start_button.text() == "Start"
+    assert page.start_button.text() == "Start"
     assert counts[-1] == 4
     assert len(set(counts)) >= 3
     ours, slide = cells_of(page, "raw-svm")[0], cells_of(page, "slide-svm")[0]
@@ -136,17 +136,17 @@ def all_cells(page):
 
 def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page, tmp_path):
     ask_svms(page)
-    page.controls.start_button.click()
+    page.start_button.click()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
     window.actions_by_name["cancel"].trigger()
     assert not window.session.evaluation.runs.running
-    assert page.controls.start_button.text() == "Start"
+    assert page.start_button.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
     assert "of 4 splits are finished" in page.status.text()
     with RunStore(tmp_path / "runs.sqlite") as store:
         before = {run.hash: run.created for run in store.runs()}
-    page.controls.start_button.click()
+    page.start_button.click()
     finished(window)
     with RunStore(tmp_path / "runs.sqlite") as store:
         after = {run.hash: run.created for run in store.runs()}
@@ -157,19 +157,19 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
 def test_that_a_benchmark_pauses_and_resumes_and_gives_way_to_other_jobs(window, page):
     runs = window.session.evaluation.runs
     ask_svms(page)
-    page.controls.start_button.click()
+    page.start_button.click()
     wait(lambda: runs.latest is not None and any(each.candidates for each in runs.latest.active), 60)
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None, 20)
     assert runs.running
-    page.controls.pause_button.click()
-    assert page.controls.pause_button.text() == "Resume"
+    page.pause_button.click()
+    assert page.pause_button.text() == "Resume"
     settle(0.2)
     done = runs.latest.done
     settle(0.2)
     assert runs.latest.done == done
     assert "paused" in page.status.text()
-    page.controls.pause_button.click()
+    page.pause_button.click()
     finished(window)
     assert window.session.evaluation.state().cell("rectangles", "raw-svm").complete
 
@@ -228,8 +228,8 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
 
 
 def test_that_nothing_is_started_where_nothing_is_chosen(page):
-    page.controls.data_sets.boxes["rectangles"].setChecked(False)
-    assert not page.controls.start_button.isEnabled()
+    page.data_sets.boxes["rectangles"].setChecked(False)
+    assert not page.start_button.isEnabled()
     assert page.status.text() == "No data set is selected."
 
 

@@ -287,7 +287,7 @@ def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, ta
     window = start(windows, table)
     window.pages.turn_to("evaluation")
     quiet(window, "table")
-    controls = window.pages.page("evaluation").controls
+    controls = window.pages.page("evaluation")
     controls.methods.boxes["pca-svm"].setChecked(False)
     controls.findChild(QSpinBox).setValue(5)
     window.pages.turn_to("weights")
@@ -300,7 +300,7 @@ def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, ta
     again.pages.turn_to("evaluation")
     page = again.pages.page("evaluation")
     assert "pca-svm" not in page.choices()["methods"].split(",")
-    assert not page.controls.methods.boxes["pca-svm"].isChecked()
+    assert not page.methods.boxes["pca-svm"].isChecked()
     quiet(again, "table")
 
 

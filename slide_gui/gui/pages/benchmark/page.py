@@ -34,21 +34,78 @@ from slide_gui.gui.widgets.layouts import flush, nested
 _MOST_SPLITS = 50  # the largest number in the paper
 
 
-class EvaluationControls(QWidget):
-    """One row of controls of the benchmark.
+class _CheckMenu(QPushButton):
+    """A button with a menu of check boxes that stays open while they are ticked."""
 
-    Signals
-    -------
-    changed()
-        The user changed the requested evaluation.
-    """
+    ticked = Signal()
+    """The user ticked or cleared a box."""
 
-    changed = Signal()
-
-    def __init__(self, controller: EvaluationController, parent: QWidget) -> None:
+    def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
+        self._title = title
+        menu = QMenu(self)
+        self.boxes: dict[str, QCheckBox] = {}
+        for key, text in choices.items():
+            box = QCheckBox(text, menu)
+            box.setChecked(True)
+            box.setStyleSheet("QCheckBox { padding: 5px 12px; }")
+            action = QWidgetAction(menu)
+            action.setDefaultWidget(box)
+            menu.addAction(action)
+            box.toggled.connect(self.ticked)
+            self.boxes[key] = box
+        self.setMenu(menu)
+        self.setToolTip(tip)
+        self.choose(tuple(choices))
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the keys of the ticked boxes."""
+        return tuple(key for key, box in self.boxes.items() if box.isChecked())
+
+    def choose(self, keys: tuple[str, ...]) -> None:
+        """Tick the boxes of these keys and clear the others."""
+        for key, box in self.boxes.items():
+            with QSignalBlocker(box):
+                box.setChecked(key in keys)
+        names = [box.text() for key, box in self.boxes.items() if key in keys]
+        summary = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {summary if names else 'none'}")
+
+
+_NOTES = (
+    "In brackets: 95 % confidence interval given the training set, over test rows and splits (one split: rows). "
+    "Marks: p < 0.05 after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
+)
+_QUICK = "quick: 600 training rows, not comparable with the paper"
+
+
+class EvaluationPage(Page):
+    """The page with both tables and the controls of the evaluation."""
+
+    def __init__(
+        self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Benchmark", "", views, parent=parent)
         self._controller = controller
-        row = flush(QHBoxLayout(self))
+        export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export.clicked.connect(self.export_requested)
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
+        self._build_status(nested(self.column, QHBoxLayout(), spacing=12))
+        self.errors = EvaluationTable(self, name="Error rates")
+        self.errors.set_order(0)
+        self.errors.runs_requested.connect(self._ask_runs)
+        self.add_stack(self.errors, self._build_times())
+        self._legend = StandingLegend(self)
+        self.column.addWidget(self._legend)
+        self._notes = label(_NOTES, self, wraps=True)
+        marks = f"Marks: {MARKS}"
+        self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
+        self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
+        self.column.addWidget(self._notes)
+        controller.changed.connect(self.refresh)
+
+    def _build_controls(self, row: QHBoxLayout) -> None:
+        controller = self._controller
         tip = "Compute the missing runs of the selection; finished runs stay stored, even after a crash"
         self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
@@ -86,108 +143,6 @@ class EvaluationControls(QWidget):
             button.ticked.connect(self._chosen)
             row.addWidget(button)
         row.addStretch(1)
-
-    @Slot()
-    def _toggle(self) -> None:
-        if self._controller.runs.running:
-            self._controller.runs.stop()
-        else:
-            self._controller.start()
-
-    @Slot()
-    def _chosen(self) -> None:
-        choice = EvaluationChoice(
-            self._extent.currentData(), self.data_sets.chosen(), self.methods.chosen(), self._splits.value() or None
-        )
-        self._controller.choose(choice)
-        self.changed.emit()
-
-    @Slot()
-    def refresh(self) -> None:
-        """Show the requested evaluation and enable the actions that are possible."""
-        controller, choice = self._controller, self._controller.choice
-        self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
-        for control in (self._extent, self._splits, self.data_sets, self.methods):
-            control.setEnabled(not controller.runs.running)
-        with QSignalBlocker(self._extent), QSignalBlocker(self._splits):
-            self._extent.setCurrentIndex(self._extent.findData(choice.extent))
-            self._splits.setValue(choice.splits or 0)
-        self.data_sets.choose(choice.data)
-        self.methods.choose(choice.methods)
-
-
-class _CheckMenu(QPushButton):
-    """A button with a menu of check boxes that stays open while they are ticked."""
-
-    ticked = Signal()
-    """The user ticked or cleared a box."""
-
-    def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._title = title
-        menu = QMenu(self)
-        self.boxes: dict[str, QCheckBox] = {}
-        for key, text in choices.items():
-            box = QCheckBox(text, menu)
-            box.setChecked(True)
-            box.setStyleSheet("QCheckBox { padding: 5px 12px; }")
-            action = QWidgetAction(menu)
-            action.setDefaultWidget(box)
-            menu.addAction(action)
-            box.toggled.connect(self.ticked)
-            self.boxes[key] = box
-        self.setMenu(menu)
-        self.setToolTip(tip)
-        self.choose(tuple(choices))
-
-    def chosen(self) -> tuple[str, ...]:
-        """Return the keys of the ticked boxes."""
-        return tuple(key for key, box in self.boxes.items() if box.isChecked())
-
-    def choose(self, keys: tuple[str, ...]) -> None:
-        """Tick the boxes of these keys and clear the others."""
-        for key, box in self.boxes.items():
-            box.blockSignals(True)
-            box.setChecked(key in keys)
-            box.blockSignals(False)
-        names = [box.text() for key, box in self.boxes.items() if key in keys]
-        summary = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
-        self.setText(f"{self._title}: {summary if names else 'none'}")
-
-
-_NOTES = (
-    "In brackets: 95 % confidence interval given the training set, over test rows and splits (one split: rows). "
-    "Marks: p < 0.05 after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
-)
-_QUICK = "quick: 600 training rows, not comparable with the paper"
-
-
-class EvaluationPage(Page):
-    """The page with both tables and the controls of the evaluation."""
-
-    def __init__(
-        self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
-    ) -> None:
-        super().__init__("Benchmark", "", views, parent=parent)
-        self._controller = controller
-        export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
-        export.clicked.connect(self.export_requested)
-        self.controls = EvaluationControls(controller, self)
-        self.controls.changed.connect(self.chosen)
-        self.column.addWidget(self.controls)
-        self._build_status(nested(self.column, QHBoxLayout(), spacing=12))
-        self.errors = EvaluationTable(self, name="Error rates")
-        self.errors.set_order(0)
-        self.errors.runs_requested.connect(self._ask_runs)
-        self.add_stack(self.errors, self._build_times())
-        self._legend = StandingLegend(self)
-        self.column.addWidget(self._legend)
-        self._notes = label(_NOTES, self, wraps=True)
-        marks = f"Marks: {MARKS}"
-        self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
-        self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
-        self.column.addWidget(self._notes)
-        controller.changed.connect(self.refresh)
 
     def _build_status(self, row: QHBoxLayout) -> None:
         self._bar = QProgressBar(self)
@@ -228,6 +183,21 @@ class EvaluationPage(Page):
         return view
 
     # Requests ---------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._controller.runs.running:
+            self._controller.runs.stop()
+        else:
+            self._controller.start()
+
+    @Slot()
+    def _chosen(self) -> None:
+        choice = EvaluationChoice(
+            self._extent.currentData(), self.data_sets.chosen(), self.methods.chosen(), self._splits.value() or None
+        )
+        self._controller.choose(choice)
+        self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
         choice = self._controller.choice
@@ -325,9 +295,20 @@ class EvaluationPage(Page):
         times = all_times(controller.times(), controller.choice)
         self.running_times.set_table(time_heads(times), time_rows_of(times))
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
-        self.controls.refresh()
+        self._show_choice()
         self._show_status()
         self.numbers_changed.emit()
+
+    def _show_choice(self) -> None:
+        controller, choice = self._controller, self._controller.choice
+        self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
+        for control in (self._extent, self._splits, self.data_sets, self.methods):
+            control.setEnabled(not controller.runs.running)
+        with QSignalBlocker(self._extent), QSignalBlocker(self._splits):
+            self._extent.setCurrentIndex(self._extent.findData(choice.extent))
+            self._splits.setValue(choice.splits or 0)
+        self.data_sets.choose(choice.data)
+        self.methods.choose(choice.methods)
 
     def _show_status(self) -> None:
         controller, live = self._controller, self._controller.runs.latest
