@@ -105,6 +105,6 @@ def test_that_the_choice_is_kept_and_a_damaged_one_is_forgotten(tmp_path):
     ):
         for key, value in zip(("cluster/workers", "cluster/scheduler"), stored, strict=True):
             settings.setValue(key, value)
-        controller = ClusterController(settings)
+        controller = ClusterController(tmp_path / "runs.sqlite", settings)
         assert controller.state.choice == expected
         controller.close()

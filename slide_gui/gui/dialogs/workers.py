@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtCore import QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from slide_gui.blas import cores
 from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice, Worker
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.widgets.controls import PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import counted
 
@@ -74,10 +74,7 @@ class ClusterDialog(QDialog):
                 grid.addWidget(field, row, 1)
             grid.addWidget(label(hint, self), row, 2)
         column.addWidget(label(_TRAVELS, self, wraps=True))
-        self.status = PlainLabel("", self)
-        self.status.setWordWrap(True)
-        self.status.setMinimumHeight(36)
-        self.status.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.status = label("", self, "", wraps=True, height=36)
         self.status.setAccessibleName("Connection")
         column.addWidget(self.status)
         self.list = _list(self)

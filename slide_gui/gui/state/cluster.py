@@ -49,6 +49,8 @@ class ClusterController(QObject):
 
     Parameters
     ----------
+    path : Path
+        Store of runs.
     settings : QSettings or None
         Stores the choice, unless it is None.
 
@@ -61,8 +63,9 @@ class ClusterController(QObject):
     changed = Signal()
     _workers_listed = Signal()  # from the queue's thread; the new state is in `_known`
 
-    def __init__(self, settings: QSettings | None, parent: QObject | None = None) -> None:
+    def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._path = path
         self.queue = JobQueue(self)
         self._settings = settings
         self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
@@ -84,20 +87,20 @@ class ClusterController(QObject):
             on_stop=self.stop,
         )
 
-    def start(self, task: Task, path: Path, compute: Callable[[RunStore, Progress, Cluster | None], object]) -> None:
-        """Start a task that stores runs: on the cluster, or in the window with None in place of the cluster.
+    def start(self, task: Task, compute: Callable[..., object]) -> None:
+        """Start a task that stores runs, on the cluster or in the window.
 
         Parameters
         ----------
-        path : Path
-            Store of the runs.
+        compute : callable
+            Called with `store`, `progress` and `cluster`, which is None in the window.
         """
         choice = self.state.choice
 
         def work(progress: Progress) -> object:
             cluster = None if choice.is_here else self._open(choice, progress)
-            with RunStore(path) as store:
-                return compute(store, progress, cluster)
+            with RunStore(self._path) as store:
+                return compute(store=store, progress=progress, cluster=cluster)
 
         task.start(work, queue=None if choice.is_here else self.queue)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -185,7 +186,7 @@ class EvaluationController(QObject):
 
     def start(self) -> None:
         """Compute the missing runs of the choice; every other job in the queue comes first."""
-        cells, pause = self.choice.cells(), self.runs.pause
+        cells = self.choice.cells()
         if self.runs.running or not cells:
             return
         loaded: dict[str, Dataset] = {}  # outlives restarts of the job after interruptions
@@ -196,13 +197,7 @@ class EvaluationController(QObject):
             return loaded[key]
 
         self.runs.latest = None
-        self._cluster.start(
-            self.runs,
-            self._library.path,
-            lambda store, progress, cluster: run_evaluation(
-                cells, load, store, progress=progress, pause=pause, cluster=cluster
-            ),
-        )
+        self._cluster.start(self.runs, partial(run_evaluation, cells, load, pause=self.runs.pause))
 
     def stop(self) -> None:
         """Stop the evaluation; finished runs are stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -282,16 +283,9 @@ class RunController(QObject):
         if dataset is None or sweep is None:
             self._workspace.problem.emit(UserMessage("The sweep cannot start", self.why_not()))
             return
-        requested, pause = sweep, self.sweep.pause
-        self.requested_sweep, self.sweep.latest = requested, None
+        self.requested_sweep, self.sweep.latest = sweep, None
         self.drop_estimate()
-        self._cluster.start(
-            self.sweep,
-            self.library.path,
-            lambda store, progress, cluster: run_sweep(
-                dataset, requested, store, progress=progress, pause=pause, cluster=cluster
-            ),
-        )
+        self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
     def start_trial(self) -> None:
         """Compare a few noise levels and depths on validation rows and test the best one, in about a minute."""
@@ -301,11 +295,7 @@ class RunController(QObject):
             return
         self.trial.stop(forget=True)
         self.drop_estimate()
-        self._cluster.start(
-            self.trial,
-            self.library.path,
-            lambda store, progress, cluster: try_data(dataset, source, store=store, progress=progress, cluster=cluster),
-        )
+        self._cluster.start(self.trial, partial(try_data, dataset, source))
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""

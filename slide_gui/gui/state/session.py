@@ -70,7 +70,7 @@ class Session(QObject):
         """Return the controller of the place where runs are computed."""
         from slide_gui.gui.state.cluster import ClusterController
 
-        cluster = ClusterController(self._settings, self)
+        cluster = ClusterController(self._store, self._settings, self)
         cluster.queue.problem.connect(self.workspace.problem)
         cluster.queue.status_changed.connect(self._report_status_of_cluster)
         cluster.queue.busy_changed.connect(self.busy_changed)

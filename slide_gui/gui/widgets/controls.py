@@ -37,11 +37,14 @@ class PlainLabel(QLabel):
         self.setText(text)
 
 
-def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> PlainLabel:
-    """Return a label with a role of the style sheet."""
+def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False, height: int = 0) -> PlainLabel:
+    """Return a label with a role of the style sheet; with a least height, its text starts at the top."""
     shown = PlainLabel(text, parent)
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
+    if height:
+        shown.setMinimumHeight(height)
+        shown.setAlignment(Qt.AlignmentFlag.AlignTop)
     return shown
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -59,9 +59,7 @@ class ClassifierPage(Page):
         self.gallery.set_placeholder("Misclassified samples appear after the test.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
-        self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
-        self.details.setMinimumHeight(30)
-        self.details.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.rate, self.details = label("", self, "title"), label("", self, wraps=True, height=30)
         left.addWidget(self.criterion, 3)
         left.addWidget(self._shares, 2)
         right.addWidget(self.rate)

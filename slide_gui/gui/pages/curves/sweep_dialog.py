@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -22,7 +22,7 @@ from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.sweeps.sweep import SweepPlan
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, add_button, add_choices, label, spin_box
+from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import counted
 
@@ -71,11 +71,8 @@ class SweepDialog(QDialog):
         self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
-        self.cost = PlainLabel("", self)
+        self.cost = label("", self, "", wraps=True, height=36)
         self.cost.setFont(figure_font(self, strong=True))
-        self.cost.setWordWrap(True)
-        self.cost.setMinimumHeight(36)
-        self.cost.setAlignment(Qt.AlignmentFlag.AlignTop)
         self.cost.setAccessibleName("Cost")
         self._grid.addWidget(self.cost, self._grid.rowCount(), 1, 1, 2)
         buttons = nested(column, QHBoxLayout())
