@@ -388,19 +388,17 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
-def ini(
-    theme: str = "dark", choice: str = CHOICE, recent: str = RECENT, workers: str = "2", place: str = "@ByteArray(abc)"
-) -> bytes:
+def ini(choice: str = CHOICE, recent: str = RECENT) -> bytes:
     text = f"""[General]
-theme={theme}
+theme=dark
 panel_folded=true
-place={place}
+place=@ByteArray(abc)
 [recent]
 files={quoted(recent)}
 [files]
 1-{EMPTY}={quoted(choice)}
 [cluster]
-workers={workers}
+workers=2
 scheduler=""
 [folder]
 open=/tmp

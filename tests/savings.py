@@ -90,12 +90,6 @@ def _read_svg(folder: Path) -> set[int]:
     return _read_session(folder / "a.svg")
 
 
-def _read_table(folder: Path) -> set[int]:
-    _, *lines = (folder / "a.csv").read_text().splitlines()
-    assert len(lines) == N_LINES
-    return set(map(int, lines))
-
-
 def _read_text(folder: Path) -> set[int]:
     lines = (folder / "a.md").read_text().splitlines()
     assert len(lines) == N_LINES
@@ -122,7 +116,6 @@ SAVINGS = {
         _read_svg,
         ("a.svg",),
     ),
-    "table": Saving(lambda folder, v: save_table(folder / "a.csv", ["x"], [[v]] * N_LINES), _read_table, ("a.csv",)),
     "text": Saving(lambda folder, v: save_text(folder / "a.md", f"{v}\n" * N_LINES), _read_text, ("a.md",)),
     "bundle": Saving(
         lambda folder, v: save_bundle(folder, _export(v), Style(), picture_text(_record(v))),

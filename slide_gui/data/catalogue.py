@@ -96,12 +96,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
     return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
 
 
-def download(
-    key: str,
-    *,
-    progress: Progress = NO_PROGRESS,
-    mirrors: Sequence[str] | None = None,
-) -> list[Path]:
+def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     """Download the files of a data set to a folder named after its key, in the first of `data_folders`.
 
     Parameters
@@ -110,8 +105,6 @@ def download(
         Such as ``"mnist"``.
     progress : Progress
         Reports the fraction of the files; cancelling leaves no partial file.
-    mirrors : sequence of str, optional
-        Addresses that end in a slash, instead of those in the catalogue.
 
     Returns
     -------
@@ -134,12 +127,7 @@ def download(
             )
     fraction = 1 / len(wanted.files)
     return [
-        fetch(
-            file,
-            wanted.mirrors if mirrors is None else mirrors,
-            target,
-            progress=progress.part(i * fraction, (i + 1) * fraction),
-        )
+        fetch(file, wanted.mirrors, target, progress=progress.part(i * fraction, (i + 1) * fraction))
         for i, file in enumerate(wanted.files)
     ]
 

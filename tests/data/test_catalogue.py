@@ -146,15 +146,15 @@ def test_that_find_sees_downloads_and_no_other_file_is_overwritten(
     server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
-    entry = Entry("mine", "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
+    entry = Entry("mine", "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (server[0] + "good/",), (FILE,))
     monkeypatch.setattr(catalogue, "entry", lambda key: entry)
     path = tmp_path / "mine" / "file.bin"
     assert catalogue.find("mine") is None
-    assert catalogue.download("mine", mirrors=[server[0] + "good/"]) == [path]
+    assert catalogue.download("mine") == [path]
     assert catalogue.find("mine") == [path]
     path.write_bytes(b"mine")
     with pytest.raises(DataError, match="exists but differs from the file in the catalogue; move it elsewhere"):
-        catalogue.download("mine", mirrors=[server[0] + "good/"])
+        catalogue.download("mine")
     assert path.read_bytes() == b"mine"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
@@ -12,7 +11,6 @@ from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.curves import draw_curves
 from slide_gui.figures.evaluation import draw_errors, draw_times
-from slide_gui.figures.export import save_figure
 from slide_gui.figures.samples import draw_samples
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.weights import draw_weights
@@ -32,13 +30,6 @@ def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name: str, wid
     assert min(box.x0, box.y0) >= -0.01
     assert box.x1 <= wide + 0.01
     assert box.y1 <= high + 0.01
-
-
-@pytest.mark.parametrize("name", DRAWINGS)
-def test_that_two_exports_are_the_same_bytes(tmp_path: Path, name: str) -> None:
-    for number in (1, 2):
-        save_figure(lambda figure: DRAWINGS[name](figure, Style()), tmp_path / f"{number}.svg", Style())
-    assert (tmp_path / "1.svg").read_bytes() == (tmp_path / "2.svg").read_bytes()
 
 
 def test_that_an_empty_figure_is_refused() -> None:

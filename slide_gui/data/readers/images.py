@@ -52,15 +52,14 @@ def image_files(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names) if Path(name).suffix.lower() in IMAGE_SUFFIXES]
 
 
-def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float32]:
+def read_image(path: Path) -> NDArray[np.float32]:
     """Read a picture as grey values in [0, 1].
 
     Parameters
     ----------
     path : Path
-        A PNG, JPEG, BMP, GIF, TIFF, WebP, PGM or PPM file; only the first frame is read.
-    most_pixels : int
-        Larger pictures are refused before they are decoded.
+        A PNG, JPEG, BMP, GIF, TIFF, WebP, PGM or PPM file; only the first frame is read. More than 65 536 pixels are
+        refused before they are decoded.
 
     Returns
     -------
@@ -77,9 +76,9 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     content = io.BytesIO(read_small(path, _MOST_BYTES, "a picture"))
     try:
         with Image.open(content, formats=_FORMATS) as picture:
-            if picture.width * picture.height > most_pixels:
+            if picture.width * picture.height > _MOST_PIXELS:
                 raise DataError(
-                    f"has {picture.width} × {picture.height} pixels, expected at most {most_pixels}; make it smaller",
+                    f"has {picture.width} × {picture.height} pixels, expected at most {_MOST_PIXELS}; make it smaller",
                     str(path),
                 )
             if picture.mode.startswith("I"):  # 16 bits per pixel
