@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm.newton import NewtonSolution, bordered_inverse
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
@@ -72,13 +71,3 @@ class StopAfter(Progress):
         self.left -= 1
         if self.left <= 0 or fraction >= self.last:
             raise Cancelled
-
-
-def leave_one_out_outputs(kernel: NDArray, y: NDArray, solution: NewtonSolution) -> NDArray:
-    """Return the leave-one-out output y_p f^(−p)(x_p) = 1 − y_p β_p / [H⁻¹]_pp for every support vector.
-
-    H is the bordered matrix of the active set. The output is exact if the other support vectors stay the same.
-    """
-    active = solution.active
-    inverse = bordered_inverse(kernel, active, solution.ridge)
-    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(inverse))

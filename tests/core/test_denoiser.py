@@ -18,13 +18,6 @@ def test_that_the_closed_form_equals_the_papers_listing(noise):
     np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
 
 
-def test_that_a_dead_pixel_has_a_zero_row_and_a_zero_column():
-    weights = denoiser_weights(scatter_of(blobs()), 0.3)
-    assert not weights[0].any()
-    assert not weights[:, 0].any()
-    assert weights[1:].any(axis=1).all()
-
-
 def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_square_root():
     rows = blobs(n=150)
     exact = denoiser_weights(scatter_of(rows), 0.4)

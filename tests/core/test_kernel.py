@@ -129,13 +129,6 @@ def test_that_columns_in_which_all_rows_are_equal_are_left_out_of_the_products()
     np.testing.assert_array_equal(chosen, embedded[:10, [0, 2]])
 
 
-def test_that_a_memory_map_is_embedded_like_an_array(tmp_path):
-    Z = np.random.default_rng(2).random((50, 6)).astype(np.float32)
-    Z.tofile(tmp_path / "rows")
-    mapped = np.memmap(tmp_path / "rows", dtype=np.float32, shape=(50, 6), mode="r")
-    np.testing.assert_array_equal(Embedding.of(mapped, (6,), [2.0])(mapped), Embedding.of(Z, (6,), [2.0])(Z))
-
-
 @pytest.mark.parametrize("rows_per_tile", [128, 17])
 def test_that_layer_distances_equal_the_direct_sums_and_medians_follow(monkeypatch, rows_per_tile):
     monkeypatch.setattr(svm_kernel, "_DISTANCE_ROWS", rows_per_tile)

@@ -94,13 +94,11 @@ def test_that_the_log_softmax_keeps_differences_and_its_exponentials_add_up_to_o
 def test_that_masks_set_the_stated_fraction_to_0_anew_each_time(noise):
     rows = np.full((200, 501), 0.5, np.float32)
     masks, drawn = Masks(noise, np.random.default_rng(1), rows.shape), [np.empty_like(rows) for _ in range(2)]
-    deviation = np.sqrt(noise * (1 - noise))
     for out in drawn:
         masks.apply(rows, out)
         assert set(np.unique(out)) <= {0.0, 0.5}
-        assert abs((out == 0).mean() - noise) <= 4 * deviation / np.sqrt(rows.size)
         for axis, n in enumerate(rows.shape):
-            assert abs((out == 0).mean(axis=axis) - noise).max() <= 5 * deviation / np.sqrt(n)
+            assert abs((out == 0).mean(axis=axis) - noise).max() <= 5 * np.sqrt(noise * (1 - noise) / n)
     assert ((drawn[0] == 0) & (drawn[1] == 0)).mean() == pytest.approx(noise**2, abs=0.01)
     Masks(1 - 1e-9, np.random.default_rng(0), rows.shape).apply(rows[:3], drawn[0][:3])
     np.testing.assert_array_equal(drawn[0][:3], 0.0)
@@ -135,38 +133,12 @@ def test_that_the_gradient_of_the_reconstruction_loss_agrees_with_central_differ
     for name in ("weights", "hidden_bias", "visible_bias"):
         loss()
         _assert_gradient(loss, getattr(layer, name), getattr(descent.gradient_of, name).copy())
-
-
-def test_that_a_step_is_the_rate_times_the_mean_gradient_and_one_matrix_serves_both_directions():
-    random = np.random.default_rng(0)
-    layer = first_layer(7, 5, random, "float64")
-    before, x = layer.weights.copy(), random.random((4, 7))
-    h = expit(x @ before.T)
-    z = expit(h @ before)
-    np.testing.assert_allclose(layer.encode(x), h)
-    below = ((z - x) @ before.T) * h * (1 - h)
-    descent = DenoisingDescent(layer, 4)
-    for rows in descent.rows(4):
-        rows[:] = x
-    descent.step(4, 0.3)
-    np.testing.assert_allclose(layer.weights, before - 0.3 * (below.T @ x + h.T @ (z - x)) / 4)
-    np.testing.assert_allclose(layer.hidden_bias, -0.3 * below.mean(axis=0))
-    np.testing.assert_allclose(layer.visible_bias, -0.3 * (z - x).mean(axis=0))
-
-
-def test_that_held_out_rows_are_reconstructed_better_than_by_the_mean_image():
-    (train, _), (held, _) = bars(600), bars(200, seed=1)
-    sda = pretrain(train, replace(SMALL, n_units=(40,), pretraining_epochs=40, pretraining_rate=0.1))
-    masked, layer = (held * (np.random.default_rng(2).random(held.shape) > 0.25)).astype("float32"), sda.layers[0]
-    rebuilt = expit(layer.encode(masked) @ layer.weights + layer.visible_bias)
-
-    def cross_entropy(z):
-        return -(held * np.log(z) + (1 - held) * np.log(1 - z)).sum(axis=1).mean()
-
-    assert cross_entropy(rebuilt) < 0.75 * cross_entropy(train.mean(axis=0))
-    losses = [epoch.loss for epoch in sda.history.epochs]
-    assert losses[-1] == pytest.approx(cross_entropy(rebuilt), rel=0.15)
-    assert losses[-1] < losses[0]
+    loss()
+    expected = {name: values - 0.2 * vars(descent.gradient_of)[name] for name, values in vars(layer).items()}
+    loss()
+    descent.step(3, 0.2 * 2.5 * 3)  # the rate of the mean of three rows; `gradient` was scaled by 2.5
+    for name, values in expected.items():
+        np.testing.assert_allclose(vars(layer)[name], values)
 
 
 def test_that_each_layer_learns_from_the_clean_output_of_the_layer_below():
@@ -190,11 +162,14 @@ def test_that_each_layer_learns_from_the_clean_output_of_the_layer_below():
 
 
 def test_that_the_same_seed_gives_the_same_bits_and_another_does_not():
-    rows, _ = bars(100)
+    rows, codes = bars(100)
     one = pretrain(rows, SMALL)
     for dtype in ("float64", "uint8"):
         _same(one, pretrain(rows.astype(dtype), SMALL))
     assert not np.array_equal(one.layers[0].weights, pretrain(rows, replace(SMALL, seed=1)).layers[0].weights)
+    short = replace(SMALL, fine_tuning_epochs=2)
+    first, second = (fine_tune(one, rows, codes, 2, parameters=replace(short, seed=seed)) for seed in (0, 1))
+    assert not np.array_equal(first.weights, second.weights)
 
 
 def test_that_the_first_layers_equal_those_of_pre_training_only_them():
@@ -208,16 +183,13 @@ def test_that_the_first_layers_equal_those_of_pre_training_only_them():
         both.first(3)
 
 
-def test_that_features_are_the_representations_of_all_layers(tmp_path):
+def test_that_features_are_the_representations_of_all_layers():
     sda, many = pretrain(bars(100)[0], SMALL), np.random.default_rng(0).random((5000, 36), dtype=np.float32)
     joined, expected = sda.transform(many), [many]
     for layer in sda.layers:
         expected.append(expit(expected[-1] @ layer.weights.T + layer.hidden_bias))
     assert sda.sizes == (36, 20, 12)
     np.testing.assert_allclose(joined, np.hstack(expected), rtol=2e-5, atol=1e-6)
-    many.tofile(tmp_path / "rows.bin")
-    mapped = np.memmap(tmp_path / "rows.bin", dtype="float32", mode="r", shape=many.shape)
-    np.testing.assert_array_equal(sda.transform(mapped), joined)
     with pytest.raises(ValueError, match="35 features"):
         sda.transform(many[:, :35])
 
@@ -369,14 +341,6 @@ def test_that_early_stopping_returns_the_parameters_of_the_best_epoch(sda):
     again = fine_tune(sda, X, y, 2, parameters=replace(parameters, fine_tuning_epochs=found.best_epoch))
     np.testing.assert_array_equal(again.weights, found.weights)
     np.testing.assert_array_equal(again.sda.layers[0].weights, found.sda.layers[0].weights)
-
-
-def test_that_the_seed_of_fine_tuning_determines_every_bit(sda):
-    X, y = bars(100)
-    short = replace(SMALL, fine_tuning_epochs=2)
-    one, other, third = (fine_tune(sda, X, y, 2, parameters=replace(short, seed=seed)) for seed in (3, 3, 4))
-    np.testing.assert_array_equal(one.scores(X), other.scores(X))
-    assert not np.array_equal(one.scores(X), third.scores(X))
 
 
 def test_that_progress_grows_with_mini_batches_and_with_blocks_of_scored_rows(sda):

@@ -4,10 +4,6 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
@@ -39,22 +35,6 @@ def test_that_the_features_are_the_layers_side_by_side():
     assert list(slide.get_feature_names_out()[[0, 64, 191]]) == ["h0_x0", "h1_x0", "h2_x63"]
 
 
-def test_that_it_works_in_a_pipeline_and_a_grid_search():
-    rows = images(n=120)
-    labels = (rows.sum(axis=1) > np.median(rows.sum(axis=1))).astype(int)
-    search = GridSearchCV(make_pipeline(SLIDE(depth=1), LinearSVC(random_state=0)), {"slide__noise": [0.2, 0.5]}, cv=2)
-    search.fit(rows, labels)
-    assert search.best_score_ > 0.8
-    assert clone(search.best_estimator_[0]).get_params() == search.best_estimator_[0].get_params()
-
-
-def test_that_a_row_count_of_one_and_a_nan_are_refused():
-    with pytest.raises(ValueError, match="minimum of 2"):
-        SLIDE().fit(np.zeros((1, 4)))
-    with pytest.raises(ValueError, match="row 1, feature 2"):
-        SLIDE().fit(np.array([[0.0, 1, 2], [3, 4, np.nan]]))
-
-
 @pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), SLIDEClassifier(), MultiWidthSVC()])
 def test_that_numbers_given_as_text_are_refused(estimator, text):
@@ -63,12 +43,6 @@ def test_that_numbers_given_as_text_are_refused(estimator, text):
     slide = SLIDE(depth=1).fit(np.eye(2))
     with pytest.raises(ValueError, match="X contains text"):
         slide.transform(text)
-
-
-def test_that_whole_numbers_in_an_object_array_are_numbers():
-    rows = images(n=20)
-    found = SLIDE(depth=1).fit_transform(rows.astype(int).astype(object))
-    np.testing.assert_array_equal(found, SLIDE(depth=1).fit_transform(rows))
 
 
 @pytest.mark.parametrize(
@@ -114,12 +88,3 @@ def test_that_a_value_beyond_float32_is_named_and_not_taken_for_an_infinity(as_r
         fitted.transform(as_rows(X))
     with pytest.raises(ValueError, match="sum of their squares is infinite"):
         SLIDE(dtype="float64").fit(as_rows(X))
-
-
-def test_that_dead_features_without_a_ridge_are_named_as_the_cause():
-    X = np.random.default_rng(0).random((50, 4))
-    X[:, [1, 3]] = 0.0
-    for dtype in ("float32", "float64"):
-        with pytest.raises(ValueError, match=r"0 in every row \(2 of them, the first is feature 1\) need a ridge"):
-            SLIDE(ridge=0.0, dtype=dtype).fit(X)
-    SLIDE(ridge=0.0, depth=1).fit(X[:, [0, 2]])

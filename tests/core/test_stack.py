@@ -10,7 +10,7 @@ from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
 from slide_gui.core.slide.parameters import SQUASHINGS, StackParameters
 from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.progress import Cancelled, Listener
+from slide_gui.progress import Listener
 from tests.core.listings import slide
 from tests.core.slide_data import blobs, images, same_layers, scatter_of
 from tests.core.svm_data import StopAfter
@@ -25,14 +25,6 @@ def test_that_the_stack_equals_the_papers_listing_in_float64(noise):
         np.testing.assert_allclose(layer.weights, weights, atol=1e-10, rtol=0)
     for h, reference in zip(stack.representations(rows), representations, strict=True):
         np.testing.assert_allclose(h, reference.T, atol=1e-10, rtol=0)
-
-
-def test_that_float32_rows_give_the_same_weights_on_binary_images():
-    rows = images(n=5000)
-    single = fit_stack(rows.astype("float32"), StackParameters(depth=3))
-    double = fit_stack(rows, StackParameters(depth=3, dtype="float64"))
-    for a, b in zip(single.layers, double.layers, strict=True):
-        np.testing.assert_allclose(a.weights, b.weights, atol=1e-9)
 
 
 @pytest.mark.parametrize("squashing", SQUASHINGS)
@@ -58,13 +50,6 @@ def test_that_the_stack_of_any_blocks_equals_the_slow_way(monkeypatch, squashing
         monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows each, and of 4 in the end
     stack = fit_stack(rows, parameters)
     np.testing.assert_allclose(np.hstack(stack.representations(rows)), filled, atol=1e-6)
-
-
-def test_that_activations_too_many_to_store_are_recomputed_with_the_same_result(monkeypatch):
-    rows = images(n=3000)
-    stored = fit_stack(rows, StackParameters(depth=5))
-    monkeypatch.setattr(activations, "_PACKED_LIMIT", 0)
-    same_layers(stored, fit_stack(rows, StackParameters(depth=5)))
 
 
 @pytest.mark.parametrize("change", [{"noise": 0.6}, {"threshold": 0.2}])  # the second cannot use the scatter
@@ -100,14 +85,6 @@ def test_that_float32_rounding_of_hardly_varying_features_is_not_refused():
     assert all(0.0 <= layer.error < 0.1 for layer in stack.layers)
 
 
-def test_that_high_noise_dilates_shapes_by_the_stated_amount():
-    rows = images()
-    stack = fit_stack(rows, StackParameters(noise=0.7, depth=1, dtype="float64"))
-    mean = rows.mean(axis=0)
-    expected = mean + 0.7 * stack.layers[0].weights[:, :-1] @ mean
-    np.testing.assert_allclose(stack.representations(rows)[1].mean(axis=0), expected, atol=1e-6)
-
-
 @pytest.mark.parametrize("depth", [0, 1, 2, 4])
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 def test_that_progress_never_falls_ends_at_one_and_delivers_every_layer(depth, fit_on):
@@ -118,12 +95,6 @@ def test_that_progress_never_falls_ends_at_one_and_delivers_every_layer(depth, f
     assert [len(stack.layers) for stack in listener.payloads] == list(range(1, depth + 1))
 
 
-@pytest.mark.parametrize("stop_at", [0.1, 0.5, 0.9])
-def test_that_a_cancel_stops_the_fit(stop_at):
-    with pytest.raises(Cancelled):
-        fit_stack(images(n=5000), StackParameters(depth=4), progress=StopAfter(fraction=stop_at))
-
-
 def test_that_a_fit_can_be_cancelled_after_every_block_of_rows(monkeypatch):
     events, dense_rows = [], activations.dense_rows
     monkeypatch.setattr(activations, "rows_per_block", lambda d: 16)
@@ -131,13 +102,6 @@ def test_that_a_fit_can_be_cancelled_after_every_block_of_rows(monkeypatch):
     fit_stack(images(n=200), StackParameters(depth=3), progress=Listener(lambda *_: events.append("report")))
     assert events.count("block") == 13
     assert all("report" in pair for pair in pairwise(events))
-
-
-def test_that_a_memmap_is_read_in_blocks(tmp_path):
-    rows = images(n=3000).astype("float32")
-    rows.tofile(tmp_path / "rows.bin")
-    mapped = np.memmap(tmp_path / "rows.bin", dtype="float32", mode="r", shape=rows.shape)
-    same_layers(fit_stack(mapped, StackParameters()), fit_stack(rows, StackParameters()))
 
 
 @pytest.mark.parametrize(

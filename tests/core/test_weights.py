@@ -97,20 +97,6 @@ def test_that_an_svm_of_weighted_rows_is_that_of_SVC_on_the_same_kernel(n, data,
     assert np.abs(plain.model_.margins(Z) - ours.model_.margins(Z)).max() > 0.05
 
 
-@pytest.mark.parametrize("n", [200, 2300])
-def test_that_the_squared_hinge_has_one_over_C_and_weight_on_the_diagonal(n):
-    (Z, y), weights = layers(n), _weights(n)
-    ours = MultiWidthSVC(SIZES, WIDTHS, C=3.0, tol=1e-5).fit(Z, y, sample_weight=weights)
-    scaled = Z / np.repeat(WIDTHS, SIZES)
-    kernel = np.exp(
-        -np.maximum(np.square(scaled).sum(1)[:, None] + np.square(scaled).sum(1) - 2 * scaled @ scaled.T, 0)
-    )
-    theirs = SVC(C=1e8, kernel="precomputed", tol=1e-6).fit(kernel + np.diag(1.0 / (3.0 * weights)), y)
-    np.testing.assert_allclose(
-        ours.decision_function(Z), kernel[:, theirs.support_] @ theirs.dual_coef_[0] + theirs.intercept_, atol=2e-4
-    )
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("estimator", [MultiWidthSVC(3, WIDTHS), SLIDEClassifier(depth=1, widths=(4.0, 4.0))])
 def test_that_weights_say_how_often_a_row_is_there(loss, estimator):

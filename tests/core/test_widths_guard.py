@@ -10,7 +10,7 @@ from slide_gui.core.svm.parameters import GUARD, ChosenBy, SvmParameters, Widths
 from slide_gui.core.svm.selection import choose_widths
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import SelectedWidths, WidthsSample
-from tests.core.svm_data import SIZES, layers, learned, sample, three_classes
+from tests.core.svm_data import SIZES, layers, sample, three_classes
 
 
 def _learned(widths, C):
@@ -86,23 +86,6 @@ def test_that_widths_of_a_subset_are_evaluated_on_the_other_rows(compared, monke
     best, median = found.chosen.candidates[-2:]
     assert (best.kind, median.kind) == ("learned", "median")
     assert found.chosen.learned_error == best.wrong / best.n_rows
-
-
-def test_that_equal_counts_in_all_folds_are_equal_whatever_their_order(compared, monkeypatch):
-    counts, calls = {"learned": (2, 3), "median": (0, 5)}, []
-
-    def wrong(self, factor, C, folds, progress):
-        errors = np.zeros(int(np.isin(self._folds, folds).sum()), bool)
-        if len(folds) == 1:  # one held-out fold: first learned, then median widths
-            calls.append(("learned", "median")[len(calls) % 2])
-            errors[: counts[calls[-1]][folds[0]]] = True
-        return errors, True
-
-    monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
-    _, found, _ = compared(*layers(300), 1.0, 1.0)
-    assert len(calls) == 4
-    assert found.chosen.learned_error == found.chosen.median_error == 5 / 120
-    assert not found.chosen.guarded
 
 
 def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkeypatch):
@@ -211,19 +194,6 @@ def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
     for weights, C in ((None, 10.0), (np.where(Z[:, 0] >= 15.0, 50.0, 1.0), 1.0)):
         data = TrainingSet(Z, codes, (2,), weights)
         assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)
-
-
-def test_that_a_criterion_that_collapses_is_overruled_and_the_default_learns():
-    rng = np.random.default_rng(1)  # with a quarter of wrong labels, radius over margin falls towards narrow widths
-    Z = rng.standard_normal((1500, 12))
-    y = (Z[:, 0] + Z[:, 1] + Z[:, 6] > 0).astype(int) ^ (rng.random(1500) < 0.25)
-    rows, rest = slice(300), slice(300, None)
-    narrow = learned(Z[rows], y[rows], "radius-margin", starts=1)
-    collapsed = MultiWidthSVC(SIZES, narrow.widths, C=narrow.C).fit(Z[rows], y[rows]).score(Z[rest], y[rest])
-    for criterion, chosen_by in (("radius-margin", GUARD), ("auto", "span")):
-        svm = MultiWidthSVC(2, criterion=criterion, starts=1, random_state=0).fit(Z[rows], y[rows])
-        assert svm.chosen_by_ == chosen_by
-        assert svm.score(Z[rest], y[rest]) > collapsed + 0.04
 
 
 def test_that_chosen_by_is_the_criterion_the_median_widths_or_given():
