@@ -270,20 +270,7 @@ def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path: Path)
         assert locks() == held
 
 
-def in_namespace(mount: str, script: str, *words: object) -> str:
-    """Return the output of a script after mounting something as root of a namespace of its own."""
-    if shutil.which("unshare") is None:
-        pytest.skip("no unshare")
-    shell = f'{mount} || exit 9; exec "$0" -c "$@"'
-    command = ["unshare", "-rm", "sh", "-c", shell, sys.executable, script, *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode == 9 or "unshare" in done.stderr:
-        pytest.skip("nothing can be mounted here")
-    assert done.stdout, done.stderr
-    return done.stdout
-
-
-_FULL = """
+ON_A_FULL_DISK = """
 import contextlib, sys
 from pathlib import Path
 from slide_gui.experiments.store.store import RunStore
@@ -297,33 +284,21 @@ except OSError as error:
     print(error.filename, error.strerror)
 """
 
-_READ_ONLY = """
-import sys
-from pathlib import Path
-from slide_gui.experiments.store.store import RunStore
-try:
-    Path(sys.argv[1], "x").touch()
-except OSError:
-    with RunStore(sys.argv[2], read_only=True) as store:
-        print(len(store.runs()), len(store.check().faults))
-"""
-
 
 @pytest.mark.parametrize("new", [False, True])
 def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path: Path, tmp_path: Path, new: bool) -> None:
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare")
     disk = tmp_path / "disk"
     disk.mkdir()
     copy = "" if new else ' && cp -r "$3"/runs.sqlite* "$2"'
-    output = in_namespace(f'mount -t tmpfs -o size=2m none "$2"{copy}', _FULL, disk, path.parent)
-    assert output.startswith(f"{disk}/runs.sqlite")
-    assert "the disk is full: No space left on device" in output
-
-
-@pytest.mark.parametrize("log", [False, True])
-def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, log: bool) -> None:
-    chosen = killed(path) if log else path
-    mount = 'mount --bind "$2" "$2" && mount -o remount,ro,bind "$2"'
-    assert in_namespace(mount, _READ_ONLY, chosen.parent, chosen).split() == ["2", "0"]
+    shell = f'mount -t tmpfs -o size=2m none "$2"{copy} || exit 9; exec "$0" -c "$@"'
+    command = ["unshare", "-rm", "sh", "-c", shell, sys.executable, ON_A_FULL_DISK, str(disk), str(path.parent)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode == 9 or "unshare" in done.stderr:
+        pytest.skip("nothing can be mounted here")
+    assert done.stdout.startswith(f"{disk}/runs.sqlite"), done.stderr
+    assert "the disk is full: No space left on device" in done.stdout
 
 
 def test_that_deleting_a_run_can_be_undone(path: Path) -> None:
@@ -477,15 +452,15 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(
             store.runs()
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
-    assert main(["runs", "show", str(path), OTHER.spec.hash[:9]]) == 0
     assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
     assert "does not agree with its row in the table" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
     assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
-    assert lines[2] == "3 runs, 2 damaged, 2 with undamaged results"
-    assert lines[3] == f"save those with: slide-gui runs check {path} --save-whole NEW"
+    assert lines[2:] == [
+        "3 runs, 2 damaged, 2 with undamaged results",
+        f"save those with: slide-gui runs check {path} --save-whole NEW",
+    ]
     new = path.parent / "new.sqlite"
     assert main(["runs", "check", str(path), "--save-whole", str(new)]) == 1
     assert f"saved 2 runs to {new}" in capsys.readouterr().out
