@@ -20,7 +20,19 @@ from slide_gui.experiments.store.stored_run import COLUMNS
 from tests.damage import mutant
 from tests.experiments.tiny import rectangles, spec
 
-__all__ = ["BY_HASH", "DATA", "FIRST", "KINDS", "RESULTS", "copied", "make_stores", "reading", "rewrite", "whole_runs"]
+__all__ = [
+    "BY_HASH",
+    "DATA",
+    "FIRST",
+    "KINDS",
+    "RESULTS",
+    "copied",
+    "execute",
+    "make_stores",
+    "reading",
+    "rewrite",
+    "whole_runs",
+]
 
 DATA = rectangles(60, 60)
 FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))
@@ -99,7 +111,7 @@ def damaged_log(path: Path, chance: random.Random) -> None:
 
 def damaged_value(path: Path, chance: random.Random) -> None:
     column = chance.choice(("document", "file", "sha256", *(column.name for column in COLUMNS)))
-    _execute(path, f"UPDATE OR IGNORE runs SET {column} = {chance.choice(VALUES)} WHERE {_where(chance)}")
+    execute(path, f"UPDATE OR IGNORE runs SET {column} = {chance.choice(VALUES)} WHERE {_where(chance)}")
 
 
 def damaged_document(path: Path, chance: random.Random) -> None:
@@ -144,16 +156,18 @@ def damaged_arrays(path: Path, chance: random.Random) -> None:
 
 
 def damaged_schema(path: Path, chance: random.Random) -> None:
-    _execute(path, chance.choice(SCHEMAS))
+    execute(path, chance.choice(SCHEMAS))
 
 
 def _where(chance: random.Random) -> str:
     return "1" if chance.random() < 0.1 else f"split = {chance.randrange(5)}"
 
 
-def _execute(path: Path, statement: str, values: tuple[object, ...] = ()) -> None:
+def execute(path: Path, *statements: str) -> None:
+    """Change a store by statements of SQL, except where they violate a constraint."""
     with closing(sqlite3.connect(path)) as database, database, suppress(sqlite3.IntegrityError):
-        database.execute(statement, values)
+        for statement in statements:
+            database.execute(statement)
 
 
 def _change_run(
@@ -172,7 +186,8 @@ def rewrite(
     changed, content = text(document), arrays(file.read_bytes())
     file.write_bytes(content)
     recorded = hashlib.sha256(content + changed.encode()).hexdigest()
-    _execute(path, f"UPDATE runs SET document = ?, sha256 = ? WHERE {where}", (changed, recorded))
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE runs SET document = ?, sha256 = ? WHERE {where}", (changed, recorded))
 
 
 KINDS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -11,14 +12,15 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.svm.kernel import median_distances
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.selection import median_width_search
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
 from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, train_svm
+from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample
-from slide_gui.progress import NO_PROGRESS
+from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import layers
 from tests.experiments.tiny import rectangles, spec
 
@@ -166,22 +168,23 @@ def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained
 
 
 def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(fitting, "fit_svm", lambda *a, **k: asked.append((a[2], k["start"])) or fit_svm(*a, **k))
+    def started(rows: np.ndarray, near: RunResult | None) -> tuple[SvmParameters, object]:
+        """Return the parameters and the start of the fit, which is not made."""
+        fit = MagicMock(side_effect=Cancelled)
+        monkeypatch.setattr(fitting, "fit_svm", fit)
+        with pytest.raises(Cancelled):
+            train_svm(rows, CLASSES, (4, 4), spec(DATA), near, NO_PROGRESS)
+        return fit.call_args.args[2], fit.call_args.kwargs["start"]
+
     near = run(DATA, spec(DATA, noise=0.3))
     own = near.classifier
-    asked.clear()
-    scaled = (Z[:, :4], 2.0 * Z[:, 4:8])  # D of the second layer is four times as large as it was
-    rows = np.hstack(scaled)
+    rows = np.hstack((Z[:, :4], 2.0 * Z[:, 4:8]))  # D of the second layer is four times as large as it was
     medians = median_distances(rows, (4, 4))
-    known = replace(own, medians=(float(medians[0]), float(medians[1]) / 4.0), widths=(3.0, 5.0))
-    train_svm(rows, CLASSES, (4, 4), spec(DATA), replace(near, classifier=known), NO_PROGRESS)
-    ((parameters, start),) = asked
-    assert parameters.near == (pytest.approx((3.0, 10.0)), own.C)
-    np.testing.assert_array_equal(start.coefficients, own.coefficients)
-    np.testing.assert_array_equal(start.support, own.support)
-    constant = replace(known, medians=(0.0, known.medians[1]))
-    train_svm(rows, CLASSES, (4, 4), spec(DATA), replace(near, classifier=constant), NO_PROGRESS)
-    assert asked[1][0].near == (pytest.approx((3.0, 10.0)), own.C)
-    train_svm(rows, CLASSES, (4, 4), spec(DATA), None, NO_PROGRESS)
-    assert (asked[2][0].near, asked[2][1]) == (None, None)
+    for first in (float(medians[0]), 0.0):
+        known = replace(own, medians=(first, float(medians[1]) / 4.0), widths=(3.0, 5.0))
+        parameters, start = started(rows, replace(near, classifier=known))
+        assert parameters.near == (pytest.approx((3.0, 10.0)), own.C)
+        np.testing.assert_array_equal(start.coefficients, own.coefficients)
+        np.testing.assert_array_equal(start.support, own.support)
+    parameters, start = started(rows, None)
+    assert (parameters.near, start) == (None, None)

@@ -24,10 +24,9 @@ from slide_gui.experiments.runs.result import RunResult, pack_arrays
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.database import Database
 from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
-from slide_gui.experiments.store.stored_run import COLUMNS
+from tests.experiments.damaged_stores import execute
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
-ADDED = [column.name for column in COLUMNS if column.added]
 DATA = with_wrong_labels(rectangles(60, 60))
 RESULT = run(DATA, spec(DATA, criterion="press", training="split"))
 OTHER = run(DATA, spec(DATA, method="raw-svm"))
@@ -40,12 +39,6 @@ def path(tmp_path: Path) -> Path:
         store.save(RESULT)
         store.save(OTHER)
     return tmp_path / "runs.sqlite"
-
-
-def execute(path: Path, *statements: str | tuple[str, Sequence[object]]) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        for statement in statements:
-            database.execute(*((statement,) if isinstance(statement, str) else statement))
 
 
 def on_split(split: int) -> RunResult:
@@ -85,22 +78,22 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
 
 
 def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[tuple[bool, int, str]] = []
+    synced: list[tuple[bool, int, str]] = []
 
-    def tell(handle: int) -> None:
+    def note(handle: int) -> None:
         found = os.fstat(handle)
         last = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns).suffix
-        told.append((stat.S_ISDIR(found.st_mode), found.st_size, last))
+        synced.append((stat.S_ISDIR(found.st_mode), found.st_size, last))
 
     few = rectangles(20, 4)
     small = run(few, spec(few, method="raw-svm"))  # less than a file holds back in memory
     with RunStore(path) as store:
         folder = store.folder
-        monkeypatch.setattr(os, "fsync", tell)
+        monkeypatch.setattr(os, "fsync", note)
         store.save(small)
     size = array_file(path, small).stat().st_size
-    assert [(is_folder, last) for is_folder, _, last in told] == [(False, ".part"), (True, ".npz")]
-    assert told[0][1] == size
+    assert [(is_folder, last) for is_folder, _, last in synced] == [(False, ".part"), (True, ".npz")]
+    assert synced[0][1] == size
 
 
 def test_that_a_saved_run_is_never_overwritten(path: Path) -> None:

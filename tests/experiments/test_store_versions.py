@@ -25,7 +25,7 @@ from slide_gui.experiments.store.store import RunStore, StoreReport
 from slide_gui.experiments.store.stored_run import COLUMNS
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.results_version import RESULTS_VERSION
-from tests.experiments.damaged_stores import rewrite
+from tests.experiments.damaged_stores import execute, rewrite
 from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
@@ -95,12 +95,6 @@ def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones
     with RunStore(tmp_path / "new.sqlite") as store:
         assert {line.hash: line.is_current for line in store.runs()} == {OLD.hash: False, RESULT.hash: True}
         assert store.check().faults == {}
-
-
-def execute(path: Path, *statements: str) -> None:
-    with closing(sqlite3.connect(path)) as database, database:
-        for statement in statements:
-            database.execute(statement)
 
 
 def without(*keys: str) -> Callable[[str], str]:

@@ -7,12 +7,15 @@ import json
 import multiprocessing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.runs.fitting import Reuse
+from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import (
     LONGEST_CHAIN,
@@ -181,7 +184,16 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
             assert same_numbers(one.load(line.hash), every.load(line.hash))
 
 
-def test_that_a_result_is_kept_in_memory_only_while_another_run_starts_from_it(tmp_path: Path) -> None:
+def test_that_a_result_is_kept_in_memory_only_while_another_run_starts_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts = []
+
+    def noted(*arguments: Any, reuse: Reuse, **options: Any) -> RunResult:
+        starts.append(list(reuse.results))
+        return run(*arguments, reuse=reuse, **options)
+
+    monkeypatch.setattr(executor, "run", noted)
     specs = [point.spec for point in replace(LEARNED, depths=(1,)).points()]
     with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(executor.InlineExecutor(), store) as loop:
         loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-1]])
@@ -190,6 +202,7 @@ def test_that_a_result_is_kept_in_memory_only_while_another_run_starts_from_it(t
             (specs[1].hash, [specs[1].hash]),
             (specs[2].hash, []),
         ]
+    assert starts == [[], [specs[0].hash], [specs[1].hash]]
 
 
 def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path: Path) -> None:

@@ -73,8 +73,6 @@ def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
     chosen, nine_more, five_more = judged(0, 1), judged(*range(11)), judged(*range(2), *range(5, 10))
     assert p_values(chosen, nine_more) == pytest.approx([2 / 2**9])
     assert p_values(chosen, nine_more, five_more) == pytest.approx([2 * 2 / 2**9, 2 / 2**5])
-    assert p_values(chosen, five_more, nine_more) == pytest.approx([2 / 2**5, 2 * 2 / 2**9])
-    assert p_values(chosen, judged(1, 2, 3, 4)) == pytest.approx([2 * (1 + 4) / 2**4])
     assert p_values(chosen, chosen) == [1.0]
 
 
