@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
 
 
-Shown = Callable[..., Any]
-"""The fixture `shown`, which returns the widget that it is given."""
-
-
 class StubSource(DataSource):
     """A data source that returns the given data set, or raises the given error."""
 

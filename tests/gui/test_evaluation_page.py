@@ -224,7 +224,6 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, pa
     wait(lambda: runs.run_table.selected(), 20)
     hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs.run_table.selected()) == hashes
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_nothing_is_started_where_nothing_is_chosen(page):

@@ -81,7 +81,6 @@ def test_that_the_dialog_suggests_a_name_and_a_missing_suffix_replaces_no_other_
     wait((tmp_path / "figure 2.svg").exists, 60)
     assert Path(suggested[0]).name == "confusion.svg"
     assert (tmp_path / "figure.svg").read_text() == "another"
-    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_a_dialog_closed_while_its_button_is_down_or_the_place_is_asked_for_writes_nothing(
@@ -126,7 +125,6 @@ def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_exp
     assert other.windowTitle() == "Export the course of the widths"
     wait(lambda: not other.preview.pixmap().isNull() and other.preview.pixmap().toImage() != first, 60)
     other.reject()
-    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
@@ -140,7 +138,6 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     result = trained.session.runs.result
     assert line["hash"] == result.spec.hash
     assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
-    wait(lambda: not trained.queue.busy, 60)
 
 
 def test_that_a_page_without_results_says_so(window):
@@ -241,7 +238,6 @@ def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_w
     button(dialog, "+").click()
     assert preview.dots() == pytest.approx(1.25 * smaller)
     dialog.reject()
-    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_an_animation_made_in_the_queue_restores_what_it_shows_when_it_is_dropped(window, tmp_path, monkeypatch):
@@ -291,7 +287,6 @@ def test_that_an_export_asked_for_during_a_fit_waits_and_then_opens(window):
     wait(lambda: window.findChildren(ExportDialog) and window.findChildren(ExportDialog)[0].isVisible())
     assert window.workspace.model() is not None
     assert not window.notice.isVisible()
-    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(window):

@@ -40,9 +40,6 @@ def test_that_changes_that_are_dropped_release_what_they_hold(app):
     assert [each() is None for each in held] == [True, True, True]
 
 
-# Over a workspace --------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def workspace(app):
     queue = JobQueue()
@@ -60,26 +57,6 @@ def quiet(workspace):
 def opened(workspace, source, name):
     workspace.open(source)
     wait(lambda: workspace.dataset.name == name)
-    quiet(workspace)
-
-
-def test_that_noise_and_pins_are_undone_in_their_order_and_redone(workspace):
-    seen = [workspace.state]
-    workspace.set_parameters(noise=0.6)
-    seen.append(workspace.state)
-    workspace.toggle_pin(3)
-    seen.append(workspace.state)
-    workspace.set_parameters(depth=2)
-    texts = []
-    for before in reversed(seen):
-        texts.append(workspace.history.undoText())
-        workspace.history.undo()
-        assert workspace.state == before
-    assert texts == ["change of depth", "change of pins", "change of noise"]
-    assert workspace.history.undoText() == ""
-    for after in seen[1:]:
-        workspace.history.redo()
-        assert workspace.state == after
     quiet(workspace)
 
 
@@ -120,9 +97,6 @@ def test_that_other_data_leave_nothing_to_undo(workspace):
     workspace.history.undo()
     opened(workspace, StubSource(dataset(seed=1, name="other")), "other")
     assert (workspace.history.undoText(), workspace.history.canRedo()) == ("", False)
-
-
-# Over a window -----------------------------------------------------------------------------------------------
 
 
 def draw(part, cell):
@@ -167,7 +141,6 @@ def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(win
     for now in seen[1:]:
         window.actions_by_name["redo"].trigger()
         assert everything(window) == now
-    quiet(window.workspace)
 
 
 def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_the_image(window):

@@ -164,14 +164,6 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
     assert 0 < late[0].seconds_left < 10
 
 
-def test_that_closing_waits_for_the_worker(queue):
-    looping = Looping()
-    queue.submit("x", looping, channel="a")
-    assert looping.begun.wait(5)
-    queue.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("slide-queue")]
-
-
 def test_that_background_work_gives_way_and_begins_anew_when_the_queue_is_free(queue):
     begun, order = [], []
     released = threading.Event()

@@ -67,7 +67,6 @@ def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
@@ -81,15 +80,6 @@ def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(win
     assert 20 in window.workspace.state.selection.pins
     window.weights_page.set_view(PINNED)
     assert not mosaic.isVisible()
-
-
-def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
-    light = window.grab().toImage().pixelColor(5, 600).lightness()
-    window.actions_by_name["theme_dark"].trigger()
-    settle(0.05)
-    assert window.grab().toImage().pixelColor(5, 600).lightness() < light / 2
-    assert window.settings.value("theme") == "dark"
-    window.actions_by_name["theme_light"].trigger()
 
 
 def lines_of(palette):
@@ -120,7 +110,6 @@ def test_that_the_palette_lists_the_commands_that_apply_each_time_it_opens(windo
     assert "Undo change of depth" in listed()
     assert window.findChildren(CommandPalette) == [palette]
     palette.reject()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_reports_that_nothing_matches_and_ignores_return(window):
@@ -134,7 +123,6 @@ def test_that_the_palette_reports_that_nothing_matches_and_ignores_return(window
     palette.findChild(QLineEdit).clear()
     assert not note.isVisible()
     palette.reject()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_lists_views_of_pages_that_were_never_shown_without_creating_them(window):
@@ -150,7 +138,6 @@ def test_that_the_palette_lists_views_of_pages_that_were_never_shown_without_cre
     page = window.pages.page("runs")
     assert page.tabs.checkedButton().text() == "Comparison"
     assert page.comparison.isVisible()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
@@ -160,7 +147,6 @@ def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
     texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
     assert texts.index("More noise") < texts.index("Wall of layers")
     palette.reject()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_the_palette_opens_recent_files_and_disables_missing_ones(window, tmp_path):

@@ -174,13 +174,6 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     assert window.workspace.source.reading.bins == 3
     assert not preview.isVisible()
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
-    window.workspace.read_as(ParseOptions())
-    wait(lambda: window.workspace.dataset.train_labels is None and not window.queue.busy)
-    preview.show_reading()
-    preview.label_column.setCurrentIndex(preview.label_column.findData("2"))
-    preview.open_button.click()
-    wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
-    assert window.workspace.source.reading == ParseOptions(label_column="2")
 
 
 def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):

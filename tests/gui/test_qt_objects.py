@@ -156,10 +156,3 @@ def test_that_a_layout_is_nested_before_it_is_filled(shown):
     filled.addWidget(QLabel("text", window), 0, 0)
     with pytest.raises(ValueError, match="already contains items"):
         nested(outer, filled)
-
-
-def test_that_tearing_down_twice_is_nothing_more(app):
-    window = QWidget()
-    tear_down(window)
-    tear_down(window)
-    assert not Shiboken.isValid(window)

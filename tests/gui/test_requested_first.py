@@ -4,10 +4,8 @@ import threading
 import time
 
 import pytest
-from shiboken6 import Shiboken
 
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.gui.state.session import Session
 from tests.gui.helpers import labelled, settle, show_page, wait
 
 OPENED = labelled
@@ -91,33 +89,6 @@ def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endl
     assert ended.wait(5)
     wait(lambda: done == [1])
     assert not window.session.runs.estimate.running
-
-
-def test_that_cancel_stops_the_job_it_names_and_no_other(app):
-    session, ended, done, stopped = Session("/nowhere/runs.sqlite"), threading.Event(), [], []
-    queue = session.queue
-
-    def slow(progress):
-        try:
-            while True:
-                progress.report(0.1)
-                time.sleep(0.01)
-        finally:
-            ended.set()
-
-    shown = []
-    session.status_changed.connect(shown.append)
-    queue.submit("Slow", slow, channel="a", on_stop=lambda: stopped.append("a"))
-    queue.submit("Next", lambda progress: 2, channel="b", on_result=done.append, on_stop=lambda: stopped.append("b"))
-    wait(lambda: shown and shown[-1] is not None)
-    assert shown[-1].title == "Slow"
-    session.stop_shown()
-    assert stopped == ["a"]
-    assert ended.wait(5)
-    wait(lambda: done == [2])
-    assert stopped == ["a"]
-    session.close()
-    Shiboken.delete(session)
 
 
 def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch):

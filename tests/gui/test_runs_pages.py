@@ -102,7 +102,6 @@ def test_that_a_result_of_other_parameters_is_grey_and_named(window):
     assert "held-out rows, median widths" in classifier.details.toolTip()
     classifier.confusion.cell_clicked.emit((0, 1))
     assert classifier.gallery.stale
-    wait(lambda: not window.queue.busy)
 
 
 def start_sweep(curves, **changes):
@@ -222,7 +221,6 @@ def test_that_curves_and_sweep_use_the_criterion_of_the_classifier_page_by_defau
     assert dialog.criterion.currentData() == "press"
     dialog.reject()
     assert curves.setting().spec.svm.criterion == "press"
-    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(window, tmp_path):
@@ -239,7 +237,6 @@ def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(wind
     assert curves.setting().spec.labels == 20
     assert curves.choices()["shown"] == curves.shown.itemData(few)
     assert "no point is selected: every row was used for training" in curves.status.text()
-    wait(lambda: not window.queue.busy, 60)
 
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
@@ -253,7 +250,6 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     assert [point for point in curves.points() if point.noise == 0.62 and math.isfinite(point.error)]
     slider.setValue(70)
     assert controller.estimated is None
-    wait(lambda: not window.queue.busy, 60)
 
 
 def estimated_part(controller):
@@ -362,7 +358,6 @@ def test_that_the_runs_are_read_while_the_window_computes_and_the_page_reports_i
     assert window.queue.busy
     assert not window.notice.isVisible()
     finish.set()
-    wait(lambda: not window.queue.busy)
 
 
 def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monkeypatch):
@@ -488,7 +483,6 @@ def test_that_the_preview_of_a_file_confirms_the_reading_and_tries_the_data(wind
     wait(lambda: isinstance(window.session.runs.trial.latest, Trial), 100)
     assert window.pages.name == "curves"
     assert not window.reading_preview.isVisible()
-    wait(lambda: not window.queue.busy, 60)
 
 
 class Slow(StubSource):

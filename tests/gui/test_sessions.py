@@ -276,7 +276,6 @@ def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_ma
     assert again.screen().availableGeometry().intersects(again.geometry())
     again.settings.setValue("window/geometry", "nowhere")
     again.restore_place()
-    quiet(again, "table")
 
 
 def brush_of_three(window):
@@ -301,7 +300,6 @@ def test_that_what_is_asked_of_the_benchmark_and_the_brush_come_back(windows, ta
     page = again.pages.page("evaluation")
     assert "pca-svm" not in page.choices()["methods"].split(",")
     assert not page.methods.boxes["pca-svm"].isChecked()
-    quiet(again, "table")
 
 
 def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_are_gone(windows, table):

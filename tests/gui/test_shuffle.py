@@ -5,7 +5,7 @@ import threading
 import numpy as np
 
 from slide_gui.gui.pages.weights import shuffle
-from tests.gui.helpers import StubSource, at_rest, labelled, settle, wait
+from tests.gui.helpers import at_rest, settle, wait
 
 
 def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
@@ -50,19 +50,3 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
     assert not window.queue.busy
     settle(0.05)
     assert view.fit is None
-
-
-def test_that_shuffled_pixels_of_earlier_data_are_forgotten_as_soon_as_others_are_open(window):
-    window.actions_by_name["shuffle"].trigger()
-    view, seen = window.weights_page.set_view("shuffle"), []
-
-    def look(_data):  # a pixel that is pointed at just then
-        window.weights_page.shown.changed.emit()
-        seen.append(view.fit)
-
-    wait(lambda: view.fit is not None)
-    window.workspace.dataset_changed.disconnect(view._forget)
-    window.workspace.dataset_changed.connect(look)
-    window.workspace.open(StubSource(labelled()))
-    at_rest(window)
-    assert seen == [None]

@@ -26,7 +26,7 @@ from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.helpers import at_rest, every_view, image_and_tiles, open_data, settle, wait
+from tests.gui.helpers import at_rest, every_view, settle, wait
 
 
 def drawn(height, width, name="given"):
@@ -96,21 +96,6 @@ def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
             window.queue.cancel()
 
 
-def test_that_an_image_that_is_not_square_leaves_no_blank_space(window):
-    window.resize(1280, 720)
-    open_data(window, drawn(24, 12, "tall"))
-    settle(0.1)
-    sample, (image, _) = window.weights_page.findChild(SamplePanel), image_and_tiles(window)
-    grid = image.grid()
-    assert abs(image.width() - grid.frame.width() - 8) <= 1
-    assert abs(image.height() - grid.frame.height() - 8) <= 1
-    assert sample.width() == 204
-    window.workspace.select(transposed=True)
-    settle(0.1)
-    assert image.width() > image.height()
-    assert abs(image.width() - image.grid().frame.width() - 8) <= 1
-
-
 def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed_window):
     class Screen:
         def availableSize(self):
@@ -119,9 +104,6 @@ def test_that_the_first_window_and_the_smallest_one_fit_on_a_small_screen(closed
     assert _opening_size(Screen()) == QSize(944, 472)
     assert closed_window.minimumSize().height() <= 480
     assert closed_window.minimumSize().width() <= 900
-
-
-# The panel ---------------------------------------------------------------------------------------------------------
 
 
 def shown_controls(window):
@@ -165,9 +147,6 @@ def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next
     assert "no parameters" in window.actions_by_name["panel"].toolTip()
 
 
-# One tile ----------------------------------------------------------------------------------------------------------
-
-
 def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):
     tiles = tiles_of(window)
     tiles.enlarge(1, 2)
@@ -177,9 +156,6 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
     assert window.notice.isVisible()
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert not window.notice.isVisible()
-
-
-# Notices and commands ---------------------------------------------------------------------------------------------
 
 
 def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):

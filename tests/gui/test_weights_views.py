@@ -40,9 +40,6 @@ def draw(part, row, column):
     QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=spot)
 
 
-# Flow --------------------------------------------------------------------------------------------------------
-
-
 def expected_flow(window, image):
     """Return the flow of an image by the fitted layers, corrupted as by the first seed."""
     kept = survivors(64, window.workspace.state.parameters.noise, 0)
@@ -158,9 +155,6 @@ def test_that_plain_features_flow_as_bars(window):
     assert part.view.columns[1].lower.values.shape == (30,)
 
 
-# All rows ----------------------------------------------------------------------------------------------------
-
-
 def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_shown(window, monkeypatch):
     page, refreshed = window.weights_page, []
     monkeypatch.setattr(AllRows, "refresh", lambda view: refreshed.append(view))
@@ -205,9 +199,6 @@ def test_that_all_rows_have_a_colour_bar_next_to_them_unless_zoomed_and_no_layer
         assert bool(view.tables()) == bool(depth)
 
 
-# Pinned rows -------------------------------------------------------------------------------------------------
-
-
 def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as_the_room_allows(window):
     window.resize(1920, 1080)
     for view, depth in (("pinned", 1), ("pinned", 4), ("flow", 2)):
@@ -219,9 +210,6 @@ def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as
         layout, bar = shown.layout_of(), part.findChild(ColorBar)
         assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).outer_width).size
         assert bar.geometry().left() - layout.needed < 40
-
-
-# Copies ------------------------------------------------------------------------------------------------------
 
 
 def all_points(part):
@@ -307,9 +295,6 @@ def test_that_too_many_features_are_refused_on_screen(window):
     window.workspace.set_parameters(depth=1)
     opened(window, Dataset("wide", rows[:50], rows[50:]))
     wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)
-
-
-# Explain -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
 from slide_gui.gui.app import tear_down
@@ -147,15 +146,6 @@ def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     expected = fit_stack(opened.dataset.train, opened.state.parameters)
     np.testing.assert_array_equal(opened.fitting.stack.layers[0].weights, expected.layers[0].weights)
-
-
-def test_that_one_row_is_refused_with_a_sentence(workspace):
-    problems = []
-    workspace.problem.connect(problems.append)
-    workspace.open(StubSource(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
-    wait(lambda: problems)
-    assert "has 1 training row" in problems[0].sentence
-    assert workspace.dataset is None
 
 
 def test_that_what_a_window_holds_needs_qtcore_and_of_qtgui_undo_alone():

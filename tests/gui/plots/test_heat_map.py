@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import rate, record, wheel
+from tests.gui.helpers import rate, record
 
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
 
@@ -87,15 +87,3 @@ def test_that_all_cells_carry_the_same_decimals(shown, width, decimals):
     view = shown(HeatMap(), width, 240)
     view.set_points([ErrorPoint(i / 10, 1, rate(10.0 + i, 9.0, 21.0), str(i)) for i in range(10)])
     assert view.decimals() == decimals
-
-
-def test_that_zoomed_cells_keep_their_values_and_a_double_click_shows_all(view):
-    before, wide = view.shown(), view.cell(1, 1).width()
-    for _ in range(2):
-        wheel(view, view.cell(1, 1).center().toPoint(), 120)
-    assert view.cell(1, 1).width() > 1.4 * wide
-    best = next(p for p in points() if p.key == "0.5/1")
-    shot = view.grab().toImage()
-    assert shot.pixelColor(view.cell(1, 1).topLeft().toPoint() + QPoint(8, 8)) == view.colour(best)
-    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=view.cell(1, 1).center().toPoint())
-    assert view.shown() == before

@@ -78,11 +78,6 @@ def test_that_a_stale_matrix_is_greyed(view):
     assert view.cell(1, 0).contains(place)
 
 
-def test_that_counts_and_labels_must_agree(view):
-    with pytest.raises(ValueError, match=r"2 labels need counts of shape \(2, 2\), not \(3, 3\)"):
-        view.set_counts(COUNTS, LABELS[:2])
-
-
 def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown):
     view = shown(ConfusionMatrix(), 420, 360)
     heads = []

@@ -6,8 +6,6 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QSlider
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import record, wait, wheel
 
-Recorded = tuple[NumberSlider, list[float], list[float]]
-
 
 def bar(slider):
     return slider.findChild(QSlider)
