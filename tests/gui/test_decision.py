@@ -119,17 +119,6 @@ def test_that_flow_says_what_is_missing_and_trains_on_request(window):
     assert part.lines()
 
 
-def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(window, part, data):
-    part.toggle_corruption()
-    again = restore(data, window.session.runs.result)
-    judged = int(again.model.predict(again.representation.transform(data.test[7:8]))[0])
-    window.pages.show_item("weights", 7)
-    np.testing.assert_array_equal(part.flow.corrupted, data.test[7])
-    wait(lambda: shown(part).controller.decision is not None)
-    assert shown(part).lines()[0][1] == data.label_names[judged]
-    assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
-
-
 def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data(window, part):
     decided = shown(part)
     wait(lambda: decided.controller.flip is not None and not window.queue.busy)

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QTextFormat
 from PySide6.QtTest import QTest
 
 from slide_gui.data.entries import entries
@@ -24,26 +23,14 @@ def guide(window):
     wait(lambda: not window.queue.busy)
 
 
-@pytest.mark.parametrize("name", ["guide.md", "cluster.md"])
-def test_that_lines_of_code_are_broken_where_the_window_ends_and_stand_close(guide, name):
-    guide.turn_to(name)
-    assert guide.text.horizontalScrollBar().maximum() == 0
-    block, margins = guide.text.document().begin(), []
-    while block.isValid():
-        if block.blockFormat().hasProperty(QTextFormat.Property.BlockCodeFence):
-            margins.append(block.blockFormat().topMargin())
-        block = block.next()
-    assert 0 in margins
-    assert max(margins) > 0
-
-
 @pytest.mark.parametrize("width", [640, 800, 1000])
-def test_that_tables_end_with_the_window_and_bring_no_bar(guide, width):
-    guide.turn_to("measurements.md")
+def test_that_code_and_tables_fit_into_the_width_of_the_window(guide, width):
     bar = guide.text.horizontalScrollBar()
     guide.resize(width, 640)
-    wait(lambda: guide.width() == width and bar.maximum() <= 1)  # a pixel is Qt's rounding
-    assert not bar.isVisible()
+    for name in ("guide.md", "cluster.md", "measurements.md"):
+        guide.turn_to(name)
+        wait(lambda: guide.width() == width and bar.maximum() <= 1)  # a pixel is Qt's rounding
+        assert not bar.isVisible()
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,6 @@ from tests.experiments.test_store import RESULT
 from tests.gui.helpers import StubSource, dataset, settle, show_page, wait
 
 
-def test_that_a_change_is_made_once_and_applied_on_undo_and_redo(app):
-    history, applied = UndoHistory(), []
-    history.record("first", applied.append, "before", "after")
-    assert applied == []
-    history.undo()
-    history.redo()
-    history.undo()
-    assert applied == ["before", "after", "before"]
-
-
 def test_that_changes_that_are_dropped_release_what_they_hold(app):
     history, images = UndoHistory(), [np.zeros(3) for _ in range(3)]
     history.setUndoLimit(2)

@@ -525,12 +525,3 @@ def test_that_a_training_that_waits_for_data_is_cancelled_by_its_button_or_if_th
     assert classifier.train_button.text() == "Train"
     wait(lambda: not window.queue.busy, 60)
     assert window.session.runs.result is None
-
-
-def test_that_the_classifier_page_does_nothing_while_it_is_hidden(window):
-    classifier = show_page(window, "classifier")
-    show_page(window, "runs")
-    before = classifier.details.text()
-    trained(window)
-    assert classifier.details.text() == before
-    assert f"support vectors of {len(labelled().train)} rows" in show_page(window, "classifier").details.text()

@@ -81,14 +81,6 @@ def test_that_labels_keep_apart_in_order_and_inside(wanted):
     assert max(places) <= 400.0 + 1e-6
 
 
-def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot):
-    assert plot.shown() == WHOLE
-    assert not back(plot).isVisible()
-    assert plot.at(0.0, -2.0) == plot.box().bottomLeft()
-    assert plot.at(10.0, 2.0) == plot.box().topRight()
-    assert plot.values(QPointF(123, 45)) == pytest.approx(plot.values(plot.at(*plot.values(QPointF(123, 45)))))
-
-
 def test_that_the_wheel_zooms_about_the_mouse_within_the_full_range_or_along_the_axis_below_it(plot):
     mouse = QPoint(150, 90)
     under = plot.values(QPointF(mouse))
