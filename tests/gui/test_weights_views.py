@@ -170,7 +170,7 @@ def test_that_the_colour_bar_is_next_to_all_rows_unless_zoomed_and_depth_0_has_n
     mosaic = all_rows(window)
     view = window.weights_page.shown_view()
     bar = view.findChild(ColorBar)
-    assert bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40
+    wait(lambda: bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40)
     narrow = mosaic.width()
     wheel(mosaic, mosaic.rect().center(), 480)
     wait(lambda: mosaic.width() > narrow)

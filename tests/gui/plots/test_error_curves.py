@@ -184,8 +184,8 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted)
         (keys.Key_End, "0.8/2"),
         (keys.Key_Right, "0.8/2"),
         (keys.Key_Up, "0.8/1"),
-        (keys.Key_Home, "0.0/1"),
-        (keys.Key_Down, "0.0/2"),
+        (keys.Key_Down, "0.8/2"),
+        (keys.Key_Home, "0.0/2"),
     ):
         QTest.keyClick(plot, key)
         assert plot.current().key == wanted
