@@ -8,6 +8,7 @@ from functools import cached_property
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
+    QFont,
     QFontMetrics,
     QFontMetricsF,
     QHelpEvent,
@@ -24,7 +25,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QTo
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, STALE, PaintedWidget, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
-from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image, tile_layout
+from slide_gui.gui.widgets.tiles import EDGE, HEAD, LEAST_PITCH, Tile, TileLayout, TileRow, bar_image, tile_layout
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
@@ -42,6 +43,25 @@ def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: li
         for _, spot in marked:
             painter.drawEllipse(spot.center(), radius, radius)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+
+def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
+    """Paint a row's dot, title and subtitle; `fonts` are those of titles, of titles of pins, and of subtitles."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(row.color, 2.0))
+    painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
+    painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    title = fonts[row.removable], theme.text if row.removable else theme.muted
+    subtitle = fonts[2], theme.muted
+    for (font, colour), text, area in (
+        (title, row.title, box.adjusted(15, 0, 0, -18)),
+        (subtitle, row.subtitle, box.adjusted(0, 18, -20 if row.removable else 0, 0)),
+    ):
+        painter.setFont(font)
+        painter.setPen(QColor(colour))
+        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
+        painter.drawText(area, MIDDLE, elided)
 
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
@@ -213,7 +233,7 @@ class WeightTiles(PaintedWidget):
 
     # Painting
 
-    def paintEvent(self, _event: QPaintEvent) -> None:
+    def paintEvent(self, event: QPaintEvent) -> None:
         theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
         if not self.rows:
@@ -222,43 +242,30 @@ class WeightTiles(PaintedWidget):
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
             focus_ring(painter, self)
             return
-        painter.setFont(figure_font(self, BODY))
+        fonts = figure_font(self, BODY), figure_font(self, BODY, strong=True), figure_font(self, SECONDARY)
+        area = QRectF(event.rect()).adjusted(0, -LEAST_PITCH, 0, LEAST_PITCH)  # with captions
+        visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
+        painter.setFont(fonts[0])
         painter.setPen(QColor(theme.muted))
         for group in range(layout.groups):
             for column in layout.shown_columns():
                 box = layout.heading(column, group)
                 painter.drawText(box, MIDDLE, _fitting(self._columns[column], painter.fontMetrics(), box.width()))
-        for number in layout.shown_rows():
-            self._paint_label(painter, theme, layout.label(number), self.rows[number])
+        for number in dict.fromkeys(row for row, _ in visible):
+            _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
             if self.rows[number].removable:
                 _paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
-        painter.setFont(figure_font(self, SECONDARY))
-        self._paint_tiles(painter, theme, layout)
+        painter.setFont(fonts[2])
+        self._paint_tiles(painter, theme, layout, visible)
         focus_ring(painter, self, layout.tile(*self._current))
         painter.end()
 
-    def _paint_label(self, painter: QPainter, theme: Theme, box: QRectF, row: TileRow) -> None:
-        """Paint a row's dot, title and subtitle."""
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.setPen(QPen(row.color, 2.0))
-        painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        title = figure_font(self, BODY, strong=row.removable), theme.text if row.removable else theme.muted
-        subtitle = figure_font(self, SECONDARY), theme.muted
-        for (font, colour), text, area in (
-            (title, row.title, box.adjusted(15, 0, 0, -18)),
-            (subtitle, row.subtitle, box.adjusted(0, 18, -20 if row.removable else 0, 0)),
-        ):
-            painter.setFont(font)
-            painter.setPen(QColor(colour))
-            elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
-            painter.drawText(area, MIDDLE, elided)
-
-    def _paint_tiles(self, painter: QPainter, theme: Theme, layout: TileLayout) -> None:
-        """Paint the tiles with captions, marks and crosshair."""
-        boxes = list(layout.boxes.values())
-        tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in layout.boxes.items()]
+    def _paint_tiles(
+        self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
+    ) -> None:
+        """Paint the visible tiles with captions, marks and crosshair, given their boxes by row and column."""
+        boxes = list(visible.values())
+        tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
             if tile is None:
                 painter.fillRect(box, washed(theme.line, 0.25))
@@ -270,7 +277,7 @@ class WeightTiles(PaintedWidget):
         painter.setPen(QPen(QColor(theme.line), 1.0))
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
-        for place, (_, tile, _) in zip(layout.boxes, tiles, strict=True):
+        for place, (_, tile, _) in zip(visible, tiles, strict=True):
             if tile is not None and layout.lines and not tile.stale:  # numbers of an outdated tile would mislead
                 text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
                 painter.drawText(layout.captions(*place), int(Qt.AlignmentFlag.AlignTop), text)
