@@ -73,7 +73,7 @@ class Task(QObject):
             channel=self._channel,
             on_payload=self._tell,
             on_result=self._finish,
-            on_failure=self._fail,
+            on_failure=self._end,
             on_stop=self._end,
             failure=self._failure,
             background=self._background and queue is None,
@@ -115,11 +115,7 @@ class Task(QObject):
             self.latest = result
         self._end()
 
-    @Slot(object)
-    def _fail(self, _error: Exception) -> None:
-        self._end()
-
-    def _end(self) -> None:
+    def _end(self, _error: Exception | None = None) -> None:
         self.running = False
         self.pause.resume()
         self.ended.emit()

@@ -40,7 +40,7 @@ from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, StartPause, add_button, label, name_box
+from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import counted, place_name
@@ -104,9 +104,8 @@ class CurvesPage(Page):
         row.addStretch(1)
         self.status = label("", self, wraps=True, height=32)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
+        self.sentence, self.bundle_button = label("", self, "", wraps=True), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
-        self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.sentence.setAccessibleName("Result on these data")
         self.bundle_button.setToolTip("Export the figure, its numbers, and the command and script that reproduce them")

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.experiments.files.source import describe_choice
 from slide_gui.experiments.inspection.comparison import RunComparison, compare_errors
@@ -54,7 +54,6 @@ class RunsPage(Page):
         self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
         self._undelete.clicked.connect(self._library.undelete)
         self.run_table = RunTable(self)
-        self.run_table.set_placeholder("No runs yet. Train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._library.delete)
         self.run_table.compare_requested.connect(self._compare)
@@ -193,9 +192,6 @@ class ComparisonView(QWidget):
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (ElidedLabel("", self), ElidedLabel("", self))
         self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
-        self._weights = QStackedWidget(self)
-        self._weights.addWidget(self.why_not)
-        self._weights.addWidget(self._beside)
         self._body = self._build_body()
         layout = flush(QVBoxLayout(self), 12)
         layout.addWidget(self.answer)
@@ -212,7 +208,8 @@ class ComparisonView(QWidget):
         for number in range(_MOST_PIXELS):
             pixels.addWidget(self._pixels.add(number, "", body))
         pixels.addStretch(1)
-        left.addWidget(self._weights, 1)
+        left.addWidget(self.why_not, 1)
+        left.addWidget(self._beside, 1)
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
             right.addWidget(caption)
             right.addWidget(matrix, 1)
@@ -288,7 +285,8 @@ class ComparisonView(QWidget):
         shown = self._shown
         if shown is None or shown.rows is None:
             self.why_not.setText("" if shown is None else shown.why_not)
-            self._weights.setCurrentIndex(0)
+            self._beside.hide()
+            self.why_not.show()
             return
         rows, number, shape = shown.rows, self._pixels.checkedId(), shown.image_shape
         pixel = rows.pixels[number]
@@ -307,7 +305,8 @@ class ComparisonView(QWidget):
             lines.append(TileRow(title, note, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._beside.set_scale(scale)
-        self._weights.setCurrentIndex(1)
+        self.why_not.hide()
+        self._beside.show()
 
 
 _CONTRIBUTIONS = (

@@ -206,7 +206,7 @@ class RunDelegate(QStyledItemDelegate):
         self._view, self._model = view, model
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        view, (theme, font, metrics), box = self._view, self._view.style_now(), QRectF(option.rect)
+        view, (theme, font, metrics), box = self._view, self._view.painted_style, QRectF(option.rect)
         # Reading the model directly is faster than through Qt.
         line, number, run = index.row(), index.column(), self._model.rows[index.row()]
         column, lead = SHOWN[number], _LEADS[number]
@@ -234,7 +234,7 @@ class RunView(QTableView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
-        self._style: tuple[Theme, QFont, QFontMetricsF] | None = None
+        self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # set once per painting
         self.hovered = -1
         self.setMouseTracking(True)
         self.viewport().setMouseTracking(True)
@@ -280,15 +280,9 @@ class RunView(QTableView):
             self.setAccessibleDescription(text)
             self.viewport().update()
 
-    def style_now(self) -> tuple[Theme, QFont, QFontMetricsF]:
-        """Return theme, font and font metrics, fetched once per painting."""
-        if self._style is None:
-            font = figure_font(self, TEXT)
-            self._style = theme_of(self), font, QFontMetricsF(font)
-        return self._style
-
     def paintEvent(self, event: QPaintEvent) -> None:
-        self._style = None
+        font = figure_font(self, TEXT)
+        self.painted_style = theme_of(self), font, QFontMetricsF(font)
         super().paintEvent(event)
         if self._empty:
             painter = QPainter(self.viewport())
