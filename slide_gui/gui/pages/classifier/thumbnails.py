@@ -54,26 +54,18 @@ class Thumbnail:
 
 
 class _ImageModel(QAbstractListModel):
-    """The images; each is rendered when it is first visible."""
+    """The images of a gallery; each is rendered when it is first visible."""
 
-    def __init__(self, view: QListView) -> None:
+    def __init__(self, view: Thumbnails) -> None:
         super().__init__(view)
         self._view = view
-        self.images: tuple[Thumbnail, ...] = ()
-        self.stale = False
         self.icons: dict[int, QIcon] = {}
 
-    def set_images(self, images: Sequence[Thumbnail], stale: bool) -> None:
-        self.beginResetModel()
-        self.images, self.stale = tuple(images), stale
-        self.icons.clear()
-        self.endResetModel()
-
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex = _NONE) -> int:
-        return 0 if parent.isValid() else len(self.images)
+        return 0 if parent.isValid() else len(self._view.images)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        image = self.images[index.row()]
+        image = self._view.images[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return image.caption
         if role == Qt.ItemDataRole.DecorationRole:
@@ -92,7 +84,7 @@ class _ImageModel(QAbstractListModel):
         painter = QPainter(drawn)
         inner = drawn.rect().adjusted(1, 1, -1, -1)
         painter.fillRect(inner, QColor(theme.background))
-        painter.setOpacity(STALE if self.stale else 1.0)
+        painter.setOpacity(STALE if self._view.stale else 1.0)
         painter.drawImage(inner, coloured_image(INK.indices(pixels), ink_table(theme.is_dark)))
         painter.end()
         drawn.setDevicePixelRatio(ratio)
@@ -102,13 +94,22 @@ class _ImageModel(QAbstractListModel):
 
 
 class Thumbnails(QListView):
-    """Images in rows that fill the width; a click, or Enter, selects one and reports it."""
+    """Images in rows that fill the width; a click, or Enter, selects one and reports it.
+
+    Attributes
+    ----------
+    images : tuple of Thumbnail
+    stale : bool
+        True if the images are grey.
+    """
 
     image_clicked = Signal(int)
     """Index of the image."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.images: tuple[Thumbnail, ...] = ()
+        self.stale = False
         self._content, self._placeholder = _ImageModel(self), "There are no images."
         self.setModel(self._content)
         self.setViewMode(QListView.ViewMode.IconMode)
@@ -130,16 +131,6 @@ class Thumbnails(QListView):
     def sizeHint(self) -> QSize:
         return QSize(420, 320)
 
-    @property
-    def images(self) -> tuple[Thumbnail, ...]:
-        """Return the images."""
-        return self._content.images
-
-    @property
-    def stale(self) -> bool:
-        """Return True if the images are grey."""
-        return self._content.stale
-
     def set_images(self, images: Sequence[Thumbnail], stale: bool = False) -> None:
         """Replace the images, all of one shape; `stale` greys them because the parameters have changed."""
         if images:
@@ -148,7 +139,10 @@ class Thumbnails(QListView):
             size = QSize(round(width * scale), round(height * scale))
             self.setIconSize(size + QSize(2, 2))
             self.setGridSize(QSize(max(size.width(), _NARROWEST) + _GAP, size.height() + _CAPTION + _GAP))
-        self._content.set_images(images, stale)
+        self._content.beginResetModel()
+        self.images, self.stale = tuple(images), stale
+        self._content.icons.clear()
+        self._content.endResetModel()
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
