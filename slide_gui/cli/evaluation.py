@@ -125,7 +125,7 @@ def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
         "data": cell.data,
         "method": cell.method,
         "name": cell.title,
-        "splits_asked": cell.asked,
+        "splits_asked": cell.n_splits,
         "mean": None if cell.rate is None else asdict(cell.rate),
         "chosen": cell.chosen,
         "feature_seconds": cell.features,

@@ -61,7 +61,8 @@ class TextTable:
 
 def error_table(state: EvaluationState) -> TextTable:
     """Return the table of error rates, with one row of our results and one of the paper's for each data set."""
-    methods = [name for name in COLUMNS if name in state.methods]
+    names = {cell.method: cell.title for cell in state.cells}
+    methods = [name for name in COLUMNS if name in names]
     rows: list[tuple[str, ...]] = []
     bold = set()
     for info in state.data:
@@ -72,7 +73,6 @@ def error_table(state: EvaluationState) -> TextTable:
         rows.append((dataset_title(info.title, info.generated), *(_error_text(cell, state) for cell in cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
-    names = {cell.method: cell.title for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
         INTERVALS,
@@ -98,7 +98,7 @@ def _error_text(cell: Cell | None, state: EvaluationState) -> str:
     text, comparison = cell.rate.cell, state.comparison(cell)
     if comparison is not None and comparison.significant:
         text += " (+)" if comparison.difference > 0 else " (−)"
-    return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.asked}]"
+    return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.n_splits}]"
 
 
 def unlearned(data: Sequence[DataInfo]) -> list[str]:
@@ -223,8 +223,8 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             if other is not None:
                 tested = [other.difference, other.low, other.high, other.p, other.adjusted, other.test]
             rows.append([
-                info.title, info.generated, cell.title, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
-                *tested, cell.paper and cell.paper.error, None,
+                info.title, info.generated, cell.title, *rate_cells(cell.rate), cell.n_splits, cell.chosen,
+                cell.features, *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
             [entry(info.key).title, False, one.method, *[None] * (len(head) - 5), one.error, one.place]
@@ -319,7 +319,7 @@ def _ordered(state: EvaluationState, info: DataInfo) -> list[Cell]:
 
 def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: Box) -> None:
     s, (x, y, w, h) = plot.scale, box
-    asked, least = max(cell.asked for cell in cells), min(len(cell.answers) for cell in cells)
+    asked, least = max(cell.n_splits for cell in cells), min(len(cell.answers) for cell in cells)
     splits = counted(asked, "split") if least == asked else f"{least} to {asked} splits"
     title = dataset_title(info.title, info.generated)
     plot.text(x + 2.0 * s, y + 3.0 * s, title, TEXT_SIZE, w - 6.0 * s, weight="bold")
@@ -361,7 +361,7 @@ def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: fl
     axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
     if cell.paper is not None:
         axes.plot([100 * cell.paper.error], [place], markeredgecolor=MUTED, zorder=1.5, **_hollow(s))
-    text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.asked}"
+    text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.n_splits}"
     _write_right(axes, place, text, s)
 
 

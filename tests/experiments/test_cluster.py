@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -36,7 +37,7 @@ from slide_gui.experiments.sweeps import cluster as cluster_module
 from slide_gui.experiments.sweeps import cluster_runs
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
-from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
+from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 from tests.experiments.tiny import numbers, rectangles, spec
@@ -158,15 +159,15 @@ def executing(dask_worker: object) -> int:
 
 
 def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: Results, tmp_path: Path) -> None:
-    pause, path, n_stored = Pause(), tmp_path / "runs.sqlite", list[int]()
+    pause, path, n_stored = Event(), tmp_path / "runs.sqlite", list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
-        if pause.paused:
+        if pause.is_set():
             n_stored.append(len(store.runs()))
             if len(n_stored) == 4:
-                pause.resume()
+                pause.clear()
 
-    pause.pause()
+    pause.set()
     with RunStore(path) as store:
         run_sweep(DATA, SWEEP, store, progress=Listener(listen), pause=pause, cluster=two)
     assert n_stored == [0] * 4

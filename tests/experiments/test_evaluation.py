@@ -214,7 +214,7 @@ def table_of(*rows: tuple[int, ...]) -> EvaluationState:
         Cell("rectangles", method, 3, tuple(answer(split, wrong / 100) for split, wrong in enumerate(row)))
         for method, row in zip(methods, rows, strict=True)
     )
-    return EvaluationState((), methods, cells)
+    return EvaluationState((), cells)
 
 
 def test_that_identical_splits_count_as_one() -> None:
@@ -353,8 +353,8 @@ def test_that_the_published_table_figure_and_data_sets_are_known() -> None:
     assert (data_key("Rectangles"), data_key("my own")) == ("rectangles", "")
 
 
-def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", asked: int = 3) -> Cell:
-    return Cell(data, method, asked, answers)
+def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", n_splits: int = 3) -> Cell:
+    return Cell(data, method, n_splits, answers)
 
 
 def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits() -> None:
@@ -415,8 +415,7 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
 def test_that_results_are_ordered_by_split_and_replace_older_ones() -> None:
     plans = [CellPlan("convex", "raw-svm", 3), CellPlan("convex", "slide-svm", 3)]
     state = empty_state(plans, ())
-    assert state.methods == ("raw-svm", "slide-svm")
-    assert [each.asked for each in state.cells] == [3, 3]
+    assert [each.n_splits for each in state.cells] == [3, 3]
     for split, error in ((2, 0.2), (0, 0.1), (2, 0.4)):
         state = with_answer(state, Task(plans[0], split), answer(split, error))
     first, second = state.cells
@@ -486,7 +485,7 @@ def test_that_autoencoders_of_either_method_give_the_time_and_the_selection() ->
         return cell(answer(0, chosen=chosen, features=features), data="rectangles", method=method)
 
     def row(*cells: Cell) -> table.TimeRow:
-        (found,) = time_rows(EvaluationState((info,), (), cells))
+        (found,) = time_rows(EvaluationState((info,), cells))
         return found
 
     both = row(timed("slide-svm", 2.0), timed("sda", 80.0, "that of SdA"), timed("sda-svm", 60.0, "that of SdA-SVM"))

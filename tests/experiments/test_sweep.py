@@ -7,6 +7,7 @@ import json
 import multiprocessing
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from slide_gui.experiments.runs.spec import (
 )
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
-from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
 from slide_gui.progress import Cancelled, Listener
@@ -129,20 +129,20 @@ def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path: Pat
 
 
 def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_path: Path) -> None:
-    pause, n_stored = Pause(), list[int]()
+    pause, n_stored = Event(), list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
         stored = len(store.runs())
-        if pause.paused:
+        if pause.is_set():
             n_stored.append(stored)
             if len(n_stored) == 4:
-                pause.resume()
+                pause.clear()
             elif len(n_stored) == 8:
                 raise Cancelled
         elif stored == 2:
-            pause.pause()
+            pause.set()
 
-    pause.pause()
+    pause.set()
     with RunStore(tmp_path / "runs.sqlite") as store, pytest.raises(Cancelled):
         run_sweep(DATA, FAST, store, progress=Listener(listen), pause=pause)
     assert n_stored == [0] * 4 + [2] * 4

@@ -118,7 +118,7 @@ def state() -> EvaluationState:
     cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
     cells.append(Cell("rectangles", "sda", 2))
     info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
-    return EvaluationState((info,), tuple(cell.method for cell in cells), tuple(cells))
+    return EvaluationState((info,), tuple(cells))
 
 
 LONG = weight_rows("a name that is far too long for the figure " * 2, shape=None, pixels=tuple(range(1, 8)))

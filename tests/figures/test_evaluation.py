@@ -37,7 +37,7 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
 
 def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: Path) -> None:
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
-    own = EvaluationState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
+    own = EvaluationState((info,), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
     assert table.rows[1] == ("  paper, MNIST", "1.36")
     assert any(note.startswith("Digits enlarged: SLIDE-SVM uses median widths here") for note in table.notes)

@@ -35,7 +35,7 @@ def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name: str, wid
 def test_that_an_empty_figure_is_refused() -> None:
     for draw, content in (
         (draw_curves, replace(CURVES, points=())),
-        (draw_errors, EvaluationState((), (), ())),
+        (draw_errors, EvaluationState((), ())),
         (draw_times, ()),
         (draw_samples, ()),
         (draw_weights, []),

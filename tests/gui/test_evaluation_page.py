@@ -233,10 +233,10 @@ def test_that_results_on_other_data_are_not_merged_into_the_table():
     from tests.figures.drawings import answers
 
     info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
-    stored = EvaluationState((info,), ("raw-svm",), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))
+    stored = EvaluationState((info,), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))
     cells = (Cell("rectangles", "raw-svm", 2),)
-    same = EvaluationState((info,), ("raw-svm",), cells)
-    other = EvaluationState((DataInfo("rectangles", "Rectangles", True, "bb", 1, 1),), ("raw-svm",), cells)
+    same = EvaluationState((info,), cells)
+    other = EvaluationState((DataInfo("rectangles", "Rectangles", True, "bb", 1, 1),), cells)
     assert len(merged(stored, same).cells[0].answers) == 2
     assert merged(stored, other).cells[0].answers == ()
     assert merged(stored, other).data[0].generated
@@ -245,7 +245,7 @@ def test_that_results_on_other_data_are_not_merged_into_the_table():
 def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
-    rows = error_rows(EvaluationState((), (), cells), choice, False)
+    rows = error_rows(EvaluationState((), cells), choice, False)
     keys = [row.key for row in rows]
     median = rows[keys.index("median")]
     assert keys.index("median") == keys.index("slide-svm") + 1
@@ -261,7 +261,7 @@ def test_that_a_running_cell_describes_its_step():
         (SplitProgress("rectangles", "slide-svm", 1, 7, 28), None, "split 2 of 3: selecting 7 / 28", 7 / 29 / 3),
         (SplitProgress("rectangles", "sda", 0, 0, 1), epochs, "split 1 of 3: pre-training layer 2, epoch 7", 0.0),
     ):
-        state = EvaluationState((), (), cells, (split,), live=live)
+        state = EvaluationState((), cells, (split,), live=live)
         for paused in (False, True):
             rows = {row.key: row for row in error_rows(state, choice, True, paused)}
             wanted = f"split {split.split + 1} of 3: paused" if paused else note

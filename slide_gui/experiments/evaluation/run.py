@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Event
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan
@@ -28,7 +29,7 @@ from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.cluster_runs import executor_of
-from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
+from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
@@ -42,7 +43,7 @@ def run_evaluation(
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
-    pause: Pause | None = None,
+    pause: Event | None = None,
     cluster: Cluster | None = None,
 ) -> EvaluationState:
     """Compute the cells of the evaluation, the first split of all cells, then the second, and so on.
@@ -60,8 +61,8 @@ def run_evaluation(
         Store opened by this thread.
     progress : Progress
         Receives an `EvaluationState`.
-    pause : Pause, optional
-        Pauses the evaluation within about 0.1 s. On a cluster, it only prevents new runs from starting.
+    pause : threading.Event, optional
+        Pauses the evaluation within about 0.1 s while it is set. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
         Computes the runs in place of this process.
 
@@ -127,7 +128,7 @@ class _Evaluation:
         load: Load,
         store: RunStore,
         progress: Progress,
-        pause: Pause | None,
+        pause: Event | None,
         cluster: Cluster | None,
     ) -> None:
         self._cells, self._load, self._store = cells, load, store
@@ -223,7 +224,7 @@ class _Evaluation:
                 last = cell.answers[-1]
                 spec = self._store.load(last.spec_hash).spec
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
-                task = Task(CellPlan(cell.data, cell.method, cell.asked), last.split)
+                task = Task(CellPlan(cell.data, cell.method, cell.n_splits), last.split)
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _note_progress(self, fraction: float, payload: object) -> None:

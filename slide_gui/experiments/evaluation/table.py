@@ -161,9 +161,7 @@ def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
 
 def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> EvaluationState:
     """Return the state without results."""
-    methods = tuple(dict.fromkeys(cell.method for cell in cells))
-    empty = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
-    return EvaluationState(tuple(data), methods, empty)
+    return EvaluationState(tuple(data), tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells))
 
 
 def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
@@ -376,7 +374,7 @@ class Cell:
     ----------
     data, method : str
         Keys of the data set and the method.
-    asked : int
+    n_splits : int
         Number of requested splits.
     answers : tuple of SplitAnswer
         Available results, by split.
@@ -384,7 +382,7 @@ class Cell:
 
     data: str
     method: str
-    asked: int
+    n_splits: int
     answers: tuple[SplitAnswer, ...] = ()
 
     @property
@@ -403,7 +401,7 @@ class Cell:
     @property
     def complete(self) -> bool:
         """True if all splits are available."""
-        return len(self.answers) >= self.asked
+        return len(self.answers) >= self.n_splits
 
     @property
     def features(self) -> float | None:
@@ -430,8 +428,6 @@ class EvaluationState:
     ----------
     data : tuple of DataInfo
         Data sets in the order of the protocol.
-    methods : tuple of str
-        Keys of the methods in the order of the protocol.
     cells : tuple of Cell
         Cells by data, then method.
     active : tuple of SplitProgress
@@ -449,7 +445,6 @@ class EvaluationState:
     """
 
     data: tuple[DataInfo, ...]
-    methods: tuple[str, ...]
     cells: tuple[Cell, ...]
     active: tuple[SplitProgress, ...] = ()
     live: RunProgress | None = None

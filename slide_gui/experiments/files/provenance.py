@@ -92,7 +92,9 @@ class FigureProvenance:
         for spec in specs:
             near = None if spec.neighbour is None else number[spec.neighbour.hash]
             runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
-        points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
+        points = []
+        for point in self.points:
+            points.append({**{axis: getattr(point, axis) for axis in _AXES}, "run": number[point.spec.hash]})
         source = self.source.document()
         document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
@@ -141,7 +143,3 @@ def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
     if type(number) is not int or not 0 <= number < len(specs):
         raise ValueError(f"run {ascii(number)[:20]} is not among the earlier runs")
     return specs[number]
-
-
-def _place(point: SweepPoint) -> dict[str, float]:
-    return {"noise": point.noise, "depth": point.depth, "split": point.split, "seed": point.seed}

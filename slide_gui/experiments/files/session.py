@@ -109,8 +109,8 @@ def write_session(record: SessionRecord, path: Path) -> None:
     """
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
-    text = _text(_with_paths(record, paths), indent=1)
-    write_whole(path, lambda file: file.write(_encoded(text)))
+    content = _content(_with_paths(record, paths), indent=1)
+    write_whole(path, lambda file: file.write(content))
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -123,9 +123,9 @@ def _relative(path: Path, folder: Path) -> str:
 def picture_text(record: SessionRecord) -> str:
     """Return a session as text for a picture, in characters that every picture format accepts."""
     names = tuple(Path(name).name for name in record.source.paths)
-    text = _text(_with_paths(record, names), indent=None)
+    content = _content(_with_paths(record, names), indent=None)
     # An end mark is needed, because following bytes of the file may look like base64.
-    return _MARK + base64.b64encode(_encoded(text)).decode() + _END
+    return _MARK + base64.b64encode(content).decode() + _END
 
 
 def file_content(text: str) -> bytes:
@@ -133,12 +133,9 @@ def file_content(text: str) -> bytes:
     return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 
-def _text(record: SessionRecord, indent: int | None) -> str:
-    return json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
-
-
-def _encoded(text: str) -> bytes:
-    """Return JSON as UTF-8. Bytes of file names that are not UTF-8 become JSON escapes."""
+def _content(record: SessionRecord, indent: int | None) -> bytes:
+    """Return the JSON as UTF-8. Bytes of file names that are not UTF-8 become JSON escapes."""
+    text = json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
     return text.encode("utf-8", "backslashreplace")
 
 

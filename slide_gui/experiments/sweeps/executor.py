@@ -8,12 +8,12 @@ as soon as its candidates are complete. Only this process writes to the store.
 from __future__ import annotations
 
 import heapq
-import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Protocol
 
 from slide_gui.data.dataset import Dataset
@@ -26,31 +26,6 @@ from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 POLL_SECONDS = 0.05  # between two checks for results, cancellation, and the end of a pause
-
-
-class Pause:
-    """Pauses runs at their next progress report. Any thread may set it."""
-
-    def __init__(self) -> None:
-        self._running = threading.Event()
-        self._running.set()
-
-    @property
-    def paused(self) -> bool:
-        """True if runs are paused."""
-        return not self._running.is_set()
-
-    def pause(self) -> None:
-        """Pause the runs."""
-        self._running.clear()
-
-    def resume(self) -> None:
-        """Resume the runs."""
-        self._running.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait up to `seconds`, and return True if the runs may continue."""
-        return self._running.wait(seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +143,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     progress : Progress
         Receives the sum of the fractions of the active runs; in this process also the `RunProgress` of the active one.
         It is the cancel point.
-    pause : Pause, optional
-        Pauses the active run of this process, and prevents new runs from starting.
+    pause : threading.Event, optional
+        While it is set, the active run of this process waits, and no new run starts. Any thread may set it.
 
     Attributes
     ----------
@@ -194,10 +169,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         store: RunStore | None = None,
         *,
         progress: Progress = NO_PROGRESS,
-        pause: Pause | None = None,
+        pause: Event | None = None,
     ) -> None:
         self._executor, self._store, self._progress = executor, store, progress
-        self._pause = Pause() if pause is None else pause
+        self._pause = Event() if pause is None else pause
         self.cost = CostModel()
         self.faults: list[str] = []
         self.live: RunProgress | None = None
@@ -349,10 +324,10 @@ class RunLoop(AbstractContextManager["RunLoop"]):
     def _compute(self) -> RunResult | None:
         """Submit the ready runs, and return a completed result that was requested, or None after a short wait."""
         self._order_new()
-        while self._ready and not self._pause.paused and self._executor.accepts(self._pending[self._ready[0][2]]):
+        while self._ready and not self._pause.is_set() and self._executor.accepts(self._pending[self._ready[0][2]]):
             self._submit(heapq.heappop(self._ready)[2])
-        if self._pause.paused and not self._active:
-            self._pause.wait(POLL_SECONDS)
+        if self._pause.is_set() and not self._active:
+            time.sleep(POLL_SECONDS)
             self._report(0.0)
             return None
         result = self._executor.completed(Listener(self._report))
@@ -388,7 +363,8 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         if isinstance(payload, RunProgress):
             self.live = payload
         self._progress.report(fraction, payload)
-        while not self._executor.parallel and not self._pause.wait(POLL_SECONDS):
+        while self._pause.is_set() and not self._executor.parallel:
+            time.sleep(POLL_SECONDS)
             self._progress.report(fraction)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
@@ -16,7 +17,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.cluster_runs import executor_of
-from slide_gui.experiments.sweeps.executor import Pause, RunLoop, RunRequest
+from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 from slide_gui.text import about, count, counted
@@ -138,7 +139,7 @@ def run_sweep(
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
-    pause: Pause | None = None,
+    pause: Event | None = None,
     cluster: Cluster | None = None,
 ) -> SweepState:
     """Compute all points of a sweep, on every fold if the data are divided into folds, and test the selected ones.
@@ -155,8 +156,8 @@ def run_sweep(
         Store opened by this thread.
     progress : Progress
         Receives a `SweepState`.
-    pause : Pause, optional
-        Pauses the sweep within about 0.1 s. On a cluster, it only prevents new runs from starting.
+    pause : threading.Event, optional
+        Pauses the sweep within about 0.1 s while it is set. On a cluster, it only prevents new runs from starting.
     cluster : Cluster, optional
         Computes the runs in place of this process.
 
@@ -185,7 +186,7 @@ class _Sweep:
         choose: str,
         store: RunStore,
         progress: Progress,
-        pause: Pause | None,
+        pause: Event | None,
         cluster: Cluster | None,
     ) -> None:
         self._dataset, self._points, self._choose = dataset, points, choose

@@ -248,11 +248,11 @@ def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
     for cell in stored.cells:
         running = live.cell(cell.data, cell.method)
         if cell.data in other:
-            cell = running or Cell(cell.data, cell.method, cell.asked)
+            cell = running or Cell(cell.data, cell.method, cell.n_splits)
         elif running is not None and len(running.answers) >= len(cell.answers):
             cell = running
         cells.append(cell)
     infos = {info.key: info for info in (*stored.data, *live.data)}
     order = dict.fromkeys(cell.data for cell in stored.cells)
     data = tuple(infos[key] for key in order if key in infos)
-    return replace(live, data=data, methods=stored.methods, cells=tuple(cells))
+    return replace(live, data=data, cells=tuple(cells))

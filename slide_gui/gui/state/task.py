@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Event
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from slide_gui.experiments.sweeps.executor import Pause
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
 
@@ -60,12 +60,12 @@ class Task(QObject):
         self.running = False
         self.latest: Any = None
         """Last report of the last job, in the end its result; at first the value given at its start."""
-        self.pause = Pause()
+        self.pause = Event()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:
         """Run `work` in the window's queue or another; `latest`, else the previous report, stays until a new one."""
         self.running, self.latest = True, self.latest if latest is None else latest
-        self.pause.resume()
+        self.pause.clear()
         self._used = queue or self._queue
         self._used.submit(
             self._title,
@@ -92,15 +92,15 @@ class Task(QObject):
     @property
     def paused(self) -> bool:
         """True if the job is paused."""
-        return self.running and self.pause.paused
+        return self.running and self.pause.is_set()
 
     @Slot()
     def toggle_pause(self) -> None:
         """Pause the job at its next report, or resume it."""
-        if self.pause.paused:
-            self.pause.resume()
+        if self.pause.is_set():
+            self.pause.clear()
         elif self.running:
-            self.pause.pause()
+            self.pause.set()
         self.changed.emit()
 
     @Slot(object)
@@ -117,6 +117,6 @@ class Task(QObject):
 
     def _end(self, _error: Exception | None = None) -> None:
         self.running = False
-        self.pause.resume()
+        self.pause.clear()
         self.ended.emit()
         self.changed.emit()

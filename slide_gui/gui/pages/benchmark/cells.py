@@ -66,14 +66,14 @@ def error_rows(
         active = [each for each in state.active if (each.data, each.method) == (cell.data, cell.method)]
         fraction = None
         if running and active:
-            note, fraction = _active_text(state, active, cell.asked, paused)
-            fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
+            note, fraction = _active_text(state, active, cell.n_splits, paused)
+            fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            note = counted(cell.asked, "split")
+            note = counted(cell.n_splits, "split")
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""
-            done = f"{len(cell.answers)} of {cell.asked} splits"
+            done = f"{len(cell.answers)} of {cell.n_splits} splits"
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
         other, result = state.comparison(cell), standing(state, cell)

@@ -331,7 +331,7 @@ class EvaluationPage(Page):
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
-            done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
+            done, asked = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
             self.status.setText(controller.why_not() or _done(done, asked))
 
 
