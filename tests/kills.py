@@ -90,7 +90,7 @@ class Runs(Work):
         """Yield the single runs."""
         sda = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5)
         svm = SvmParameters(starts=1, widths="median", C=1.0)
-        for seed in range(4):
+        for seed in range(2):
             yield spec(self.data, depth=2, widths="median", C=1.0, seed=seed, split=seed)
             yield RunSpec(self.data.fingerprint, method="sda-svm", sda=sda, seed=seed, svm=svm).checked()
             yield RunSpec(self.data.fingerprint, method="sda", sda=sda, seed=seed).checked()

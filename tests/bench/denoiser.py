@@ -19,30 +19,12 @@ from slide_gui.core.slide.scatter import input_scatter
 from slide_gui.core.slide.stack import fit_stack
 from tests.bench.data import digits
 from tests.bench.measurement import Figure, PeakMemory, in_child, interleaved, scaled
+from tests.core.listings import slide
 
 _DEPTH = 4
 _BLOCK = 4096  # rows
 _EPOCHS = 5
 _CLASSES = 10
-
-
-def listing(rows: NDArray[Any], p: float, t: float, depth: int) -> list[NDArray[Any]]:
-    """Return all representations by the paper's Algorithms 1 and 2 as listed, in float64, one column a sample."""
-    h = rows.T.astype(np.float64)
-    layers = [h]
-    for _ in range(depth):
-        x = np.vstack([h, np.ones((1, h.shape[1]))])
-        d = len(x)
-        q = np.full((d, 1), p)
-        q[-1] = 1
-        s = x @ x.T
-        expected = s * (q @ q.T)
-        np.fill_diagonal(expected, q[:, 0] * np.diag(s))
-        w = np.linalg.solve(expected + 1e-5 * np.eye(d), (s * q)[:, :-1]).T
-        _ = w @ x  # the listing returns it with W, though only the line below is used
-        h = w @ np.vstack([h > t, np.ones((1, h.shape[1]))]).astype(np.float64)
-        layers.append(h)
-    return layers
 
 
 def fit() -> Iterator[Figure]:
@@ -73,7 +55,7 @@ def fit() -> Iterator[Figure]:
         ]
     )
     features = np.empty(0, np.float32)  # gives the memory back before the listing needs it
-    (listed,) = interleaved([lambda: listing(rows, 0.7, 0.5, _DEPTH)], rounds=1)
+    (listed,) = interleaved([lambda: slide(rows.T.astype(np.float64), 0.7, 0.5, _DEPTH)], rounds=1)
     shape = f"{len(rows)} × 784, {_DEPTH} layers, float32, {data}"
     yield Figure("fit", fitted, "s", scatter + two, f"four scatter and two forward products; {shape}", 1.3)
     yield Figure("features", transformed, "s", four, f"four forward products; {shape}", 1.3)

@@ -1,20 +1,26 @@
-"""Arrays of .npy and .npz files are read without pickle and chosen by their names."""
+"""Arrays of .npy, .npz, IDX and MATLAB files equal those that were written, and are chosen by their names."""
 
 from __future__ import annotations
 
+import struct
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
+from slide_gui.data.readers import matlab
 from slide_gui.data.readers.arrays import known_names, parts_from_named, read_array, read_npy, read_npz
-from tests.data.writers import npy_bytes, npz_bytes, write
+from slide_gui.data.readers.idx import read_idx
+from slide_gui.data.readers.matlab import read_mat
+from slide_gui.progress import Cancelled
+from tests.data.writers import IDX_TYPES, CancelAfter, mat_bytes, npy_bytes, npz_bytes, write, write_idx
 
 
 @settings(max_examples=25)
@@ -37,20 +43,6 @@ def test_that_written_arrays_are_read_back(array: np.ndarray, fortran: bool, zip
         (part,) = read_npz(path) if zipped else read_npy(path)
     assert np.array_equal(part.rows, array.reshape(len(array), -1), equal_nan=array.dtype.kind == "f")
     assert part.image_shape == (array.shape[1:] if array.ndim == 3 else None)
-
-
-@settings(max_examples=60)
-@given(
-    st.lists(st.text("abcä ß-", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12),
-    st.booleans(),
-)
-def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], column: bool) -> None:
-    labels = np.array(texts)[:, None] if column else np.array(texts)
-    with tempfile.TemporaryDirectory() as folder:
-        (part,) = read_npz(write(Path(folder) / "x.npz", npz_bytes(X=np.ones((len(texts), 5)), y=labels)))
-    names = [text.strip() for text in texts]
-    assert part.label_names == tuple(sorted(set(names)))
-    assert [part.label_names[code] for code in part.labels] == names
 
 
 @pytest.mark.parametrize(
@@ -127,3 +119,106 @@ def test_that_images_are_recognised_by_their_axes_or_a_square_of_at_least_64_fea
 def test_that_labels_may_be_a_row_or_a_column(shape: tuple[int, ...]) -> None:
     (part,) = parts_from_named({"X": np.ones((3, 9)), "y": np.arange(3.0).reshape(shape)}, "f", "f.npz")
     assert part.labels.tolist() == [0, 1, 2]
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(st.text("abcäß -", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=9),
+    st.sampled_from(["npz", "mat", "packed mat"]),
+    st.sampled_from(["column", "row", "letters"]),
+)
+def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], file: str, kind: str) -> None:
+    """A MATLAB file has cells of texts, or a matrix of letters."""
+    labels = np.array(texts, dtype=str if file == "npz" or kind == "letters" else object)
+    labels = labels[:, None] if kind == "column" else labels
+    rows = np.random.default_rng(0).random((len(texts), 5))
+    with tempfile.TemporaryDirectory() as folder:
+        path, arrays = Path(folder) / "x", {"X": rows, "y": labels}
+        if file == "npz":
+            (part,) = read_npz(write(path, npz_bytes(**arrays)))
+        else:
+            (part,) = read_mat(write(path, mat_bytes(file == "packed mat", **arrays, note="text")))
+    names = [text.strip() for text in texts]
+    assert part.label_names == tuple(sorted(set(names)))
+    assert [part.label_names[code] for code in part.labels] == names
+    assert np.array_equal(part.rows, rows)
+
+
+# IDX -----------------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(sorted(IDX_TYPES)).flatmap(
+        lambda name: hnp.arrays(name, hnp.array_shapes(min_dims=1, max_dims=4, max_side=4))
+    ),
+    st.sampled_from(["x", "x.gz"]),
+)
+def test_that_written_idx_arrays_are_read_back(array: np.ndarray, name: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        values = read_idx(write_idx(Path(folder) / name, array))
+    assert values.dtype == array.dtype
+    assert np.array_equal(values, array, equal_nan=array.dtype.kind == "f")
+
+
+@pytest.mark.parametrize("name", ["x", "x.gz"])
+@pytest.mark.parametrize("axes", [0, 5])
+def test_that_idx_arrays_have_one_to_four_axes(tmp_path: Path, name: str, axes: int) -> None:
+    with pytest.raises(DataError, match=f"begins with 00 00 08 0{axes}, expected an IDX header"):
+        read_idx(write_idx(tmp_path / name, np.ones((1,) * axes, np.uint8)))
+
+
+def test_that_reading_idx_can_be_cancelled(tmp_path: Path) -> None:
+    path = write_idx(tmp_path / "x", np.zeros((3000, 28, 28), np.uint8))
+    with pytest.raises(Cancelled):
+        read_idx(path, progress=CancelAfter(2))
+
+
+# MATLAB --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "i2", "u4", "i8"])
+def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path: Path, dtype: str, packed: bool) -> None:
+    images = (np.random.default_rng(0).random((5, 6, 7)) * 100).astype(dtype)
+    others = {"labels": np.arange(5)[:, None], "z": np.ones(3) * 1j, "note": "text", "s": {"a": 1}}
+    path = write(tmp_path / "x.mat", mat_bytes(packed, images=images, **others))
+    (part,) = read_mat(path)
+    assert np.array_equal(part.rows, scipy.io.loadmat(path)["images"].reshape(5, 42))
+    assert part.image_shape == (6, 7)
+    assert part.labels.tolist() == [0, 1, 2, 3, 4]
+
+
+def element(kind: int, content: bytes) -> bytes:
+    return struct.pack(">II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
+
+
+@pytest.mark.parametrize("name", [element(1, b"X"), struct.pack(">HH4s", 1, 1, b"X")])
+@pytest.mark.parametrize(("kind", "dtype"), [(9, ">f8"), (2, "u1")])
+def test_that_the_other_byte_order_is_read(tmp_path: Path, name: bytes, kind: int, dtype: str) -> None:
+    numbers = np.arange(45.0).reshape(5, 9)
+    inner = element(6, struct.pack(">II", 6, 0)) + element(5, struct.pack(">ii", 5, 9)) + name
+    inner += element(kind, numbers.astype(dtype).tobytes(order="F"))
+    header = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
+    (part,) = read_mat(write(tmp_path / "x.mat", header + element(14, inner)))
+    np.testing.assert_array_equal(part.rows, numbers)
+
+
+def test_that_compressed_labels_with_too_much_text_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 1 << 20)
+    path = tmp_path / "x.mat"
+    write(path, mat_bytes(True, X=np.ones((3, 5)), y=np.array([kind * 300_000 for kind in "abc"])))
+    assert [len(name) for name in read_mat(path)[0].label_names] == [300_000] * 3
+    write(path, mat_bytes(True, X=np.ones((3, 5)), y=np.array([kind * 400_000 for kind in "abc"])))
+    with pytest.raises(DataError, match="y: has more than 1 MiB of text, too much for class names"):
+        read_mat(path)
+
+
+def test_that_long_texts_among_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = np.array(["a", "b" * 300, "c"], dtype=object)
+    path = write(tmp_path / "x.mat", mat_bytes(X=np.ones((3, 5)), y=labels))
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 1000)
+    assert read_mat(path)[0].label_names[0] == "a"
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 899)
+    with pytest.raises(DataError, match="a text of 300 letters among 3, too long for class names"):
+        read_mat(path)

@@ -10,18 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.curves import error_curves
-from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.widths import widths_csv
-from tests.experiments.tiny import rectangles
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts
 
 
@@ -120,20 +114,3 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path: Path) -> None:
     assert [tuple(map(float, line[9:])) for line in lines] == [step.shares for step in history]
     confusion_csv(tmp_path / "m.csv", result(), ["a", "b", "c"])
     assert [[int(cell) for cell in line[1:]] for line in table(tmp_path / "m.csv")] == result().confusion.tolist()
-
-
-def test_that_curves_average_splits_and_count_a_shared_run_once(tmp_path: Path) -> None:
-    data = rectangles(60, 100)
-    svm = SvmParameters(widths="median", C=10.0)
-    sweep = SweepSpec(RunSpec(data.fingerprint, svm=svm), (0.2, 0.5), (0, 1), (0, 1, 2))
-    with RunStore(tmp_path / "r.sqlite") as store:
-        split = run_sweep(data, replace(sweep, base=replace(sweep.base, training="split")), store).done
-        whole = run_sweep(data, sweep, store).done
-    points = error_curves(data, split).points
-    places = [(depth, noise, 3) for depth in (0, 1) for noise in (0.2, 0.5)]
-    assert [(point.depth, point.noise, point.rate.n_splits) for point in points] == places
-    own = [a.rate.error for a in split if (a.point.depth, a.point.noise) == (1, 0.5)]
-    assert points[3].rate.error == pytest.approx(np.mean(own))
-    assert [point.rate.n_splits for point in error_curves(data, whole).points] == [1, 1, 1, 1]
-    with pytest.raises(ValueError, match="one method"):
-        error_curves(data, [])

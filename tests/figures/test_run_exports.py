@@ -92,13 +92,6 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSo
         assert content == Path("bundle", name).read_bytes() == Path(name).read_bytes()
 
 
-def test_that_a_provenance_reads_back_with_its_neighbours(source: DataSource) -> None:
-    provenance = provenance_of("curves", source)
-    Path("curves.json").write_text(provenance.text(), encoding="utf-8")
-    assert FigureProvenance.read("curves.json") == provenance
-    assert any(point.spec.neighbour is not None for point in provenance.points)
-
-
 def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
     source: DataSource, capsys: pytest.CaptureFixture[str]
 ) -> None:
