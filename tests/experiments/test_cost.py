@@ -69,7 +69,7 @@ def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
     learned = spec(DATA, 0.3, 2)
     fitted, trained = run_shares(learned, SHAPE)
     assert 0.0 < fitted < trained < 1.0
-    assert run_shares(learned, replace(SHAPE, judged=10_000_000))[1] < 0.1
+    assert run_shares(learned, replace(SHAPE, test_rows=10_000_000))[1] < 0.1
     assert run_shares(learned, replace(SHAPE, columns=8000))[0] > 0.5
 
 

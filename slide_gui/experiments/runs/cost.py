@@ -66,7 +66,7 @@ class RunShape:
     """The sizes of a data set that determine the duration of a run: training rows, test rows, columns and classes."""
 
     rows: int
-    judged: int
+    test_rows: int
     columns: int
     classes: int
 
@@ -78,7 +78,7 @@ class RunShape:
         return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
 
 
-_START, _LEARNING, _TUNING, _JUDGING, _FITTING = 0.1, 8.0e-6, 6.0e-7, 4.0e-11, 3.0e-10
+_START, _LEARNING, _TUNING, _EVALUATING, _FITTING = 0.1, 8.0e-6, 6.0e-7, 4.0e-11, 3.0e-10
 """Seconds on two cores: for the start of a run, per pair of rows of two classes for learning widths and for tuning C,
 per product, and per step of a solve. They predict the durations of runs on 4 to 784 features, 2 to 10 classes and 110
 to 2000 rows within a factor of 4."""
@@ -96,16 +96,16 @@ def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
 
 def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:
     """Return the fractions of a run's duration after which its representation is fitted and its model trained."""
-    fitting, training, judging = _parts(spec, shape)
-    whole = fitting + training + judging
-    return (fitting + 0.01 * whole) / (1.02 * whole), (fitting + training + 0.01 * whole) / (1.02 * whole)
+    fitting, training, evaluating = _parts(spec, shape)
+    total = fitting + training + evaluating
+    return (fitting + 0.01 * total) / (1.02 * total), (fitting + training + 0.01 * total) / (1.02 * total)
 
 
 def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     """Return the typical seconds of fitting the representation, of training and of evaluating."""
     rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
-    judged = shape.judged if spec.evaluate == "test" else shape.rows / 5
-    judged = judged if spec.test_rows is None else min(judged, spec.test_rows)
+    evaluated = shape.test_rows if spec.evaluate == "test" else shape.rows / 5
+    evaluated = evaluated if spec.test_rows is None else min(evaluated, spec.test_rows)
     classes = math.sqrt(shape.classes / 2)  # each pair of classes uses its own rows only
     pairs = shape.classes * (shape.classes - 1) / 2 - 1  # the other terms include one pair
     learned = min(rows, spec.svm.subset_size)
@@ -113,9 +113,9 @@ def _parts(spec: RunSpec, shape: RunShape) -> tuple[float, float, float]:
     if _learns(spec):
         learning = _FIRST_STEPS + _LEARNING * learned**2 * (1 + layers / 10) * classes + _PAIR_LEARNING * pairs
     tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + layers / 3) * classes + _PAIR_TUNING * pairs
-    judging = _JUDGING * judged * min(rows, 20_000) * shape.columns * (layers + 1)
+    evaluating = _EVALUATING * evaluated * min(rows, 20_000) * shape.columns * (layers + 1)
     fitting = _FITTING * layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
-    return fitting, learning + tuning, judging
+    return fitting, learning + tuning, evaluating
 
 
 def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:

@@ -101,14 +101,14 @@ class Setting:
         if spec.svm.C is not None:
             parts["C"] = f"C = {spec.svm.C:g}"
         if spec.test_rows is not None:
-            parts["judged"] = f"evaluated on {counted(spec.test_rows, 'row')}"
+            parts["evaluated"] = f"evaluated on {counted(spec.test_rows, 'row')}"
         if spec.fit_rows != usual.fit_rows:
             parts["fit"] = FIT_ROWS[spec.fit_rows].text
         other = _different(
             vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0))
         )
         parts |= {name: f"{name} {value}" for name, value in other.items()}
-        rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _SAID}})
+        rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _NAMED}})
         return parts | {name: f"{name} {value}" for name, value in rest.items()}
 
     def difference(self, other: Setting, n_classes: int = 0) -> str:
@@ -125,7 +125,7 @@ class Setting:
         return ", ".join(parts)
 
 
-_SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words
+_NAMED = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # parameters of an SVM with their own words
 
 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
