@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,7 @@ def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = Non
     return folds
 
 
+@dataclass
 class CrossValidation:
     """Cross-validation of SVMs with kernels exp(−factor · D), where D is a fixed matrix of squared distances.
 
@@ -113,18 +114,13 @@ class CrossValidation:
         Weights of the rows in training.
     """
 
-    def __init__(
-        self,
-        distances: NDArray[np.floating],
-        codes: Indices,
-        folds: Indices,
-        options: SolverOptions,
-        weights: Array | None = None,
-    ) -> None:
-        self._distances, self._codes, self._folds = distances, codes, folds
-        self._options, self._weights = options, weights
-        self._factor = np.nan
-        self._starts: dict[tuple[int, int, int], Array] = {}
+    distances: NDArray[np.floating]
+    codes: Indices
+    folds: Indices
+    options: SolverOptions
+    weights: Array | None = None
+    _factor: float = np.nan
+    _starts: dict[tuple[int, int, int], Array] = field(default_factory=dict)
 
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
@@ -132,26 +128,26 @@ class CrossValidation:
         """Return a mask of misclassified rows in the given folds, and True if all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
-        source = DistanceRows(self._distances, np.arange(len(self._codes)), factor)
-        wrong, converged = np.zeros(len(self._codes), bool), True
+        source = DistanceRows(self.distances, np.arange(len(self.codes)), factor)
+        wrong, converged = np.zeros(len(self.codes), bool), True
         for fold in folds:
-            wrong[self._folds == fold], solved = self._misclassified(source, C, fold, progress)
+            wrong[self.folds == fold], solved = self._misclassified(source, C, fold, progress)
             converged = converged and solved
-        return wrong[np.isin(self._folds, folds)], converged
+        return wrong[np.isin(self.folds, folds)], converged
 
     def _misclassified(
         self, source: DistanceRows, C: float, fold: int, progress: Progress
     ) -> tuple[NDArray[np.bool_], bool]:
         """Return a mask of misclassified rows in one fold, and True if the trainings of all pairs converged."""
-        codes, inside = self._codes, self._folds != fold
+        codes, inside = self.codes, self.folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
         margins, converged = np.empty((len(outside), len(pairs_of(n_classes)))), True
         for column, pair in enumerate(pairs_of(n_classes)):
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
-            options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
-            weights = rows_of(self._weights, members)
+            options, start = replace(self.options, C=C), self._starts.get((fold, *pair))
+            weights = rows_of(self.weights, members)
             solution = solve(source.take(members), y, options, weights=weights, start=start, progress=progress)
             self._starts[fold, pair[0], pair[1]] = solution.beta
             converged = converged and solution.converged
@@ -287,6 +283,7 @@ def tune(
     return best
 
 
+_SCALES = tuple(np.sqrt(SIGMA_FACTORS).tolist())  # factors of the median widths
 _HARDER = (1.0, 3.0, 10.0)  # factors of the learned C: smoothed and squared errors favour too small a C
 _FEW = 250  # rows on which the best points of a grid are preselected before all folds are evaluated
 _BEST = 3
@@ -385,50 +382,41 @@ class _Comparison:
         chosen = self._decision(learned)
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         if chosen.guarded:
-            widths, best = self._best_median(sample, steady)
+            widths, best = self._best(sample, None, steady)
         else:
             near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
             learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.8))
-            widths, best = self._best_learned(sample, learned, steady.part(0.8, 1.0))
+            widths, best = self._best(sample, learned, steady.part(0.8, 1.0))
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
     def _selected(
         self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
-    ) -> tuple[tuple[Array, Candidate], tuple[Array, Candidate]]:
+    ) -> list[tuple[Array, Candidate]]:
         progress.report(0.0, Stage("comparing with median widths"))
-        return (
-            self._best_learned(sample, learned, progress.part(0.0, 0.3)),
-            self._best_median(sample, progress.part(0.3, 1.0)),
-        )
-
-    def _best_learned(
-        self, sample: WidthsSample, learned: SelectedWidths, progress: Progress
-    ) -> tuple[Array, Candidate]:
-        Cs = [learned.C * factor for factor in _HARDER] if self._squared else C_GRID
-        return self._best(sample, "learned", learned.widths, (1.0,), Cs, progress)
-
-    def _best_median(self, sample: WidthsSample, progress: Progress) -> tuple[Array, Candidate]:
-        medians, scales = widths_from(sample.medians, float(len(sample.medians))), np.sqrt(SIGMA_FACTORS).tolist()
-        return self._best(sample, "median", medians, scales, CS if self._squared else C_GRID, progress)
+        return [self._best(sample, learned, progress.part(0.0, 0.3)), self._best(sample, None, progress.part(0.3, 1.0))]
 
     def _best(
-        self,
-        sample: WidthsSample,
-        kind: str,
-        widths: Array,
-        scales: Sequence[float],
-        Cs: Sequence[float],
-        progress: Progress,
+        self, sample: WidthsSample, learned: SelectedWidths | None, progress: Progress
     ) -> tuple[Array, Candidate]:
         """Return the scaled widths and the candidate with the fewest errors in cross-validation.
 
-        Only the best candidates on the first folds are evaluated on all folds.
+        Without learned widths, the candidates have median widths. Only the best candidates on the first folds are
+        evaluated on all folds.
         """
+        if learned is None:
+            kind, widths, scales = "median", widths_from(sample.medians, float(len(sample.medians))), _SCALES
+        else:
+            kind, widths, scales = "learned", learned.widths, (1.0,)
+        if self._parameters.C is not None:
+            Cs: Sequence[float] = (self._parameters.C,)
+        elif not self._squared:
+            Cs = C_GRID
+        else:
+            Cs = CS if learned is None else [learned.C * factor for factor in _HARDER]
         steady = MonotonicProgress(progress)
         folds = stratified_folds(sample.codes, self._parameters.seed, sample.row_groups)
         validation = self._cross_validation(sample, widths, folds, steady.pulse)
-        given = self._parameters.C
-        points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
+        points = [Candidate(kind, scale, C) for scale in scales for C in Cs]
         first = min(N_FOLDS, -(-_FEW * N_FOLDS // len(folds))) if len(points) > _BEST else N_FOLDS
         wrong = np.zeros((len(points), len(folds)), bool)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
@@ -297,7 +297,11 @@ class _Descent:
 
     def run(self) -> None:
         """Run the descent, unless J is infinite at the start."""
-        minimize = _minimize(self.progress)
+        # The import takes 0.25 s, so its pieces are cancel points.
+        for name in ("scipy.linalg", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize"):
+            import_module(name)
+            self.progress.report(0.0)
+        from scipy.optimize import minimize
 
         if not np.isfinite(self.evaluated(self.begin)[0]):
             return
@@ -318,16 +322,6 @@ class _Descent:
             callback=self.after_iteration,
             options={"maxiter": _MOST_ITERATIONS, "gtol": 1e-5 * unit, "ftol": 0.0},
         )
-
-
-def _minimize(progress: Progress) -> Callable[..., Any]:
-    """Return SciPy's `minimize`; it is imported in pieces that report progress, since the import takes 0.25 s."""
-    for name in ("scipy.linalg", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize"):
-        import_module(name)
-        progress.report(0.0)
-    from scipy.optimize import minimize
-
-    return minimize  # type: ignore[no-any-return]
 
 
 def learn_widths(
