@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,11 +34,6 @@ def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[A
 def remembered_layers(rows: Any) -> tuple[int, ...]:
     """Return the layer sizes of an array that a transformer returned; empty for any other array and for copies."""
     return _SIZES.get(id(rows), ())
-
-
-def layer_names(layer: int, names: Iterable[object]) -> list[str]:
-    """Return the column names of a layer."""
-    return [f"h{layer}_{name}" for name in names]
 
 
 def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from slide_gui.core.estimators import (
     AcceptsSparse,
     checked_rows,
-    layer_names,
     remember_layers,
     row_weights,
     store_parameters,
@@ -209,7 +208,7 @@ class SLIDE(AcceptsSparse, TransformerMixin, BaseEstimator):  # type: ignore[mis
         if len(names) != d:
             raise ValueError(f"input_features has {len(names)} names; it must have {d}")
         layers = range(len(self.weights_) + 1)
-        return np.array([name for k in layers for name in layer_names(k, names)], dtype=object)
+        return np.array([f"h{k}_{name}" for k in layers for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         if is_dask(X) or isinstance(X, BlockRows):

@@ -236,7 +236,7 @@ class InputScatter:
         return same and (not fitted.function.uses_threshold or fitted.threshold == parameters.threshold)
 
 
-class ScatterAccumulator:
+class ScatterAccumulator(ScatterSum):
     """Scatter of consecutive pieces of rows, each short enough for float32 sums.
 
     Parameters
@@ -252,45 +252,37 @@ class ScatterAccumulator:
     """
 
     def __init__(self, d: int, parameters: StackParameters, binary: bool, start: int = 0) -> None:
-        self._sum, self._binary, self._row = ScatterSum(d), binary, start
+        super().__init__(d)
+        self._binary, self._row = binary, start
         self._product = np.empty((d, d), parameters.dtype if binary else parameters.sums)
 
-    def add(self, piece: NDArray[np.floating], weights: Array | None = None) -> None:
+    def add_rows(self, piece: NDArray[np.floating], weights: Array | None = None) -> None:
         """Add the next rows xᵢ.
 
         With weights, Σ wᵢ xᵢ xᵢᵀ is summed in float64, so that integer weights have the same effect as repeated rows.
         """
-        sums = None if self._binary else _finite_sums(piece, self._row)
+        sums = None if self._binary else piece.sum(axis=0, dtype=np.float64)
+        if sums is not None and not np.isfinite(sums).all():
+            refuse_not_finite(piece, self._row)
+            raise ValueError(_TOO_LARGE)
         self._row += len(piece)
         with np.errstate(over="ignore"):  # `Scatter.matrix` checks the total
             if weights is not None:
                 exact = piece.astype(np.float64)
                 half = (exact * (0.5 * weights)[:, None]).T @ exact
-                self._sum.add(Scatter(half + half.T, weights @ exact, float(weights.sum())))
+                self.add(Scatter(half + half.T, weights @ exact, float(weights.sum())))
                 return
             piece = piece.astype(self._product.dtype, copy=False)
             inner = np.matmul(piece.T, piece, out=self._product)
-            self._sum.add(Scatter(inner, np.diag(inner) if sums is None else sums, len(piece)))
-
-    def total(self) -> Scatter:
-        """Return the total; nothing can be added afterwards."""
-        return self._sum.total()
+            self.add(Scatter(inner, np.diag(inner) if sums is None else sums, len(piece)))
 
 
 def squashed_scatter(activations: Activations, weights: Array, progress: Progress) -> Scatter:
     """Apply one more layer to all rows, and return the scatter of its squashed output."""
     total = ScatterAccumulator(len(weights), activations.parameters, activations.parameters.function.binary)
     for block, some in activations.advance(weights, progress):
-        total.add(block, some)
+        total.add_rows(block, some)
     return total.total()
-
-
-def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
-    sums: Array = piece.sum(axis=0, dtype=np.float64)
-    if not np.isfinite(sums).all():
-        refuse_not_finite(piece, start)
-        raise ValueError(_TOO_LARGE)
-    return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,10 +341,10 @@ class ScatterPass:
             block = in_dtype(np.asarray(rows[top : top + size]), p.dtype, start + top)
             piece = np.require(block, requirements=["C", "A"])
             some = None if weights is None else weights[top : top + size]
-            values.add(piece, some)
+            values.add_rows(piece, some)
             if squashed is not None:
                 progress.report(top / n)
-                squashed.add(buffer.of(piece)[:, :-1], some)
+                squashed.add_rows(buffer.of(piece)[:, :-1], some)
             progress.report((top + len(piece)) / n)
         yield values.total()
         if squashed is not None:
