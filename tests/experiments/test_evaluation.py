@@ -271,9 +271,7 @@ class SecondEach(CostModel):
         return True
 
 
-def test_that_the_seconds_left_count_every_run_that_is_left_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_the_seconds_left_count_each_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executor, "CostModel", SecondEach)
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0)
     listener = StopAfter()

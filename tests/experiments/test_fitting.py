@@ -152,9 +152,7 @@ def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_
 Z, CLASSES = layers(90)
 
 
-def test_that_a_grid_is_searched_on_a_stratified_sample_and_all_rows_are_trained_on(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "_GRID_ROWS", 50)
     own = spec(DATA, method="median", seed=3)
     model, found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS)

@@ -252,7 +252,7 @@ def test_that_each_word_of_a_spec_has_a_table() -> None:
 
 
 @pytest.mark.parametrize(("part", "name"), [*choices()])
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     method=st.sampled_from([*METHODS]),
     word=st.text(max_size=20)

@@ -66,9 +66,7 @@ def false_positives(splits: int, effects: tuple[float, float, float], count: int
 
 
 @pytest.mark.parametrize("effects", EFFECTS[:3])
-def test_that_95_percent_intervals_over_ten_splits_cover_the_expected_value_in_95_percent(
-    effects: tuple[float, float, float],
-) -> None:
+def test_that_intervals_over_ten_splits_cover_the_mean_in_95_percent(effects: tuple[float, float, float]) -> None:
     assert 0.93 <= gaussian_coverage(10, effects, 1000) <= 0.97
 
 

@@ -199,9 +199,7 @@ def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path: Pa
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_a_store_is_used_by_a_link_and_arrays_that_an_earlier_version_wrote_next_to_the_link_are_read(
-    path: Path,
-) -> None:
+def test_that_a_store_is_used_by_a_link_and_arrays_next_to_the_link_are_read(path: Path) -> None:
     link, arrays = path.with_name("link.sqlite"), path.with_name("runs.sqlite.arrays")
     link.symlink_to(path)
     arrays.rename(path.with_name("link.sqlite.arrays"))
@@ -563,7 +561,7 @@ def test_that_text_of_a_store_cannot_control_a_terminal(path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_that_a_store_created_by_another_process_between_any_two_queries_is_opened(
+def test_that_a_store_created_by_another_process_meanwhile_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     path, rows, queries = tmp_path / "runs.sqlite", Database.rows, []
