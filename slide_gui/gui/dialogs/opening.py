@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.reading import NO_COLUMN, ParseOptions
+from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
@@ -249,8 +249,7 @@ class ReadingPreview(QFrame):
         for number, name in enumerate(opened.columns, start=1):
             self.label_column.addItem(name if opened.header else f"column {name}", str(number))
         self.label_column.addItem("no column", NO_COLUMN)
-        chosen = NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
-        self.label_column.setCurrentIndex(self.label_column.findData(chosen))
+        self.label_column.setCurrentIndex(self.label_column.findData(_label_key(opened)))
         self.header.setChecked(bool(opened.header))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
@@ -336,13 +335,10 @@ class ReadingPreview(QFrame):
         dataset, before = self._workspace.dataset, self._reading()
         if dataset is None:
             return before
-        opened, column, shape = dataset.opened, self.label_column.currentData(), self.shape.currentData()
-        label, header = before.label_column, before.header
-        if opened.columns:
-            if column != (NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)):
-                label = column
-            header = before.header if self.header.isChecked() == bool(opened.header) else self.header.isChecked()
-        wanted = tuple(shape or ())
+        opened, column = dataset.opened, self.label_column.currentData()
+        label = column if opened.columns and column != _label_key(opened) else before.label_column
+        header = before.header if self.header.isChecked() == bool(opened.header) else self.header.isChecked()
+        wanted = tuple(self.shape.currentData() or ())
         sides = before.shape if wanted == (dataset.image_shape or ()) else wanted
         transposed = self.transposed.isChecked() and bool(wanted)
         if transposed != before.transposed and sides is None:
@@ -385,6 +381,11 @@ class ReadingPreview(QFrame):
     @Slot()
     def _give_up(self) -> None:
         self._wants_try = False
+
+
+def _label_key(opened: ParseReport) -> str:
+    """Return the number of the label column, counted from 1, or the key of none."""
+    return NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:

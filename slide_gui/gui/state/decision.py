@@ -104,12 +104,7 @@ class DecisionController(QObject):
         if not self._following:
             return
         dataset, result = self._workspace.dataset, self._runs.result
-        if (
-            dataset is None
-            or result is None
-            or result.classifier is None
-            or result.spec.fingerprint != dataset.fingerprint
-        ):
+        if result is not None and (result.classifier is None or not self._runs.shows_open_data):
             result = None
         if result is self.result:
             return

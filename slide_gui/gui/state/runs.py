@@ -151,6 +151,12 @@ class RunController(QObject):
         return on_every_fold(RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out), dataset)
 
     @property
+    def shows_open_data(self) -> bool:
+        """True if `result` belongs to the open data set."""
+        dataset = self._workspace.dataset
+        return dataset is not None and self.result is not None and self.result.spec.fingerprint == dataset.fingerprint
+
+    @property
     def n_classes(self) -> int:
         """Return the number of classes of the open data set, 0 without labels."""
         dataset = self._workspace.dataset

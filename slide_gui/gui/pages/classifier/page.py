@@ -161,7 +161,7 @@ class ClassifierPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         result, dataset, source = self._controller.result, self._workspace.dataset, self._workspace.source
-        if result is None or dataset is None or source is None or dataset.fingerprint != result.spec.fingerprint:
+        if result is None or dataset is None or source is None or not self._controller.shows_open_data:
             return ()
 
         def option(figure: RunFigure) -> ExportOption:
@@ -278,7 +278,7 @@ class ClassifierPage(Page):
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._describe_error(result), f"of {at}, not of the panel’s parameters" if stale else at]
-        if self._is_of_other_data(result):
+        if not self._controller.shows_open_data:
             parts[1] = f"of {result.dataset} at {at}, not of the open data set"
         if not result.is_current:
             parts.append(f"of results version {result.numerics}, not of this program’s version")
@@ -325,19 +325,15 @@ class ClassifierPage(Page):
 
     def _is_stale(self, result: RunResult) -> bool:
         """True if the result belongs to other data or other layers than the current ones."""
-        if self._is_of_other_data(result):
+        if not self._controller.shows_open_data:
             return True
         now = panel_parameters(self._workspace.state.parameters)
         return result.spec.stacked and panel_parameters(result.spec.stack) != now
 
-    def _is_of_other_data(self, result: RunResult) -> bool:
-        dataset = self._workspace.dataset
-        return dataset is None or dataset.fingerprint != result.spec.fingerprint
-
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
-        is_open = dataset is not None and not self._is_of_other_data(result)
-        return label_names(result.labels, dataset.label_names if dataset is not None and is_open else ())
+        names = dataset.label_names if dataset is not None and self._controller.shows_open_data else ()
+        return label_names(result.labels, names)
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
@@ -359,7 +355,7 @@ class ClassifierPage(Page):
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
-        if dataset is None or dataset.test_labels is None or self._is_of_other_data(result) or not on_test:
+        if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
             after = "Misclassified samples appear after the test."
             self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
             self.gallery.set_images([])

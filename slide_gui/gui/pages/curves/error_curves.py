@@ -208,7 +208,7 @@ class ErrorPlot(PointPlot):
             place = self.position(point)
             if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
                 self._paint_point(painter, theme, point, place)
-            if point.chosen and point.state == "done":
+            if point.is_selected:
                 _ring(painter, theme, place, RADIUS + 3.0)
             if current is not None and point.key == current.key:
                 _ring(painter, theme, place, 10.0 if point.chosen else 7.0)

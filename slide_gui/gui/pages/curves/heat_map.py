@@ -37,7 +37,6 @@ class HeatMap(PointPlot):
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
-        self._chosen: tuple[ErrorPoint, ...] = ()
         self._image: Any = None
         margins = Margins(head=HEAD, foot=FOOT, left=64, right=8)
         super().__init__(margins, (self._noise_ticks, self._depth_ticks), ruled=False, parent=parent)
@@ -82,7 +81,6 @@ class HeatMap(PointPlot):
         self._cells = {self.place_of(p): p for p in points}
         errors = [p.error for p in points if p.is_known and p.state == "done"]
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
-        self._chosen = chosen_of(points)
         self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
         self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
@@ -151,7 +149,7 @@ class HeatMap(PointPlot):
             return
         text = fixed(point.error, self.decimals())
         if point.state == "done":
-            painter.setFont(figure_font(self, SECONDARY, strong=point in self._chosen))
+            painter.setFont(figure_font(self, SECONDARY, strong=point.is_selected))
             painter.setPen(ink_on(self.colour(point)))
         else:
             painter.setPen(QPen(QColor(theme.muted), 1.0, Qt.PenStyle.DashLine))
@@ -172,7 +170,7 @@ class HeatMap(PointPlot):
                 box = self.cell(*at)
                 strip = QRectF(box.left(), box.bottom() - 3, box.width(), 3)
                 painter.fillRect(strip, washed(theme.accent, 0.8))
-            if point in self._chosen:
+            if point.is_selected:
                 _ring(painter, theme, self.cell(*at), theme.text)
         current = self.current()
         if current is not None:
@@ -202,8 +200,8 @@ class HeatMap(PointPlot):
         """Return the next point in a direction, or the current one."""
         current = self.current()
         if current is None:
-            first = self._cells[min(self._cells)] if self._cells else None
-            return self._chosen[0] if self._chosen else first
+            ordered = [self._cells[place] for place in sorted(self._cells)]
+            return next(iter([*chosen_of(self._points), *ordered]), None)
         row, column = self.place_of(current)
         while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
             row, column = row + step[0], column + step[1]

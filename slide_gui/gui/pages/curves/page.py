@@ -460,9 +460,9 @@ class CurvesPage(Page):
         result = self._controller.result
         if result is None or setting is None or result.spec.method != setting.spec.method:
             return ""
-        stack, dataset = result.spec.stack, self._workspace.dataset
+        stack = result.spec.stack
         here = [p for p in points if p.depth == stack.depth and (not p.depth or p.noise == stack.noise)]
-        if dataset is None or result.spec.fingerprint != dataset.fingerprint or not here or here[0].rate is None:
+        if not self._controller.shows_open_data or not here or here[0].rate is None:
             return ""
         rate = result.rate if self._controller.folds_rate is None else self._controller.folds_rate
         if here[0].state != "done" or here[0].rate.value == rate.value:

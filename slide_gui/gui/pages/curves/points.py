@@ -62,6 +62,11 @@ class ErrorPoint:
         return self.rate is not None
 
     @property
+    def is_selected(self) -> bool:
+        """True if it is finished and was selected on the validation rows."""
+        return self.chosen and self.state == "done" and self.is_known
+
+    @property
     def error(self) -> float:
         """Return the estimate in per cent, or nan."""
         return math.nan if self.rate is None else 100 * self.rate.error
@@ -108,7 +113,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
 
 def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
     """Return the finished points selected on the validation rows: one, or one or more of the folds."""
-    return tuple(point for point in points if point.chosen and point.state == "done" and point.is_known)
+    return tuple(point for point in points if point.is_selected)
 
 
 def best_words(points: Sequence[ErrorPoint]) -> str:
