@@ -15,7 +15,8 @@ from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Tile
 
-_SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
+SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
+"""Labels of a colour bar if the limits differ between tiles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class TileSource:
         setting = selection.pins or features[:1]
         limits = [max((self._peak(feature, k) for feature in setting), default=1.0) for k in layers]
         titles = tuple(f"layer {k}" for k in layers)
-        most, note, labels = 1.0, quantity or f"per {selection.levels}", _SHARES_OF_LIMIT
+        most, note, labels = 1.0, quantity or f"per {selection.levels}", SHARES_OF_LIMIT
         if selection.levels == "layer":
             fitted = 0 if stack is None else len(stack.layers)
             titles = tuple(f"layer {k} · ±{short_size(limits[k - 1])}" if k <= fitted else f"layer {k}" for k in layers)
@@ -100,9 +101,7 @@ class TileSource:
 
     def by_layer(self, feature: int) -> NumberTable | None:
         """Return the row of W of a feature as tiles show it, one column per layer, or None if there is none."""
-        depth = self._workspace.state.parameters.depth
-        rows = [(k, self.shown(feature, k)) for k in range(1, depth + 1) if not self.is_stale(feature, k)]
-        known = [(k, row) for k, row in rows if row is not None]
+        known = self._fresh_rows(feature)
         if not known:
             return None
         pixel = self._workspace.feature_name(feature)
@@ -113,15 +112,20 @@ class TileSource:
 
     def pictures(self, feature: int) -> list[NumberTable]:
         """Return the values of each tile arranged as its image; empty if the features are not pixels."""
-        shape, tables = self._shape, []
-        for k in range(1, self._workspace.state.parameters.depth + 1):
-            row = self.shown(feature, k)
-            if shape is not None and row is not None and not self.is_stale(feature, k):
-                title = f"The same as an image, layer {k}"
-                names = [(str(i),) for i in range(shape[0])]
-                heads = tuple(f"column {j}" for j in range(shape[1]))
-                tables.append(NumberTable(title, ("row",), names, heads, row[:-1].reshape(shape)))
-        return tables
+        if self._shape is None:
+            return []
+        names = [(str(i),) for i in range(self._shape[0])]
+        heads = tuple(f"column {j}" for j in range(self._shape[1]))
+        return [
+            NumberTable(f"The same as an image, layer {k}", ("row",), names, heads, row[:-1].reshape(self._shape))
+            for k, row in self._fresh_rows(feature)
+        ]
+
+    def _fresh_rows(self, feature: int) -> list[tuple[int, NDArray[np.float64]]]:
+        """Return each layer that matches the parameters with its row of a feature as tiles show it."""
+        depth = self._workspace.state.parameters.depth
+        rows = [(k, self.shown(feature, k)) for k in range(1, depth + 1) if not self.is_stale(feature, k)]
+        return [(k, row) for k, row in rows if row is not None]
 
     def shows_contributions(self) -> bool:
         """True if tiles show contributions, by the user's choice or because of the weights."""

@@ -271,10 +271,8 @@ class Plot(HoverWidget):
         self._view = _View(self)
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
         self._box.disableAutoRange()
-        self._x_axis, self._y_axis = (
-            _Axis("bottom", ticks[0], 48.0, ruled),
-            _Axis("left", ticks[1], 44.0, ruled),
-        )
+        self._x_axis = _Axis("bottom", ticks[0], 48.0, ruled)
+        self._y_axis = _Axis("left", ticks[1], 44.0, ruled)
         self._parts: list[Any] = [self._box, self._x_axis, self._y_axis]
         for item in self._parts:
             self._view.addItem(item)

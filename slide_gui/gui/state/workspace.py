@@ -32,6 +32,7 @@ from slide_gui.text import count, pixel_name
 
 MAX_PINS = 16
 _REST_MILLISECONDS = 100
+_FIRST_SAMPLE = 16  # or the last one of fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +271,7 @@ class Workspace(QObject):
         same_rows = before is not None and _fingerprint_of_rows(before) == _fingerprint_of_rows(dataset)
         selection = state.selection
         if not same_rows and opened.state is None:
-            selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
+            selection = replace(selection, pins=_first_pins(dataset), sample=_FIRST_SAMPLE)
         state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
         self.state, old = state, self.state
         self.dataset, self.source, self.confirmed = dataset, opened.source, confirmed
@@ -419,7 +420,3 @@ def _fitting(selection: Selection, dataset: Dataset) -> Selection:
     sample, last = selection.sample, len(dataset.train) - 1
     sample = ~min(~sample, last) if sample < 0 else min(sample, last)
     return replace(selection, pins=tuple(pins)[:MAX_PINS], sample=sample)
-
-
-def _first_sample(dataset: Dataset) -> int:
-    return min(16, len(dataset.train) - 1)

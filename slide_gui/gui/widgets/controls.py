@@ -139,16 +139,7 @@ class UndoOfWindow(QObject):
 
 
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed.
-
-    Parameters
-    ----------
-    parent : QWidget
-        Owner of the group; the buttons belong to the widget of their layout.
-    """
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed."""
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
         """Return the button of a number for a layout of `parent`; the first one is checked."""

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
+from slide_gui.gui.widgets.layouts import flush
 
 SETTLE_MS = 250
 """Milliseconds without further input after which a value set by keys or wheel counts as settled."""
@@ -91,10 +92,8 @@ class NumberSlider(QWidget):
         UndoOfWindow(self._number)
 
     def _arrange(self) -> None:
-        layout = QGridLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
+        layout = flush(QGridLayout(self), 2)
         layout.setHorizontalSpacing(4)
-        layout.setVerticalSpacing(2)
         layout.setColumnStretch(0, 1)
         layout.addWidget(self._label, 0, 0)
         layout.addWidget(self._number, 0, 1)

@@ -16,7 +16,7 @@ from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.explorer import Preview
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
@@ -396,15 +396,12 @@ class AllRows(View):
         self.mosaic.setToolTip("Scroll to zoom, drag to move, double-click to fit, click to pin a pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
         self.mosaic.pixel_clicked.connect(self._pin_field)
-        self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self.refresh)
+        self._choice = self._add_choice()
         self._choice.chosen.connect(self.numbers_changed)
         self._bar = ColorBar(self)
         self.mosaic.view_changed.connect(self._place_bar)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
+        grid = flush(QGridLayout(self))
         grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(8)
         tools = QWidget(self)
         grid.addWidget(tools, 0, 0, Qt.AlignmentFlag.AlignLeft)
         above = flush(QHBoxLayout(tools))

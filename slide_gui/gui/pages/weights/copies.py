@@ -24,7 +24,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
@@ -263,8 +263,7 @@ class CopiesPart(View):
         self._refusal = ""  # the reason why the copies cannot be computed
         self._outdated = False  # the copies are those of an earlier fit
         self._restarts = False  # after a new fit
-        self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self.refresh)
+        self._choice = self._add_choice()
         self._status = ElidedLabel("", self)
         self._run = QPushButton("Stop", self)
         self._run.clicked.connect(self.toggle)

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from slide_gui.experiments.inspection.rows import Explanation, explain, nearby_peak, strongest
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
+from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll
 from slide_gui.gui.widgets.layouts import flush
@@ -243,8 +243,7 @@ class ExplainedWeight(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self.refresh)
+        self._choice = self._add_choice()
         self._title, self._reason, self.table = ElidedLabel("", self, ""), ElidedLabel("", self), FormulaTable(self)
         self._title.setFont(figure_font(self, strong=True))
         self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")

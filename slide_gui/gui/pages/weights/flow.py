@@ -18,6 +18,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.tile_source import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
@@ -37,7 +38,6 @@ _BRUSHES = (1, 2, 3, 5)
 _STROKE = "stroke"
 _LOW, _LOWEST = 540, 400  # heights below which the prediction takes one line, and below which the legend is hidden
 _IMAGE_ROW, _ONE_LINE = 260, 860  # width of the image selection, and the least width for all tools in one line
-_RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 Shape = tuple[int, int] | None
 
 
@@ -289,7 +289,7 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
+        self._beside.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
         depth = state.parameters.depth if stack is None else len(flow.layers)
         self._stale = stack is not None and replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
         limits = None if per_tile else limit

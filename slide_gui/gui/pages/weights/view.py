@@ -85,6 +85,12 @@ class View(QWidget):
         """Return a label that replaces the layers while the depth is 0."""
         return label(NO_LAYER, self)
 
+    def _add_choice(self) -> LayerChoice:
+        """Add buttons that select the layer."""
+        choice = LayerChoice(self)
+        choice.chosen.connect(self.refresh)
+        return choice
+
     def _add_tiles(self, name: str) -> WeightTiles:
         """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""
         tiles = WeightTiles(self)

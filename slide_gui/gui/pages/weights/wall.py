@@ -35,7 +35,8 @@ class WallLayer(QWidget):
     def __init__(self, number: int, parent: QWidget) -> None:
         super().__init__(parent)
         self._number, self._pixel = number, 0
-        self._fields: NDArray[np.float32] | None = None
+        self.fields = np.zeros((0, 1, 1), np.float32)
+        """The fields, shape (d, rows, columns); field i belongs to pixel i."""
         self._biases = np.zeros(0)
         self._scale = ColorScale.symmetric("blue-white-red", 1.0)
         self._title, self._numbers = PlainLabel("", self), label("", self)
@@ -52,12 +53,6 @@ class WallLayer(QWidget):
             text.setIndent(MARGIN)
 
     @property
-    def fields(self) -> NDArray[np.float32]:
-        """Return the fields, shape (d, rows, columns); field i belongs to pixel i."""
-        assert self._fields is not None
-        return self._fields
-
-    @property
     def is_stale(self) -> bool:
         """True if the layer is grey, because newer fields are being computed."""
         return self.mosaic.is_faint
@@ -71,7 +66,7 @@ class WallLayer(QWidget):
         stale: bool,
     ) -> None:
         """Show the fields of the layer, as in `Mosaic.set_fields`, with their biases, shape (d,)."""
-        self._fields, self._biases, self._scale = fields, biases, scale
+        self.fields, self._biases, self._scale = fields, biases, scale
         self._title.setText(f"layer {self._number}" + ("" if stale else f" · ±{significant(scale.high, 2)}"))
         self.mosaic.set_fields(fields, scale, grid, stale)
 
