@@ -148,7 +148,7 @@ class WeightTiles(PaintedWidget):
         if not same or shape != self._shape:
             self._shape = shape
             self._relayout()
-        self._describe_current()
+        self._describe()
         self.update()
 
     def _relayout(self) -> None:
@@ -168,7 +168,7 @@ class WeightTiles(PaintedWidget):
         """Enlarge one tile to all the space."""
         self.enlarged = self._current = row, column
         self._relayout()
-        self._describe_current()
+        self._describe()
 
     @Slot()
     def step_back(self) -> None:
@@ -177,7 +177,7 @@ class WeightTiles(PaintedWidget):
             self.enlarged = None
             self.setFocus()
             self._relayout()
-            self._describe_current()
+            self._describe()
 
     def set_crosshair(self, index: int | None) -> None:
         """Draw thin lines at one pixel of every tile."""
@@ -456,14 +456,14 @@ class WeightTiles(PaintedWidget):
         self._current = (row, column)
         if self.enlarged not in (None, self._current):
             self.enlarge(row, column)
-        self._describe_current()
+        self._describe()
         tile = self.rows[row].tiles[column]
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.reached.emit(self.layout_of().tile(row, column))
         self.update()
 
-    def _describe_current(self) -> None:
+    def _describe(self) -> None:
         row, column = self._current
         if row < len(self.rows) and column < len(self._columns):
             tile = self.rows[row].tiles[column]
@@ -472,9 +472,6 @@ class WeightTiles(PaintedWidget):
             self.setAccessibleDescription(name if self.enlarged is None else f"{name}, enlarged")
         else:
             self.setAccessibleDescription(self._placeholder)
-
-    def _describe(self) -> None:
-        self._describe_current()
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):

@@ -11,7 +11,6 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.page import NumberTable, Page
@@ -151,7 +150,7 @@ class WeightsPage(Page):
         body.addWidget(self._sample, 0, Qt.AlignmentFlag.AlignTop)
         body.addWidget(self._views, 1)
         self._view(VIEWS[0])
-        workspace.dataset_changed.connect(self._show_dataset)
+        workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
         self.pixels.moved.connect(self.numbers_changed)
@@ -339,10 +338,7 @@ class WeightsPage(Page):
 
     # From the workspace ----------------------------------------------------------------------------------------
 
-    @Slot(object)
-    def _show_dataset(self, _dataset: Dataset) -> None:
-        self._show_subtitle()
-
+    @Slot()
     def _show_subtitle(self) -> None:
         dataset = self._workspace.dataset
         noun = "pixel" if dataset is None or dataset.image_shape is not None else "feature"
