@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
@@ -86,6 +87,12 @@ def record(*signals: Any) -> list[list[Any]]:
 def spread(a: QColor, b: QColor) -> int:
     """Return the largest difference of two colours in a channel."""
     return max(abs(x - y) for x, y in zip(a.getRgb()[:3], b.getRgb()[:3], strict=True))
+
+
+def press(widget: QWidget, *keys: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    """Press keys one after another."""
+    for key in keys:
+        QTest.keyClick(widget, key, held)
 
 
 def wheel(widget: QWidget, at: QPoint, turn: int) -> None:

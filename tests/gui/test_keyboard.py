@@ -3,7 +3,6 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QToolTip, QWidget
 
 from tests.gui.helpers import (
@@ -13,6 +12,7 @@ from tests.gui.helpers import (
     image_and_tiles,
     labelled,
     open_data,
+    press,
     settle,
     show_page,
     train,
@@ -34,11 +34,6 @@ Key = Qt.Key
 def trained(window):
     train(window)
     return window
-
-
-def press(widget, *keys, held=Qt.KeyboardModifier.NoModifier):
-    for key in keys:
-        QTest.keyClick(widget, key, held)
 
 
 def is_stop(widget):

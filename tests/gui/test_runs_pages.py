@@ -20,7 +20,7 @@ from slide_gui.gui.pages.curves.points import lines_of
 from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
-from tests.gui.helpers import StubSource, button, labelled, settle, show_page, wait
+from tests.gui.helpers import StubSource, button, labelled, open_data, settle, show_page, wait
 
 OPENED = labelled
 
@@ -61,11 +61,6 @@ def save(window, tmp_path, *results):
             store.save(result)
     window.session.library.refresh()
     wait(lambda: {each.hash for each in results} <= {each.hash for each in window.session.library.runs})
-
-
-def opened(window, dataset):
-    window.workspace.open(StubSource(dataset))
-    wait(lambda: window.workspace.dataset.fingerprint == dataset.fingerprint and not window.queue.busy, 60)
 
 
 def test_that_training_shows_error_and_misclassified_images_and_computes_the_same_run_once(window):
@@ -136,7 +131,7 @@ def test_that_pages_name_the_guard_that_overruled_the_criterion(window, tmp_path
 
 def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_why(window):
     plain = labelled()
-    opened(window, Dataset("plain", plain.train, plain.test, image_shape=(6, 6)))
+    open_data(window, Dataset("plain", plain.train, plain.test, image_shape=(6, 6)))
     classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()
@@ -288,7 +283,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
     assert len(shown) == 12
     assert len({tile.scale for tile in shown}) == 1
     np.testing.assert_array_equal(tiles.rows[2].tiles[0].values, np.zeros((6, 6)))  # the stacks are the same
-    opened(window, labelled(seed=1))
+    open_data(window, labelled(seed=1))
     runs.run_table.compare_requested.emit(keys)
     wait(runs.comparison.why_not.isVisible)
     assert "other data" in runs.comparison.why_not.text()
@@ -297,7 +292,7 @@ def test_that_runs_are_compared_on_the_same_rows_without_weights_if_other_data_a
 def test_that_cancel_and_other_data_stop_training_and_sweep(window):
     classifier, curves = show_page(window, "classifier"), show_page(window, "curves")
     runs = window.session.runs
-    for stop in (window.actions_by_name["cancel"].trigger, lambda: opened(window, labelled(seed=1))):
+    for stop in (window.actions_by_name["cancel"].trigger, lambda: open_data(window, labelled(seed=1))):
         start_sweep(curves)
         classifier.train_button.click()
         settle(0.05)

@@ -17,12 +17,7 @@ from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, all_rows, at_rest, button, labelled, settle, wait, wheel
-
-
-def opened(window, data):
-    window.workspace.open(StubSource(data))
-    wait(lambda: window.workspace.dataset is data and window.workspace.model() is not None)
+from tests.gui.helpers import StubSource, all_rows, at_rest, button, labelled, open_data, settle, wait, wheel
 
 
 def plain():
@@ -278,7 +273,7 @@ def test_that_too_many_features_are_refused_on_screen(window):
     window.weights_page.set_view(COPIES)
     part = window.weights_page.set_view("copies")
     window.workspace.set_parameters(depth=1)
-    opened(window, Dataset("wide", rows[:50], rows[50:]))
+    open_data(window, Dataset("wide", rows[:50], rows[50:]))
     wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)
 
 
@@ -330,7 +325,7 @@ def test_that_the_numbers_follow_noise_layer_depth_and_data(window, explained):
     window.workspace.set_parameters(depth=0)
     assert "Depth 0" in description()
     window.workspace.set_parameters(depth=2)
-    opened(window, plain())
+    open_data(window, plain())
     wait(lambda: "x15" in description())
     assert len(explained.table.lines) == 9
 

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
-from tests.gui.helpers import wheel
+from tests.gui.helpers import press, wheel
 
 WHOLE = ((0.0, 10.0), (-2.0, 2.0))
 
@@ -132,8 +132,7 @@ def test_that_a_button_a_key_and_a_double_click_show_the_full_range_again(plot):
         lambda: QTest.keyClick(plot, Qt.Key.Key_0),
         lambda: QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(200, 150)),
     ):
-        for key in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Minus):
-            QTest.keyClick(plot, key)
+        press(plot, Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Minus)
         assert plot.is_zoomed()
         assert back(plot).isVisible()
         way()

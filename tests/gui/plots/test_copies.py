@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from slide_gui.experiments.inspection.closed_form import Copies, CopiesPoint
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import record
+from tests.gui.helpers import press, record
 
 WEIGHTS = np.zeros((4, 5))
 
@@ -57,8 +57,7 @@ def test_that_a_click_and_keys_select_a_computed_m(plot):
     (chosen,) = record(plot.copies_chosen)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot.position(8, 1.0).x()) + 6, 120))
     plot.set_chosen(chosen[-1])
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End):
-        QTest.keyClick(plot, key)
+    press(plot, Qt.Key.Key_Right, Qt.Key.Key_Home, Qt.Key.Key_End)
     assert chosen == [8, 16, 1, 32]
     assert plot.lines_at(8) == ["m = 8", "all rows 0.354 (0.318 to 0.393)", "row 0, 3 0.177 (0.159 to 0.196)"]
     assert "m = 8; all rows 0.354" in plot.accessibleDescription()

@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import calls_in, record, wheel
+from tests.gui.helpers import calls_in, press, record, wheel
 
 FIELDS = np.random.default_rng(0).uniform(-1, 1, (12, 3, 4)).astype(np.float32)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
@@ -67,12 +67,9 @@ def test_that_keys_select_zoom_and_click(view):
     hovered, clicked = record(view.pixel_hovered, view.pixel_clicked)
     view.set_selected(0)
     fitted = view.zoom()
-    QTest.keyClick(view, Qt.Key.Key_Down)
-    QTest.keyClick(view, Qt.Key.Key_Right)
-    QTest.keyClick(view, Qt.Key.Key_Plus)
+    press(view, Qt.Key.Key_Down, Qt.Key.Key_Right, Qt.Key.Key_Plus)
     assert view.zoom() > fitted
-    QTest.keyClick(view, Qt.Key.Key_0)
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    press(view, Qt.Key.Key_0, Qt.Key.Key_Return)
     assert view.zoom() == fitted
     assert hovered == [(4, 4), (5, 5)]
     assert clicked == [(5, 5)]

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from tests.gui.helpers import record
+from tests.gui.helpers import press, record
 
 COUNTS = [[998, 12, 0], [3, 200, 1], [0, 0, 0]]
 LABELS = ("3", "5", "8")
@@ -48,9 +48,9 @@ def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(v
     assert view.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
     QTest.mouseMove(view, QPoint(3, 3))
     assert view.accessibleDescription() == total
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Left):
-        QTest.keyClick(view, key)
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    press(
+        view, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Return
+    )
     assert clicked == [(1, 2), (1, 0)]
     view.set_counts(np.array(COUNTS) + 1, LABELS)
     assert view.accessibleDescription() == "true 5, predicted 3: 4 of 207 (1.9\u202f%)"

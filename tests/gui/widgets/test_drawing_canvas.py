@@ -4,6 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.widgets.image import DrawingCanvas
+from tests.gui.helpers import press
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 
@@ -85,8 +86,7 @@ def test_that_strokes_and_resets_that_change_something_are_reported_and_can_be_s
 
 def test_that_keys_move_the_cell_and_space_toggles_it(canvas):
     canvas.set_cursor(3 * 12 + 3)
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Space):
-        QTest.keyClick(canvas, key)
+    press(canvas, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Space)
     assert lit(canvas) == {(4, 4)}
     assert "row 4, column 4: 1.00; 1 of 96" in canvas.accessibleDescription()
     QTest.keyClick(canvas, Qt.Key.Key_Space)

@@ -4,7 +4,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QSlider
 
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from tests.gui.helpers import record, wait, wheel
+from tests.gui.helpers import press, record, wait, wheel
 
 
 def bar(slider):
@@ -64,8 +64,7 @@ def test_that_keys_and_wheel_take_single_steps_and_settle_after_a_rest(noise):
     slider, changed, settled = noise
     QTest.keyClick(bar(slider), Qt.Key.Key_Right)
     wheel(bar(slider), bar(slider).rect().center(), 120)
-    for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-        QTest.keyClick(line(slider), key)
+    press(line(slider), Qt.Key.Key_Up, Qt.Key.Key_Down)
     assert (changed, settled) == ([0.31, 0.32, 0.33, 0.32], [])
     wait(lambda: settled == [0.32])
 

@@ -22,7 +22,7 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from tests.gui.helpers import rate, wheel
+from tests.gui.helpers import press, rate, wheel
 from tests.gui.plots.test_copies import copies_of
 
 NOISE = 100  # references that other code takes meanwhile; a paint event that loses one each time loses 250
@@ -66,8 +66,7 @@ def test_that_repaints_leave_the_counts_of_none_true_and_false(kind, shown):
 def test_that_an_empty_widget_describes_the_next_step_and_ignores_keys_and_clicks(kind, shown):
     view = shown(kind(), 400, 300)
     view.set_placeholder("Start a sweep.")
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Return):
-        QTest.keyClick(view, key)
+    press(view, Qt.Key.Key_Right, Qt.Key.Key_Return)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(200, 150))
     assert view.accessibleDescription() == "Start a sweep."
     assert not view.grab().isNull()

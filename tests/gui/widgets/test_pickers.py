@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, apply_theme
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
-from tests.gui.helpers import record
+from tests.gui.helpers import press, record
 
 
 @pytest.fixture
@@ -59,10 +59,16 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     QTest.mouseMove(view, centre(view, 16) + QPoint(2, 2))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=centre(view, 16))
     QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
-    for key in (Qt.Key.Key_Home, Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Return):
-        QTest.keyClick(view, key)
-    QTest.keyClick(view, Qt.Key.Key_End)
-    QTest.keyClick(view, Qt.Key.Key_Space)
+    press(
+        view,
+        Qt.Key.Key_Home,
+        Qt.Key.Key_Left,
+        Qt.Key.Key_Right,
+        Qt.Key.Key_Down,
+        Qt.Key.Key_Return,
+        Qt.Key.Key_End,
+        Qt.Key.Key_Space,
+    )
     assert hovered == [16, None, 0, 1, 10, 53]
     assert clicked == [16, 10, 53]
     view.set_cursor(12)
@@ -115,8 +121,7 @@ def test_that_bars_report_like_an_image(bars):
     hovered, clicked = record(bars.pixel_hovered, bars.pixel_clicked)
     QTest.mouseMove(bars, bars.bar(1).center().toPoint())
     QTest.mouseClick(bars, Qt.MouseButton.LeftButton, pos=bars.bar(2).center().toPoint())
-    QTest.keyClick(bars, Qt.Key.Key_Right)
-    QTest.keyClick(bars, Qt.Key.Key_Return)
+    press(bars, Qt.Key.Key_Right, Qt.Key.Key_Return)
     assert hovered == [1, 2, 3]
     assert clicked == [2, 3]
 

@@ -12,7 +12,7 @@ from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.pages.runs.table import PADDING, TEXT, RunTable
 from slide_gui.gui.theme import figure_font
 from slide_gui.results_version import RESULTS_VERSION
-from tests.gui.helpers import button, calls_in, record, settle, wait
+from tests.gui.helpers import button, calls_in, press, record, settle, wait
 
 TITLES = [c.title for c in SHOWN]
 TAG = TITLES.index("Tag")
@@ -258,8 +258,7 @@ def test_that_the_empty_table_says_what_to_do(table, emitted):
     table.set_rows([])
     assert table.view().accessibleDescription() == "No runs yet. Train one."
     table.view().setFocus()
-    for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete, Qt.Key.Key_F2):
-        QTest.keyClick(table.view(), key)
+    press(table.view(), Qt.Key.Key_Return, Qt.Key.Key_Delete, Qt.Key.Key_F2)
     assert emitted == {"open": [], "compare": [], "delete": [], "tag": []}
     table.grab()
 

@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from tests.gui.helpers import record
+from tests.gui.helpers import press, record
 
 
 def items(n, shape=(28, 28)):
@@ -54,8 +54,7 @@ def test_that_only_visible_images_are_rendered_and_the_columns_stay_when_images_
 def test_that_a_click_and_enter_report_the_index(view):
     (indices,) = record(view.image_clicked)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place(view, 1).center())
-    QTest.keyClick(view, Qt.Key.Key_Right)
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    press(view, Qt.Key.Key_Right, Qt.Key.Key_Return)
     assert indices == [10, 17]
     assert view.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == "sample 17"
 

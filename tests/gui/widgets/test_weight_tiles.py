@@ -12,7 +12,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
-from tests.gui.helpers import calls_in, record
+from tests.gui.helpers import calls_in, press, record
 
 COLUMNS = ("layer 1", "layer 2")
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
@@ -103,21 +103,18 @@ def test_that_transposing_keeps_the_indices(view):
 def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view):
     clicked, removed = record(view.pixel_clicked, view.row_removed)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(1).center().toPoint())
-    QTest.keyClick(view, Qt.Key.Key_Down)
-    QTest.keyClick(view, Qt.Key.Key_Delete)
+    press(view, Qt.Key.Key_Down, Qt.Key.Key_Delete)
     assert removed == [1, 1]
     view.set_content(COLUMNS, (row(tile(1), None, pin=False), row(tile(3), None)))
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(0).center().toPoint())
-    QTest.keyClick(view, Qt.Key.Key_Up)
-    QTest.keyClick(view, Qt.Key.Key_Delete)
+    press(view, Qt.Key.Key_Up, Qt.Key.Key_Delete)
     assert removed == [1, 1]
     assert clicked == []
 
 
 def test_that_keys_select_tiles_and_ctrl_enter_clicks_the_marked_pixel(view):
     (clicked,) = record(view.pixel_clicked)
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right):
-        QTest.keyClick(view, key)
+    press(view, Qt.Key.Key_Right, Qt.Key.Key_Right)
     QTest.keyClick(view, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert clicked == [(0, 1, 20)]
     assert view.accessibleDescription() == "14, 9, layer 2: max 0.29 · bias +0.02"
