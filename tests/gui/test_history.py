@@ -95,12 +95,12 @@ def draw(part, cell):
 
 
 def everything(window):
-    """Return what a person sees changed by what the tests below do."""
+    """Return everything that the steps below change."""
     part, workspace = window.weights_page.shown_view(), window.workspace
     return workspace.dataset.name, workspace.state, part.view.canvas.image.tolist(), window.weights_page.shown.caption
 
 
-def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(window):
+def test_that_strokes_noise_images_and_pins_are_undone_and_redone_in_order(window):
     page = window.weights_page
     part = page.set_view("flow")
     settle()
@@ -133,7 +133,7 @@ def test_that_strokes_noise_images_and_pins_are_undone_in_one_row_and_redone(win
         assert everything(window) == now
 
 
-def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_the_image(window):
+def test_that_arrow_menu_and_keys_undo_the_same_change_also_from_the_image(window):
     part = window.weights_page.set_view("flow")
     settle()
     undo = window.actions_by_name["undo"]

@@ -1,5 +1,6 @@
 import threading
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -45,18 +46,15 @@ def test_that_a_result_is_delivered_on_the_gui_thread(queue):
 def test_that_jobs_run_one_at_a_time_in_their_order(queue):
     running, order = [], []
 
-    def work(number):
-        def function(progress):
-            running.append(number)
-            assert len(running) == 1
-            time.sleep(0.02)
-            running.remove(number)
-            return number
-
-        return function
+    def work(number, _progress):
+        running.append(number)
+        assert len(running) == 1
+        time.sleep(0.02)
+        running.remove(number)
+        return number
 
     for number in range(4):
-        queue.submit("x", work(number), channel=str(number), on_result=order.append)
+        queue.submit("x", partial(work, number), channel=str(number), on_result=order.append)
     wait(lambda: len(order) == 4)
     assert order == [0, 1, 2, 3]
 
@@ -102,7 +100,7 @@ def test_that_cancel_stops_the_worker_quickly_and_frees_the_queue(queue):
     assert delivered == ["next"]
 
 
-def test_that_of_payloads_the_first_comes_at_once_and_then_the_latest_every_40_ms(queue, monkeypatch):
+def test_that_the_first_payload_arrives_at_once_and_then_the_latest_every_40_ms(queue, monkeypatch):
     now, payloads, ended = [100.0], [], []
     seen = {number: threading.Event() for number in (0, 99)}
     monkeypatch.setattr(jobs, "time", SimpleNamespace(monotonic=lambda: now[0]))
@@ -129,7 +127,7 @@ def test_that_of_payloads_the_first_comes_at_once_and_then_the_latest_every_40_m
     assert ended == ["end"]
 
 
-def test_that_a_failure_reaches_its_callback_and_the_queue_goes_on(queue):
+def test_that_a_failure_reaches_its_callback_and_the_queue_continues(queue):
     errors, results = [], []
 
     def fail(progress):
@@ -164,7 +162,7 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
     assert 0 < late[0].seconds_left < 10
 
 
-def test_that_background_work_gives_way_and_begins_anew_when_the_queue_is_free(queue):
+def test_that_background_work_yields_to_other_jobs_and_restarts_afterwards(queue):
     begun, order = [], []
     released = threading.Event()
 
@@ -186,7 +184,7 @@ def test_that_background_work_gives_way_and_begins_anew_when_the_queue_is_free(q
     assert order == ["fit", "sweep"]
 
 
-def test_that_background_work_can_be_cancelled_for_good(queue):
+def test_that_cancelled_background_work_does_not_restart(queue):
     begun = []
 
     def sweep(progress):

@@ -37,7 +37,7 @@ def trained(window):
 
 
 def is_stop(widget):
-    """Whether Tab comes by; of buttons that exclude each other it comes to the one that is chosen."""
+    """Return whether Tab stops here; of exclusive buttons it stops at the checked one."""
     grouped = isinstance(widget, QAbstractButton) and widget.group() is not None and widget.group().exclusive()
     taken = grouped and not widget.isChecked()
     nav = isinstance(widget, QAbstractButton) and widget.autoExclusive() and not widget.isChecked()
@@ -46,7 +46,7 @@ def is_stop(widget):
 
 
 def is_hidden(widget):
-    """Whether what is round it leaves nothing of it in sight."""
+    """Return whether the parents clip a widget completely."""
     seen, each = widget.rect(), widget
     while not each.isWindow():
         seen = seen.translated(each.pos())
@@ -56,7 +56,7 @@ def is_hidden(widget):
 
 
 def rounds(root, where, back=False):
-    """Press Tab until it comes round, and return where it was and what is wrong with that."""
+    """Press Tab until it returns to the start; return the visited widgets and the faults."""
     faults = []
     stops = [each for each in root.findChildren(QWidget) if is_stop(each) and each.window() is root]
     root.activateWindow()
@@ -81,7 +81,7 @@ def rounds(root, where, back=False):
 
 
 def unmarked(been, where):
-    """Return what looks the same with the keyboard and without."""
+    """Return a fault for each widget that looks the same with and without the focus."""
     faults = []
     for each in been:
         each.setFocus()
@@ -94,7 +94,7 @@ def unmarked(been, where):
     return faults
 
 
-def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(trained):
+def test_that_tab_reaches_every_control_of_every_page_and_shows_the_focus(trained):
     faults = []
     for kind in ("images", "plain"):
         if kind == "plain":
@@ -107,7 +107,7 @@ def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_wh
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 
-def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_where_they_were(
+def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus(
     window,
 ):
     faults = []
@@ -210,7 +210,7 @@ def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window
     assert flow.view.accessibleDescription().startswith("x ")
 
 
-def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(window, monkeypatch):
+def test_that_keys_show_the_tooltips_of_the_explanation(window, monkeypatch):
     said = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
     window.actions_by_name["view_explain"].trigger()

@@ -1,4 +1,4 @@
-"""What is shown belongs to the data that are open and to the parameters that are set, or is grey and has no numbers."""
+"""The window shows only results of the open data and the current parameters; others are pale and have no numbers."""
 
 import threading
 from dataclasses import replace
@@ -107,7 +107,7 @@ def seen_while_fitting(window, data, fit_may_go_on):
     return seen
 
 
-def test_that_no_place_shows_anything_of_the_data_before_while_new_data_are_fitted(window, fit_may_go_on, monkeypatch):
+def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_may_go_on, monkeypatch):
     monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
     new = labelled(2)
     use_everything(window)
@@ -133,7 +133,9 @@ def colourfulness(picture):
 
 
 @pytest.mark.parametrize("place", [*(view.name for view in VIEWS if view.name != COPIES), WALL])
-def test_that_what_another_stack_made_is_pale_and_has_no_numbers_until_the_new_fit_ends(window, fit_may_go_on, place):
+def test_that_results_of_another_stack_are_pale_and_have_no_numbers_until_the_new_fit_ends(
+    window, fit_may_go_on, place
+):
     widget = show(window, place)
     target = widget if place == WALL else widget.shown_view()
     before = colourfulness(pixels(target))

@@ -1,4 +1,4 @@
-"""Whatever a person drops on the window or does meanwhile ends in a picture or in a sentence."""
+"""Every file that is dropped on the window is shown or refused with the reason."""
 
 import time
 import warnings
@@ -55,7 +55,7 @@ def touch_everything(window):
     at_rest(window)
 
 
-def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(window, tmp_path):
+def test_that_an_empty_folder_and_a_missing_path_are_refused_with_the_reason(window, tmp_path):
     before = window.workspace.dataset
     (tmp_path / "hollow").mkdir()
     for name in ("hollow", "gone.amat"):
@@ -75,7 +75,7 @@ class Endless(StubSource):
             time.sleep(0.001)
 
 
-def test_that_escape_stops_opening_and_what_was_open_stays(window):
+def test_that_escape_stops_opening_and_keeps_the_open_data(window):
     before, layers = window.workspace.dataset, window.workspace.fitting.stack
     window.workspace.open(Endless(None))
     settle(0.1)
@@ -137,7 +137,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
 
 
-def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_are(window, tmp_path):
+def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):
     rows = [f"{k},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
     (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
     drop(window, tmp_path / "plain.csv")
@@ -190,7 +190,7 @@ def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_no
     assert "none of its classes (“A”, “B”) occurs in the training set" in said(window)
 
 
-def test_that_images_below_the_threshold_are_reported_until_it_lies_amid_their_values(window):
+def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window):
     dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
     window.workspace.open(StubSource(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
     opened(window, "dim")

@@ -1,4 +1,4 @@
-"""Data without a test part in the window: divided, read otherwise, remembered, and never left at “loading…”."""
+"""Data without a test set in the window: how they are split, parsed and remembered."""
 
 import json
 
@@ -41,7 +41,7 @@ def pixels(tmp_path):
     return tmp_path / "pixels.csv"
 
 
-def said(panel):
+def texts(panel):
     return "\n".join(each.text() for each in panel.findChildren(QLabel))
 
 
@@ -60,14 +60,14 @@ def counts(window):
     return len(window.workspace.dataset.train), len(window.workspace.dataset.test)
 
 
-def test_that_a_quarter_is_held_out_and_said(window, flowers):
+def test_that_a_quarter_is_held_out_and_reported(window, flowers):
     panel = window.panel
     assert not panel.split.isVisible()  # these data have a test part
     opened(window, flowers)
     assert counts(window) == (30, 10)
     assert panel.split.isVisible()
     assert panel.split.held_out() == HeldOut(0.25, 0)
-    assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in said(panel)
+    assert "30 of 40 rows for training\n10 held out\n4 features\nclasses: “kind”" in texts(panel)
     assert not window.reading_preview.isVisible()
 
 
@@ -100,7 +100,7 @@ def test_that_share_seed_and_folds_are_set_in_the_panel(window, flowers):
     assert window.workspace.dataset.fingerprint == first.whole
 
 
-def test_that_training_in_the_window_asks_for_what_the_command_line_does(window, flowers, capsys):
+def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(window, flowers, capsys):
     opened(window, flowers)
     window.workspace.set_parameters(depth=1)
     quiet(window)
@@ -115,7 +115,7 @@ def test_that_training_in_the_window_asks_for_what_the_command_line_does(window,
     assert (printed["hash"], printed["misclassified"]) == (result.hash, result.misclassified.tolist())
 
 
-def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, flowers):
+def test_that_all_folds_are_trained_and_pooled_on_every_page(window, flowers):
     opened(window, flowers)
     window.workspace.set_parameters(depth=1)
     window.workspace.hold_out(HeldOut(folds=4, fold=2))
@@ -145,7 +145,7 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     assert window.workspace.dataset.fingerprint == runs.result.spec.fingerprint
 
 
-def test_that_a_doubtful_file_is_open_at_once_and_shown_how_it_was_read(window, pixels):
+def test_that_a_file_with_guessed_options_opens_with_a_preview(window, pixels):
     opened(window, pixels)
     preview = window.reading_preview
     assert preview.isVisible()
@@ -169,7 +169,7 @@ def test_that_a_doubtful_file_is_open_at_once_and_shown_how_it_was_read(window, 
     assert preview.reading() == window.workspace.source.reading
 
 
-def test_that_a_file_opens_again_as_it_was_read_and_divided(window, pixels, tmp_path):
+def test_that_a_file_reopens_with_its_parse_options_and_split(window, pixels, tmp_path):
     opened(window, pixels)
     window.workspace.read_as(ParseOptions(shape=(8, 9)))
     wait(lambda: window.workspace.dataset.image_shape == (8, 9))
@@ -203,7 +203,7 @@ def test_that_a_guess_is_confirmed_with_one_button(window, pixels):
     assert not window.reading_preview.isVisible()
 
 
-def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_path):
+def test_that_data_of_one_class_or_one_row_are_refused_with_the_reason(window, tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
     opened(window, path)
@@ -217,9 +217,7 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     assert window.workspace.model() is not None
 
 
-def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence(
-    small_example, closed_window, tmp_path
-):
+def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_its_error(small_example, closed_window, tmp_path):
     closed_window.workspace.set_parameters(depth=1)
     (tmp_path / "broken.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n")
     closed_window.show()
@@ -228,10 +226,10 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()
     assert "line 3 has 3 numbers, expected 5" in closed_window.notice.accessibleName()
-    assert "loading" not in said(closed_window.panel)
+    assert "loading" not in texts(closed_window.panel)
 
 
-def test_that_settings_that_are_no_choices_are_passed_over(tmp_path, flowers):
+def test_that_invalid_stored_choices_are_ignored(tmp_path, flowers):
     settings = QSettings(str(tmp_path / "s.ini"), QSettings.Format.IniFormat)
     source = DataSource(paths=(str(flowers),))
     choices = FileChoices(settings)

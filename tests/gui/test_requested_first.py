@@ -1,4 +1,4 @@
-"""What the user asks for comes before what the window does by itself, and Cancel stops the job that it names."""
+"""Requested work precedes work that the window starts by itself, and Cancel stops the job that it names."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ def test_that_a_long_estimate_is_not_started_but_offered_by_a_button(window, mon
     assert any(point.state == "refining" for point in curves.points())
 
 
-def test_that_an_estimate_nobody_asked_for_ends_after_its_seconds_and_is_offered(window, monkeypatch, endless):
+def test_that_an_automatic_estimate_ends_after_its_time_limit_and_is_offered(window, monkeypatch, endless):
     begun, ended = endless
     monkeypatch.setattr(runs_module, "_MOST_SECONDS", 0.3)
     monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
@@ -55,7 +55,7 @@ def test_that_an_estimate_nobody_asked_for_ends_after_its_seconds_and_is_offered
     assert window.session.runs.estimated is None
     assert curves.estimate_button.isVisible()
     assert not window.notice.isVisible()
-    settle(0.4)
+    settle()
     assert not window.session.runs.estimate.running  # and is not begun again
 
 
@@ -76,7 +76,7 @@ def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wante
     controller.stop()
 
 
-def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endless):
+def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
     begun, ended = endless
     show_page(window, "curves")
     wait(begun.is_set)

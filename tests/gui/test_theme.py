@@ -15,7 +15,6 @@ from slide_gui.gui.theme import (
     ORANGE,
     apply_theme,
     contrast,
-    figure_font,
     icon,
     ink_on,
     sequential,
@@ -133,10 +132,3 @@ def test_that_every_icon_is_drawn_in_the_themes_colours(app, page):
         ]
         assert len(solid) > 20
         assert {c.name().upper() for c in solid} == {colour}
-
-
-def test_that_figures_are_tabular_and_sized_in_pixels(app):
-    font = figure_font(QWidget(), 11, strong=True)
-    assert font.pixelSize() == 11
-    assert font.weight() == 600
-    assert [bytes(t.toString().data()) for t in font.featureTags()] == [b"tnum"]

@@ -67,21 +67,15 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
 
 
 def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, window):
-    views = []
-    for name in (PINNED, FLOW, EXPLAIN):
-        window.weights_page.set_view(name)
-        views.append((name, window.weights_page.shown_view()))
+    page = window.weights_page
     try:
         for theme in (DARK, LIGHT):
             apply_theme(app, theme.name)
-            for name, view in views:
-                window.weights_page.set_view(name)
-                if name == FLOW:
-                    assert view.findChild(ColorBar).scale.map == theme.diverging
-                else:
-                    row = view.tiles.rows[0]
-                    assert row.tiles[0].scale.map == theme.diverging
-                    assert row.color.name().upper() == theme.accent
+            assert page.set_view(FLOW).findChild(ColorBar).scale.map == theme.diverging
+            for name in (PINNED, EXPLAIN):
+                row = page.set_view(name).tiles.rows[0]
+                assert row.tiles[0].scale.map == theme.diverging
+                assert row.color.name().upper() == theme.accent
     finally:
         apply_theme(app, "light")
 

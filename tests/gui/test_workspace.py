@@ -76,7 +76,7 @@ def test_that_a_refused_file_leaves_what_was_open_untouched(opened):
     assert opened.model() is not None
 
 
-def test_that_a_fit_that_fails_is_said_and_the_old_layers_stay_stale(opened):
+def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(opened):
     problems = []
     opened.problem.connect(problems.append)
     opened.set_parameters(ridge=-1.0)
@@ -99,7 +99,7 @@ def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(opened):
     assert opened.model().stack.parameters.noise == 0.7
 
 
-def test_that_a_pin_too_many_is_refused_in_a_sentence(opened):
+def test_that_one_pin_too_many_is_refused_with_the_reason(opened):
     problems = []
     opened.problem.connect(problems.append)
     opened.select(pins=tuple(range(MAX_PINS)))
@@ -110,7 +110,7 @@ def test_that_a_pin_too_many_is_refused_in_a_sentence(opened):
     assert 3 not in opened.state.selection.pins
 
 
-def test_that_a_preview_goes_with_the_parameters_that_it_was_of(opened, every_payload):
+def test_that_a_preview_is_dropped_with_its_parameters(opened, every_payload):
     opened.fitting.watch((5,))
     opened.set_parameters(noise=0.6)
     wait(lambda: opened.fitting.preview is not None or opened.model() is not None)
@@ -119,7 +119,7 @@ def test_that_a_preview_goes_with_the_parameters_that_it_was_of(opened, every_pa
     assert opened.fitting.preview is None
 
 
-def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
+def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(opened):
     pixels, pins = PixelSelection(opened), opened.state.selection.pins
     for feature in (64, -1):
         opened.toggle_pin(feature)
@@ -148,7 +148,7 @@ def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened
     np.testing.assert_array_equal(opened.fitting.stack.layers[0].weights, expected.layers[0].weights)
 
 
-def test_that_what_a_window_holds_needs_qtcore_and_of_qtgui_undo_alone():
+def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
     modules = sorted(Path(state.__file__).parent.glob("*.py"))
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     imported = {(node.module, each.name) for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
@@ -163,7 +163,7 @@ def test_that_nothing_is_selected_that_the_data_do_not_have(opened):
     assert opened.state.selection.sample == len(opened.dataset.train) - 1
 
 
-def test_that_layers_of_fewer_pixels_than_are_asked_for_have_no_row_of_them(opened):
+def test_that_layers_have_no_row_of_a_pixel_beyond_their_size(opened):
     source = TileSource(opened)
     assert source.row(63, 1) is not None
     assert source.row(64, 1) is None

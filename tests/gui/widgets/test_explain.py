@@ -22,12 +22,6 @@ def test_that_the_numbers_put_in_give_the_value_shown():
     assert lines["E[Q]_{ab}"].place == "eq. 10, α ≠ β"
 
 
-def test_that_the_diagonal_survives_once():
-    lines = {line.name: line for line in lines_of(explain(SCATTER, WEIGHTS[2], 0.3, 1e-5, 2, 2))}
-    assert lines["E[Q]_{ab}"].value == lines["E[Q]_{aa}"].value
-    assert lines["E[Q]_{ab}"].place == "eq. 10, α = β"
-
-
 def test_that_the_table_reads_formulas_aloud_and_omits_columns_that_do_not_fit(shown):
     window = QWidget()
     table = FormulaTable(window)

@@ -88,18 +88,6 @@ def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view)
     assert seen[1].lightness() > seen[0].lightness() + 30
 
 
-def test_that_transposing_changes_the_screen_and_not_the_indices(view):
-    (hovered,) = record(view.pixel_hovered)
-    before = centre(view, 16)
-    view.set_transposed(True)
-    assert view.grid().shown == (9, 6)
-    assert centre(view, 16) != before
-    assert view.grab().toImage().pixelColor(centre(view, 16)).lightness() < 40
-    QTest.mouseMove(view, centre(view, 16))
-    QTest.keyClick(view, Qt.Key.Key_Down)
-    assert hovered == [16, 17]
-
-
 def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view):
     before = view.grab().toImage()
     view.set_pins([(16, QColor("#D55E00")), (99, QColor("#D55E00"))])
