@@ -133,9 +133,7 @@ def colourfulness(picture):
 
 
 @pytest.mark.parametrize("place", [*(view.name for view in VIEWS if view.name != COPIES), WALL])
-def test_that_results_of_another_stack_are_pale_and_have_no_numbers_until_the_new_fit_ends(
-    window, fit_may_go_on, place
-):
+def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_go_on, place):
     widget = show(window, place)
     target = widget if place == WALL else widget.shown_view()
     before = colourfulness(pixels(target))
