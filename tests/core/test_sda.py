@@ -227,19 +227,9 @@ def test_that_the_smallest_problems_end_in_finite_features(rows, change):
         assert sda.history == SdaHistory()
 
 
-def _with_value(value):
-    rows = bars(5000)[0]
-    rows[4500, 7] = value
-    return rows
-
-
 @pytest.mark.parametrize(
     ("rows", "change", "message"),
     [
-        *(
-            (_with_value(value), {}, "in row 4500, feature 7; cross-entropy needs values from 0 to 1")
-            for value in (255.0, -0.01, np.nan, np.inf)
-        ),
         *((np.zeros(shape), {}, "at least 1 sample and 1 feature") for shape in ((0, 4), (4, 0), (4,))),
         (bars(100)[0], {"pretraining_rate": 1e38}, "pre-training of layer 1 diverged in epoch 1 because .* 1e\\+38"),
     ],
@@ -385,5 +375,7 @@ def test_that_rows_that_do_not_fit_the_autoencoders_are_refused(sda):
     for attempt in (lambda: fine_tune(sda, X[:, 1:], y, 2), lambda: fine_tune(sda, X, y, 2).scores(X[:, 1:])):
         with pytest.raises(ValueError, match="X has 35 features; these autoencoders were trained on 36 features"):
             attempt()
-    with pytest.raises(ValueError, match=r"value 3\.0 in row 0"):
-        fine_tune(sda, X + 3 - X, y, 2)
+    with pytest.raises(
+        ValueError, match="fine-tuning diverged in epoch . because fine_tuning_rate 1e\\+38 is too large"
+    ):
+        fine_tune(sda, X, y, 2, parameters=replace(SMALL, fine_tuning_rate=1e38))

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
 from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number
 from slide_gui.progress import NO_PROGRESS, Progress
 
 MOST_ROWS_PER_STEP = 4096
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -206,32 +205,6 @@ class Masks:
         np.multiply(rows, survivors, out=out)
 
 
-def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
-    """Return the rows in a data type, copied only if they have another one.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows or no features, or if a value is not from 0 to 1.
-    """
-    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
-        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
-    same = rows.dtype == dtype
-    result: Values = rows if same else np.empty(rows.shape, dtype)
-    for start in range(0, len(rows), _BLOCK):
-        block = np.asarray(rows[start : start + _BLOCK])
-        if not (block.min() >= 0.0 and block.max() <= 1.0):
-            row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
-            raise ValueError(
-                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy "
-                "needs values from 0 to 1: scale the features to that range first"
-            )
-        if not same:
-            result[start : start + _BLOCK] = block
-        progress.report(0.0)
-    return result
-
-
 PRE_TRAINING = "pre-training"
 FINE_TUNING = "fine-tuning"
 
@@ -330,11 +303,6 @@ class Sda:
         if rows.ndim != 2 or rows.shape[1] != self.n_features:
             shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
             raise ValueError(f"X has {shape}; these autoencoders were trained on {self.n_features} features")
-
-    def checked_rows(self, rows: Values, progress: Progress) -> Values:
-        """Return rows in the data type of the parameters; raise ValueError if they do not fit, as `unit_rows` does."""
-        self.check_width(rows)
-        return unit_rows(rows, self.parameters.dtype, progress)
 
     def first(self, depth: int) -> Sda:
         """Return the lowest `depth` layers; they equal the result of pre-training only these.

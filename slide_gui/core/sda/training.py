@@ -25,7 +25,6 @@ from slide_gui.core.sda.model import (
     multiply,
     sigmoid,
     sigmoid_cross_entropy,
-    unit_rows,
 )
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -145,12 +144,13 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     Raises
     ------
     ValueError
-        If a parameter is out of range, if a value is not from 0 to 1, if there are no rows or no features, or if
-        training diverges.
+        If a parameter is out of range, if there are no rows or no features, or if training diverges.
     """
     parameters = parameters.checked()
     steady = MonotonicProgress(progress)
-    rows = unit_rows(X, parameters.dtype, steady.pulse)
+    rows: Values = np.asarray(X, parameters.dtype)
+    if rows.ndim != 2 or not rows.size:
+        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
     check_free(
         needed,
@@ -340,17 +340,17 @@ def fine_tune(
     Raises
     ------
     ValueError
-        If a parameter is out of range, if the rows do not have the features of the training set, if a value is not from
-        0 to 1, or if training diverges.
+        If a parameter is out of range, if the rows do not have the features of the training set, or if training
+        diverges.
     """
     parameters = (parameters or sda.parameters).checked()
     steady = MonotonicProgress(progress)
-    rows = sda.checked_rows(X, steady.pulse)
+    sda.check_width(X)
+    dtype = sda.parameters.dtype
+    rows: Values = np.asarray(X, dtype)
     validation_set = None
     if X_valid is not None and codes_valid is not None:
-        validation_set = sda.checked_rows(X_valid, steady.pulse), codes_valid
-
-    dtype = sda.parameters.dtype
+        validation_set = np.asarray(X_valid, dtype), codes_valid
     weights = [*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)]
     biases = [*(layer.hidden_bias.copy() for layer in sda.layers), np.zeros(n_classes, dtype)]
     trainer = BackPropagation(weights, biases, min(parameters.batch_size, len(rows)))
