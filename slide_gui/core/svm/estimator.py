@@ -30,7 +30,7 @@ from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import fit_svm
-from slide_gui.core.svm.training import in_this_process, solved_by
+from slide_gui.core.svm.training import check_client
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -216,8 +216,8 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 raise ValueError(
                     f"every row of class {name!r} has weight 0; leave its rows out, or give one a weight above 0"
                 )
-        solve = in_this_process if client is None else solved_by(client)
-        model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, solve_pairs=solve)
+        check_client(client)
+        model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, client=client)
         if not model.converged:
             warnings.warn(
                 f"the SVM has not converged: its optimality gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,13 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import SvmModel, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters
-from slide_gui.core.svm.training import Solve, TrainingSet, in_this_process, rows_of, train
+from slide_gui.core.svm.training import TrainingSet, rows_of, train
 from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -485,7 +489,7 @@ def fit_svm(
     row_groups: Indices | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
-    solve_pairs: Solve = in_this_process,
+    client: Client | None = None,
 ) -> SvmModel:
     """Select widths and C by the parameters, then train on all rows.
 
@@ -504,8 +508,8 @@ def fit_svm(
         Model of the same rows in a neighbouring representation; the solver starts from its coefficients.
     progress : Progress
         Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
-    solve_pairs : callable
-        Function that solves the problems of all pairs of classes.
+    client : distributed.Client, optional
+        Cluster whose workers train the pairs of classes at the selected widths and C, one task per pair.
 
     Raises
     ------
@@ -546,7 +550,7 @@ def fit_svm(
         medians=medians,
         start=start,
         progress=progress.part(chosen_by, 1.0),
-        solve_pairs=solve_pairs,
+        client=client,
     )
     return replace(model, history=selected.history, chosen=selected.chosen)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -168,36 +168,22 @@ def _as_training_steps(progress: Progress, pair: int, n_pairs: int) -> Progress:
     return Listener(report)
 
 
-Solve = Callable[[PairProblems, Progress], Iterable[tuple[Indices, Solution]]]
-"""Function that solves all problems in order."""
-
-
-def in_this_process(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
-    """Solve all problems in this process."""
-    return problems.solved(range(len(problems.pairs)), progress)
-
-
-def solved_by(client: Client) -> Solve:
-    """Return a function that solves the problems of all pairs of classes on a cluster, one task per pair.
-
-    The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
-
-    Raises
-    ------
-    TypeError
-        If `client` is not a `distributed.Client`.
-    """
-    if not callable(getattr(client, "submit", None)):
+def check_client(client: object) -> None:
+    """Raise TypeError if `client` is neither a `distributed.Client` nor None."""
+    if client is not None and not callable(getattr(client, "submit", None)):
         raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
 
-    def solve(problems: PairProblems, progress: Progress) -> Iterable[tuple[Indices, Solution]]:
-        token = secrets.token_hex(8)
-        there = sent(client, problems, f"slide-pairs-{token}")
-        numbers = range(len(problems.pairs))
-        tasks = [client.submit(_solved, there, number, key=f"slide-pair-{token}-{number}") for number in numbers]
-        return results_of(client, tasks, progress)
 
-    return solve
+def _solved_on(client: Client, problems: PairProblems, progress: Progress) -> list[tuple[Indices, Solution]]:
+    """Solve the problems of all pairs of classes on a cluster, one task per pair.
+
+    The rows are sent once. Each task uses one BLAS thread, so a worker should run one task at a time.
+    """
+    token = secrets.token_hex(8)
+    there = sent(client, problems, f"slide-pairs-{token}")
+    numbers = range(len(problems.pairs))
+    tasks = [client.submit(_solved, there, number, key=f"slide-pair-{token}-{number}") for number in numbers]
+    return results_of(client, tasks, progress)
 
 
 def _solved(problems: PairProblems, number: int) -> tuple[Indices, Solution]:
@@ -216,7 +202,7 @@ def train(
     start: SvmModel | None = None,
     exact: bool = True,
     progress: Progress = NO_PROGRESS,
-    solve_pairs: Solve = in_this_process,
+    client: Client | None = None,
 ) -> SvmModel:
     """Train at given widths and C, with the arguments of `fit_svm`.
 
@@ -227,7 +213,11 @@ def train(
         start = None
     steady = MonotonicProgress(progress)
     embedding = Embedding.of(data.Z, data.sizes, widths, steady.pulse)
-    solved = list(solve_pairs(PairProblems(data, embedding, C, parameters, start, exact), steady))
+    problems = PairProblems(data, embedding, C, parameters, start, exact)
+    if client is None:
+        solved = list(problems.solved(range(len(problems.pairs)), steady))
+    else:
+        solved = _solved_on(client, problems, steady)
     support = np.unique(np.concatenate([members for members, _ in solved]))
     coefficients = np.zeros((len(solved), len(support)))
     for row, (members, solution) in zip(coefficients, solved, strict=True):
