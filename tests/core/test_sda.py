@@ -376,6 +376,6 @@ def test_that_rows_that_do_not_fit_the_autoencoders_are_refused(sda):
         with pytest.raises(ValueError, match="X has 35 features; these autoencoders were trained on 36 features"):
             attempt()
     with pytest.raises(
-        ValueError, match="fine-tuning diverged in epoch . because fine_tuning_rate 1e\\+38 is too large"
+        ValueError, match=r"fine-tuning diverged in epoch \d because fine_tuning_rate 1e\+38 is too large"
     ):
         fine_tune(sda, X, y, 2, parameters=replace(SMALL, fine_tuning_rate=1e38))
