@@ -311,7 +311,7 @@ class ExportDialog(QDialog):
         save.style().polish(save)  # needed because the role changed after the button was polished
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
-        buttons.accepted.connect(self._choose_place)
+        buttons.accepted.connect(self._choose_path)
         buttons.rejected.connect(self.reject)
         left.addStretch(1)
         left.addWidget(self._note)
@@ -334,11 +334,11 @@ class ExportDialog(QDialog):
         self._choose_figure()
         _choose(self.width_box, self._settings.value("export/width", "double"))
         self.bias_box.setChecked(False)
-        self._take_room()
+        self._enlarge()
         (self.figure_box if len(self.options) > 1 else self.format_box).setFocus()
         self.open()
 
-    def _take_room(self) -> None:
+    def _enlarge(self) -> None:
         """Enlarge the dialog for the preview, within the window."""
         window = self.parentWidget()
         if self._paper.isHidden() or window is None:
@@ -453,7 +453,7 @@ class ExportDialog(QDialog):
     # Path -------------------------------------------------------------------------------------------------------
 
     @Slot()
-    def _choose_place(self) -> None:
+    def _choose_path(self) -> None:
         if not self.options:  # the dialog was closed while its button was pressed
             return
         kind, option = self.kind(), self._option()

@@ -185,7 +185,7 @@ class ReadingPreview(QFrame):
         self._wants_try = False
         workspace.problem.connect(self._give_up)
         workspace.dataset_changed.connect(self._show_dataset)
-        workspace.confirmed_changed.connect(self._close)
+        workspace.confirmed_changed.connect(self.hide)
         self.hide()
 
     def _box(self, row: QHBoxLayout, name: str, tip: str) -> QComboBox:
@@ -224,10 +224,6 @@ class ReadingPreview(QFrame):
             self.hide()
         elif dataset is not None:
             self._show(dataset)
-
-    @Slot()
-    def _close(self) -> None:
-        self.hide()
 
     def _show(self, dataset: Dataset) -> None:
         opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
@@ -275,7 +271,7 @@ class ReadingPreview(QFrame):
     def _show_images(self, _change: object = None) -> None:
         """Show the first rows with the current settings, as images or as a table."""
         dataset = self._workspace.dataset
-        self._make_room()
+        self._show_rows_if_high()
         for cell in chain(*self._cells):
             cell.clear()
             cell.hide()
@@ -290,13 +286,13 @@ class ReadingPreview(QFrame):
         else:
             self._show_table(dataset)
 
-    def _make_room(self) -> None:
+    def _show_rows_if_high(self) -> None:
         """Hide the first rows if they would leave the page too little height."""
         self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._make_room()
+        self._show_rows_if_high()
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
         rows = dataset.train[:_SHOWN_IMAGES]

@@ -93,7 +93,7 @@ class EvaluationPage(Page):
         self._build_status(nested(self.column, QHBoxLayout(), spacing=12))
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
-        self.errors.runs_requested.connect(self._ask_runs)
+        self.errors.runs_requested.connect(self._show_runs)
         self.add_stack(self.errors, self._build_times())
         self._legend = StandingLegend(self)
         self.column.addWidget(self._legend)
@@ -241,8 +241,8 @@ class EvaluationPage(Page):
         self.subtitle.setText(_QUICK if quick else self._page_views[self.stack.currentIndex()].about)
 
     @Slot(object)
-    def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
-        keys, method, column = asked
+    def _show_runs(self, requested: tuple[tuple[str, ...], str, int]) -> None:
+        keys, method, column = requested
         data = tuple(dict.fromkeys(cell.data for cell in self._controller.choice.table()))[column]
         cell = self._controller.state().cell(data, method)
         info = next((info for info in self._controller.state().data if info.key == data), None)

@@ -326,7 +326,7 @@ class EvaluationTable(QTableWidget):
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         if ordered:
             self.horizontalHeader().sectionClicked.connect(self._head_clicked)
-        self.clicked.connect(self._ask)
+        self.clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
         """Show a table."""
@@ -384,7 +384,7 @@ class EvaluationTable(QTableWidget):
         self.set_order(None if section == 0 or self.order == section - 1 else section - 1)
 
     @Slot(QModelIndex)
-    def _ask(self, index: QModelIndex) -> None:
+    def _request_runs(self, index: QModelIndex) -> None:
         if index.column() > 0:
             row = self.rows[index.row()]
             keys = row.cells[index.column() - 1].keys
@@ -393,7 +393,7 @@ class EvaluationTable(QTableWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._ask(self.currentIndex())
+            self._request_runs(self.currentIndex())
         elif event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
             if self.ordered:
                 self._head_clicked(max(self.currentColumn(), 0))

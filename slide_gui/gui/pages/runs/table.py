@@ -480,9 +480,9 @@ class RunTable(QWidget):
         A sample of the rows is measured if there are many; tooltips show texts that do not fit.
         """
         metrics = QFontMetricsF(figure_font(self, TEXT))
-        asked = rows[:: max(1, len(rows) // _SAMPLE)]
+        sample = rows[:: max(1, len(rows) // _SAMPLE)]
         for number, column in enumerate(SHOWN):
-            texts = {column.widest} if column.widest else {column.text(row) for row in asked}
+            texts = {column.widest} if column.widest else {column.text(row) for row in sample}
             lead = metrics.horizontalAdvance(_LEADS[number])
             wide = lead + max(map(metrics.horizontalAdvance, (column.title, *texts)))
             self._needed[number] = math.ceil(min(wide, _WIDEST)) + 1 + 2 * PADDING
@@ -493,8 +493,8 @@ class RunTable(QWidget):
     def _fill(self) -> None:
         """Set the width of every column, and give the tags the rest."""
         widths = self._needed | self._dragged
-        room = self._view.viewport().width() - sum(widths.values()) + widths[TAG]
-        widths[TAG] = max(widths[TAG], room)
+        rest = self._view.viewport().width() - sum(widths.values()) + widths[TAG]
+        widths[TAG] = max(widths[TAG], rest)
         self._filling = True
         for number, width in widths.items():
             self._view.setColumnWidth(number, width)
