@@ -86,9 +86,7 @@ def test_that_a_cancelled_study_resumes_and_ends_the_same() -> None:
 
 
 @pytest.mark.parametrize("layer", [1, 2])
-def test_that_points_come_one_by_one_with_a_fraction_that_never_falls(
-    layer: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_progress_never_falls_and_ends_at_one(layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stack, progress = stack_of(depth=layer), StopAfter()
     monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # of 300
     result = CopiesStudy(stack, ROWS, layer, most=8, seeds=2).run(progress)

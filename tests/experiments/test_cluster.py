@@ -336,6 +336,8 @@ def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_c
     first = spec(DATA, 0.2, 1)
     then, longer = spec(DATA, 0.4, 1, neighbour=first), spec(DATA, 0.2, 2)
     assert begun(idle, [longer, then]) == [first.hash, longer.hash]
+    high, low = (call.kwargs["priority"] for call in idle.submit.call_args_list if "priority" in call.kwargs)
+    assert high > low
     short, long = spec(DATA, method="raw-svm"), spec(DATA, 0.2, 4)
     assert begun(idle, [short, long]) == [long.hash, short.hash]
     assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]

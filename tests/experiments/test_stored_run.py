@@ -84,10 +84,9 @@ def test_that_a_filter_finds_names_numbers_tags_and_notes() -> None:
     assert old.note in old.tip
 
 
-@pytest.mark.parametrize(("text", "tags"), [("", ()), (" a , b c,, ", ("a", "b c")), (",", ())])
-def test_that_commas_separate_tags(text: str, tags: tuple[str, ...]) -> None:
-    assert tags_of(text) == tags
-    assert LINE.with_tags(text).tags == tags
+def test_that_commas_separate_tags() -> None:
+    for text, tags in (("", ()), (" a , b c,, ", ("a", "b c")), (",", ())):
+        assert tags_of(text) == LINE.with_tags(text).tags == tags
 
 
 @pytest.mark.parametrize(
