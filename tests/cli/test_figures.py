@@ -97,17 +97,14 @@ def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli: Cli,
     assert session.source.load().fingerprint == session.fingerprint == SMALL.load().fingerprint
 
 
-@pytest.mark.parametrize(("kind", "depth", "frames"), [("noise", 1, 20), ("layers", 2, 2)])
-def test_that_an_animation_holds_its_pictures_and_the_session(
-    cli: Cli, small: Path, kind: str, depth: int, frames: int
-) -> None:
-    line = f"weights small.npz --animate {kind} --depth {depth} --pixels 1,2 --dpi 60 --format gif --json"
+def test_that_an_animation_holds_its_pictures_and_the_session(cli: Cli, small: Path) -> None:
+    line = "weights small.npz --animate layers --depth 2 --pixels 1,2 --dpi 60 --format gif --json"
     assert cli(line).json["outputs"] == ["weights.gif"]
     with Image.open("weights.gif") as image:
-        assert getattr(image, "n_frames", 1) == frames
+        assert getattr(image, "n_frames", 1) == 2
     session = read_session(Path("weights.gif"))
     assert session is not None
-    assert (session.selection.pins, session.parameters.depth) == ((8,), depth)
+    assert (session.selection.pins, session.parameters.depth) == ((8,), 2)
     assert session.source.paths == ("small.npz",)
 
 

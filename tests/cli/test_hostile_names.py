@@ -87,8 +87,3 @@ def test_that_figures_of_a_run_take_hostile_names(table: str, cli: Cli) -> None:
     with open("confusion.csv", newline="", encoding="utf-8") as file:
         names = sorted(row[0][:12] for row in csv.reader(file))
     assert names == ["'=HYPERLINK(", '<img src="pi', *["W" * 12] * 2, "class"]
-
-
-def test_that_try_takes_hostile_names(tmp_path: Path, cli: Cli) -> None:
-    answer(cli, "try --out made", hostile_file(tmp_path, CLASSES[:2]).name)
-    check_files(Path("made"))

@@ -12,7 +12,6 @@ from scipy import ndimage
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
-from slide_gui.data.generators.digits import _stratified
 from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter
@@ -230,12 +229,3 @@ def test_that_digits_are_enlarged_stratified_and_named_a_stand_in() -> None:
     small, large = load_digits().images.reshape(1797, -1), np.concatenate([data.train, data.test])
     assert np.allclose(np.sort(large.mean(1)), np.sort(small.mean(1) / 16), atol=0.06)
     assert len(np.unique(large, axis=0)) == len(np.unique(small, axis=0))
-
-
-def test_that_each_class_has_its_fraction_of_the_test_set_to_within_one_row() -> None:
-    sizes = np.array([900, 90, 10])
-    labels = np.repeat(np.arange(3), sizes)
-    for n_test in (0, 1, 100, 500, 999):
-        train, test = _stratified(labels, n_test, np.random.default_rng(0))
-        assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(1000))
-        assert np.abs(np.bincount(labels[test], minlength=3) - sizes * n_test / 1000).max() <= 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS
-from tests.damage import mutant
+from tests.damage import changed_json, mutant
 from tests.experiments.tiny import rectangles, spec
 
 __all__ = [
@@ -120,18 +119,7 @@ def damaged_document(path: Path, chance: random.Random) -> None:
     def change(text: str) -> str:
         if chance.random() < 0.3:
             return chance.choice(TEXTS)
-        if chance.random() < 0.3:
-            return mutant(text.encode(), chance).decode(errors="replace")
-        document = json.loads(text)
-        home = document
-        while True:
-            key = chance.choice(list(home) if isinstance(home, dict) else range(len(home)))
-            inner = home[key]
-            if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.3:
-                break
-            home = inner
-        home[key] = chance.choice((None, True, -1, 10**30, 0.5, "", "x", [], {}, [1], {"a": 1}, 1e300))
-        return json.dumps(document)
+        return changed_json(text.encode(), chance).decode(errors="replace")
 
     _change_run(path, chance, change, lambda content: content)
 
