@@ -14,7 +14,6 @@ from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.table import extrapolated_seconds, time_rows
 from slide_gui.experiments.files.model_file import FittedModel, fit_model
-from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
@@ -22,12 +21,10 @@ from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.curves import error_curves
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.evaluation import TextTable, error_table, errors_export, time_table, times_export
 from slide_gui.figures.export import FigureExport, export_of, save_export, weights_csv
 from slide_gui.figures.flow import draw_flow, flow_csv
-from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
@@ -144,17 +141,6 @@ DATA = ("rectangles", "rectangles-images", "convex", "mnist")
 """The paper's data sets, in the order of its weight figure."""
 
 _WEIGHTS = StackParameters(noise=0.3, depth=3)
-_CLOSENESS = StackParameters(noise=0.5, depth=3)
-
-
-def _samples(context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    samples = [sample_images(context.dataset(key, progress)) for key in DATA]
-    return context.reproduced(
-        [export_of("samples", samples, draw_samples, samples_csv)],
-        DATA,
-        how="Ten training images of each data set, drawn with seed 0.",
-        paper="The paper describes the four data sets in words. Figures with examples are commented out in its source.",
-    )
 
 
 def _weights(context: ReproductionContext, progress: Progress) -> ReproducedItem:
@@ -180,20 +166,6 @@ def _flow(context: ReproductionContext, progress: Progress) -> ReproducedItem:
         ("mnist",),
         how=f"The first training image, corrupted once (seed 0) and transformed by the stack, {_words(_WEIGHTS)}.",
         paper="A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
-    )
-
-
-def _closeness(context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    model = context.model("rectangles", _CLOSENESS, progress)
-    result = closeness(context.dataset("rectangles", progress), model, progress=progress)
-    return context.reproduced(
-        [export_of("closeness", result, draw_closeness, closeness_csv)],
-        ("rectangles",),
-        how=f"{result.n_rows} test images, {_words(_CLOSENESS)}; distance sqrt(2 − 2k) under k = exp(−D/σ²), σ² the "
-        "median squared distance of the layer, over the mean distance to other classes. Among the pairs with the "
-        "fewest lit pixels in common, the figure shows the one that becomes closest; the bands show all pairs.",
-        paper="A figure that is commented out: two images of one class with only 2 pixels in common become much closer "
-        "in RBF kernel space by denoising.",
     )
 
 
@@ -237,10 +209,8 @@ def _tables(context: ReproductionContext, progress: Progress) -> ReproducedItem:
 
 
 PARTS = (
-    ("Samples of the data sets", 0.06, _samples),
     ("Reconstruction weights", 0.12, _weights),
     ("Schematic with a real image", 0.14, _flow),
-    ("Closer in kernel space", 0.17, _closeness),
     ("Error against noise and depth", 0.35, _curves),
     ("Tables 1 and 2", 1.0, _tables),
 )

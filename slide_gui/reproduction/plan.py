@@ -55,7 +55,7 @@ def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionSc
                 "C = 10, median widths with one global width by cross-validation (not learned), autoencoders of one "
                 "small layer and few epochs.",
                 "The error curves: the same rows, five noises, up to three layers, widths and C as above.",
-                "The figures of weights, flow, closeness and samples are complete: they use all training rows.",
+                "The figures of weights and flow are complete: they use all training rows.",
             ),
         )
     noises = tuple(round(0.1 * k, 12) for k in range(10))

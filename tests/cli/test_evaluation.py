@@ -47,6 +47,6 @@ def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli: Cli, mon
     document = cli("reproduce --out out --json").json
     assert Path(document["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     names = [item["name"] for item in document["made"]]
-    assert names == ["samples", "weights", "flow", "closeness", "curves", "errors"]
+    assert names == ["weights", "flow", "curves", "errors"]
     assert document["left_out"] == ["Nearly everything."]
     assert Path("out/runs.sqlite").exists()

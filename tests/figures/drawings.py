@@ -17,20 +17,17 @@ from slide_gui.experiments.evaluation.protocol import published
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, Extrapolated, SplitAnswer, time_rows
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy
-from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import FlowResult, flow_result
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.statistics import row_errors
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves, LabelLine, LabelPoint
-from slide_gui.figures.closeness import draw_closeness
 from slide_gui.figures.confusion import draw_confusion
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import draw_curves, draw_labels
 from slide_gui.figures.evaluation import draw_errors, draw_times
 from slide_gui.figures.flow import draw_flow
-from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_layer, draw_weights
 from slide_gui.figures.widths import draw_widths
@@ -132,8 +129,6 @@ DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "flow of features": lambda figure, style: draw_flow(figure, flow_of(plain()), style),
     "copies": lambda figure, style: draw_copies(figure, copies_of(DATA), style),
     "copies of features": lambda figure, style: draw_copies(figure, copies_of(plain()), style),
-    "closeness": lambda figure, style: draw_closeness(figure, closeness(DATA, fit_model(DATA, PARAMETERS)), style),
-    "samples": lambda figure, style: draw_samples(figure, [sample_images(DATA), sample_images(DATA, 2)], style),
     "errors": lambda figure, style: draw_errors(figure, state(), style),
     "times": lambda figure, style: draw_times(figure, time_rows(state(), TUTORIAL_TIMES), style),
     "weights": lambda figure, style: draw_weights(figure, [weight_rows(), LONG], style),

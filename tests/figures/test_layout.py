@@ -11,7 +11,6 @@ from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.curves import draw_curves
 from slide_gui.figures.evaluation import draw_errors, draw_times
-from slide_gui.figures.samples import draw_samples
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.figures.widths import draw_widths
@@ -37,7 +36,6 @@ def test_that_an_empty_figure_is_refused() -> None:
         (draw_curves, replace(CURVES, points=())),
         (draw_errors, EvaluationState((), ())),
         (draw_times, ()),
-        (draw_samples, ()),
         (draw_weights, []),
         (draw_weights, [weight_rows(pixels=())]),
         (draw_widths, run(DATA, spec(DATA, widths="median", C=1.0))),

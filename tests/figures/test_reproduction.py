@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
-from slide_gui.experiments.files.model_file import fit_model
-from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.figures.closeness import closeness_csv
-from slide_gui.figures.samples import sample_images
 from slide_gui.progress import Cancelled, Listener, Progress
 from slide_gui.reproduction.figures import ReproducedItem, ReproductionState, reproduce
 from slide_gui.reproduction.page import reading_page
 from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 from tests.experiments.tiny import rectangles
-from tests.figures.drawings import DRAWINGS, drawn
 
 DATA = rectangles(60, 80)
 DATA_KEYS = ("rectangles", "rectangles-images", "convex", "mnist")
@@ -72,7 +64,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
                 seen=seen,
             )
         before = {stored.hash: stored.created for stored in store.runs()}
-        assert len(pages) == 5
+        assert len(pages) == 3
         fractions: list[float] = []
         listener = Listener(lambda fraction, _payload: fractions.append(fraction))
         made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=seen)
@@ -82,7 +74,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1.0
     names = [one.name for one in made]
-    assert names == ["samples", "weights", "flow", "closeness", "curves", "errors"]
+    assert names == ["weights", "flow", "curves", "errors"]
     for one in made:
         assert {f"{one.name}{suffix}" for suffix in (".png", ".csv")} <= set(one.files)
         assert all((tmp_path / name).stat().st_size > 50 for name in one.files)
@@ -105,23 +97,3 @@ def test_that_the_small_version_says_what_it_leaves_out() -> None:
     assert (len(full.noises), len(full.depths)) == (10, 5)
     assert {cell.n_splits for cell in reproduction_scale(False, 2).cells} == {2}
     assert {cell.data for cell in quick.cells} == {cell.data for cell in full.cells}
-
-
-def test_that_the_table_of_closeness_has_its_numbers(tmp_path: Path) -> None:
-    result = closeness(DATA, fit_model(DATA, StackParameters(noise=0.4, depth=2)))
-    closeness_csv(tmp_path / "c.csv", result)
-    with open(tmp_path / "c.csv", newline="", encoding="utf-8") as stream:
-        assert [float(row["pair"]) for row in csv.DictReader(stream)] == result.pair.tolist()
-
-
-def test_that_samples_hold_as_many_of_each_class() -> None:
-    samples = sample_images(DATA, 10)
-    labels = DATA.train_labels
-    assert labels is not None
-    assert np.bincount(labels[samples.rows]).tolist() == [5, 5]
-    assert len(set(samples.rows.tolist())) == 10
-    many = sample_images(rectangles(60, 20, n_classes=3), 2)
-    assert len(set(many.names)) == 2
-    assert len(drawn(DRAWINGS["samples"]).axes) == 12
-    with pytest.raises(ValueError, match="contains no images"):
-        sample_images(replace(DATA, image_shape=None))
