@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from slide_gui.resources import resource
 
@@ -71,22 +72,18 @@ class Entry:
 def entries() -> tuple[Entry, ...]:
     """Return all benchmark data sets in the order of the catalogue."""
     with resource("catalogue.toml").open("rb") as stream:
-        tables = tomllib.load(stream)["data"]
+        tables = _frozen(tomllib.load(stream)["data"])
     return tuple(
-        Entry(
-            **{
-                "licence": "not stated",
-                **table,
-                "label_names": tuple(table["label_names"]),
-                "sets": tuple(tuple(names) for names in table["sets"]),
-                "mirrors": tuple(table["mirrors"]),
-                "files": tuple(
-                    RemoteFile(file["name"], tuple(file["hashes"]), file.get("unpacked", "")) for file in table["files"]
-                ),
-            }
-        )
+        Entry(**{"licence": "not stated", **table, "files": tuple(RemoteFile(**file) for file in table["files"])})
         for table in tables
     )
+
+
+def _frozen(value: Any) -> Any:
+    """Return a value of a TOML file with tuples instead of lists."""
+    if isinstance(value, dict):
+        return {name: _frozen(each) for name, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def entry(key: str) -> Entry:
