@@ -159,15 +159,6 @@ def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_nu
     fit_transformer(X, _pca(n_components=12), 0)
 
 
-def test_that_too_little_memory_is_not_converted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def too_large(*_arguments: object) -> None:
-        raise MemoryError("too large")
-
-    monkeypatch.setattr(PCA, "fit", too_large)
-    with pytest.raises(MemoryError, match="too large"):
-        fit_transformer(X, _pca(), 0)
-
-
 @pytest.mark.parametrize(
     ("projection", "amounts"),
     [

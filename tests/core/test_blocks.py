@@ -94,11 +94,6 @@ def test_that_a_fit_over_blocks_equals_the_fit_at_once(squashing, fit_on, depth)
     same_layers(found, fit_stack(rows, parameters), rtol=1e-9, atol=1e-9)
 
 
-def test_that_thresholded_layers_over_blocks_are_those_of_the_fit_at_once_to_the_bit():
-    rows = images(n=900).astype("float32")
-    same_layers(fit_stack(Blocks(cut(rows, [300, 600])), StackParameters()), fit_stack(rows, StackParameters()))
-
-
 def test_that_slide_is_fitted_on_blocks_that_a_function_creates_for_each_layer():
     rows, calls = images(n=300), []
 

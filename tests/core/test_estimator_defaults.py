@@ -19,11 +19,11 @@ ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, 
 def _stated(estimator):
     """Return the default of each parameter, from the docstring or from the one of an estimator that it refers to."""
     stated = {}
-    said = inspect.getdoc(estimator)
-    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", said, re.MULTILINE):
+    docstring = inspect.getdoc(estimator)
+    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    (?:As|Same as) (?:for|in) `(\w+)`", docstring, re.MULTILINE):
         theirs = _stated(getattr(slide_gui, other))
         stated |= {name: theirs[name] for name in names.split(", ")}
-    for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", said, re.MULTILINE):
+    for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", docstring, re.MULTILINE):
         gib = value.removesuffix(" GiB")
         stated[name] = ast.literal_eval(gib) if gib == value else int(gib) << 30
     return stated
@@ -64,7 +64,7 @@ def test_that_an_invalid_parameter_is_refused_by_its_name(estimator):
 
 @pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one(), "random_state")])
 @pytest.mark.parametrize("seed", [-1, 1.5, "7", [7]])
-def test_that_a_seed_that_is_none_is_refused_with_what_may_be_one(estimator, seed):
+def test_that_an_invalid_seed_is_refused_with_the_allowed_values(estimator, seed):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
     with pytest.raises(ValueError, match="must be an integer, 0 or more, a NumPy RandomState, or None"):
         estimator(random_state=seed).fit(rows, labels)

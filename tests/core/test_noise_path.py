@@ -65,7 +65,7 @@ def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
         (np.full((3, 3), np.nan), "the scatter contains NaN or infinity"),
     ],
 )
-def test_that_what_is_no_scatter_is_refused(wrong, words):
+def test_that_an_invalid_scatter_is_refused(wrong, words):
     with pytest.raises(ValueError, match=words):
         NoisePath(wrong)
 

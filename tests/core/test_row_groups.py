@@ -66,16 +66,16 @@ def test_that_a_grid_search_is_cross_validated_on_other_groups():
 
 
 def test_that_C_is_tuned_on_other_groups(monkeypatch):
-    judged = []
+    evaluated = []
 
     def take_rows(rows, chosen, progress):
-        judged.append(set(GROUPS[chosen]))
+        evaluated.append(set(GROUPS[chosen]))
         return rows[chosen]
 
     monkeypatch.setattr("slide_gui.core.svm.training.take_rows", take_rows)
     given = TrainingSet(Z, CODES, SIZES, None, GROUPS), np.ones(2), (1.0,), C_GRID, PARAMETERS
     tune(*given)
-    trained_on, evaluated_on, *_ = judged
+    trained_on, evaluated_on, *_ = evaluated
     assert evaluated_on
     assert not trained_on & evaluated_on
     seen = np.arange(0, len(Z), 5)  # a row of every group: none can be evaluated

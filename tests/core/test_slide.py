@@ -7,7 +7,6 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
-from tests.core.slide_data import images
 
 
 def _summed_in_float32(estimator):
@@ -22,17 +21,6 @@ def _summed_in_float32(estimator):
 )
 def test_that_slide_keeps_the_estimator_contract(estimator, check):
     check(estimator)
-
-
-def test_that_the_features_are_the_layers_side_by_side():
-    rows = images().astype("float32")
-    slide = SLIDE(depth=2).fit(rows)
-    joined = slide.transform(rows)
-    assert joined.shape == (400, 192)
-    assert joined.dtype == np.float32
-    np.testing.assert_array_equal(joined, np.hstack(slide.layers(rows)))
-    assert [w.shape for w in slide.weights_] == [(64, 65)] * 2
-    assert list(slide.get_feature_names_out()[[0, 64, 191]]) == ["h0_x0", "h1_x0", "h2_x63"]
 
 
 @pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])

@@ -70,7 +70,7 @@ def test_that_values_stored_twice_are_added_before_they_are_squashed():
     assert len(twice.data) == 3
 
 
-def test_that_sparse_rows_are_never_written_out_whole(monkeypatch):
+def test_that_sparse_rows_are_never_converted_all_at_once(monkeypatch):
     rows, written = sparse.random_array((20_000, 30), density=0.05, format="csr", rng=np.random.default_rng(0)), []
     dense_rows = activations.dense_rows
     monkeypatch.setattr(activations, "dense_rows", lambda *a: written.append(dense_rows(*a).shape) or dense_rows(*a))

@@ -35,7 +35,7 @@ def classes(n: int = 600, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_that_the_pairs_come_back_as_the_one_model(client: Client, loss: str) -> None:
+def test_that_pairs_trained_on_workers_give_the_model_of_this_process(client: Client, loss: str) -> None:
     Z, y = classes()
     svm = MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0, loss=loss, random_state=0)
     here, there = svm.fit(Z, y), MultiWidthSVC(**svm.get_params()).fit(Z, y, client=client)
@@ -45,7 +45,7 @@ def test_that_the_pairs_come_back_as_the_one_model(client: Client, loss: str) ->
     assert there.n_iter_ > 0
 
 
-def test_that_what_is_no_client_is_refused_before_anything_is_learned() -> None:
+def test_that_an_invalid_client_is_refused_before_anything_is_learned() -> None:
     reports: list[float] = []
     with pytest.raises(TypeError, match="client is 'tcp://head:8786'; it must be a"):
         MultiWidthSVC().fit(*classes(), client="tcp://head:8786", progress=Listener(lambda f, _: reports.append(f)))
@@ -56,30 +56,30 @@ def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
     Z, y = classes()
     seen: list[float] = []
 
-    def hear(fraction: float, _payload: object) -> None:
+    def report(fraction: float, _payload: object) -> None:
         seen.append(fraction)
         if client.processing() and any(client.processing().values()):
             raise Cancelled
 
     with pytest.raises(Cancelled):
-        MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0).fit(Z, y, client=client, progress=Listener(hear))
+        MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0).fit(Z, y, client=client, progress=Listener(report))
     assert seen
 
 
 @pytest.mark.parametrize(
     ("status", "error", "cancels"), [("running", Cancelled, True), ("closed", ClusterError, False)]
 )
-def test_that_what_is_left_is_cancelled_on_the_way_out_unless_the_scheduler_is_gone(
+def test_that_remaining_tasks_are_cancelled_after_an_error_unless_the_scheduler_is_lost(
     status: str, error: type[Exception], cancels: bool
 ) -> None:
     ended, left = SimpleNamespace(done=lambda: True), SimpleNamespace(done=lambda: False)
     cancelled: list[object] = []
 
-    def hear(_fraction: float, _payload: object) -> None:
+    def report(_fraction: float, _payload: object) -> None:
         if status == "running":
             raise Cancelled
 
     client = SimpleNamespace(status=status, scheduler=None, cancel=cancelled.extend)
     with pytest.raises(error):
-        results_of(client, [ended, left], Listener(hear))
+        results_of(client, [ended, left], Listener(report))
     assert cancelled == ([left] if cancels else [])

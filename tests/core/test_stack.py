@@ -109,17 +109,12 @@ def test_that_a_fit_can_be_cancelled_after_every_block_of_rows(monkeypatch):
     [
         ({"noise": 1.0}, "noise is"),
         ({"noise": -0.1}, "noise is"),
-        ({"noise": float("nan")}, "noise is"),
         ({"depth": -1}, "depth is"),
-        ({"depth": 1.5}, "depth is"),
         ({"depth": 10**8}, "depth is 100000000; it must be an integer, 0 to 8"),
         ({"depth": 10**400}, "depth is 10{400}; it must be an integer, 0 to 8"),
         ({"noise": 10**400}, "noise is"),
         ({"threshold": float("inf")}, "threshold is"),
-        ({"squashing": "cubic"}, "squashing is"),
-        ({"fit_on": "both"}, "fit_on is"),
         ({"ridge": -1.0}, "ridge is"),
-        ({"dtype": "int8"}, "dtype is"),
         ({"batch_size": 0}, "batch_size is"),
     ],
 )

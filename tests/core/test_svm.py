@@ -73,6 +73,9 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does_by_votes_and_then_margi
     scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
     assert scores.argmax(axis=1).tolist() == [0, 2]  # first one vote for each class, then two votes for class 2
     assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
+    assert class_scores(np.zeros((1, 3)), 3).tolist() == [
+        [0.0, 1.0, 2.0]
+    ]  # a margin of 0 is a vote for the second class
     Z, y = three_classes(450)
     svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300])
     svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300])

@@ -145,14 +145,14 @@ def test_that_learned_widths_are_tuned_on_the_rows_not_learned_on_if_there_are_e
     assert (found.history, found.chosen) == (chosen.history, chosen.chosen)
 
 
-def _errors(rows, codes, fitted, judged):
+def _errors(rows, codes, fitted, evaluated):
     """Return the errors of libsvm at each point of the grid, in order."""
     counts = {}
     for scale in SCALES:
         scaled = rows / np.repeat(np.array(WIDTHS) * scale, SIZES)
         for C in C_GRID:
             svc = SVC(gamma=1.0, C=C, tol=1e-6).fit(scaled[fitted], codes[fitted])
-            counts[scale, C] = int(np.sum(svc.predict(scaled[judged]) != codes[judged]))
+            counts[scale, C] = int(np.sum(svc.predict(scaled[evaluated]) != codes[evaluated]))
     return counts
 
 

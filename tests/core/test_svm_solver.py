@@ -237,17 +237,6 @@ def test_that_pair_steps_continue_if_active_sets_do_not_converge(only, monkeypat
     assert kkt_gap(residual, beta, box)[0] < 1e-4
 
 
-def test_that_a_part_of_the_points_keeps_the_sum_of_its_coefficients():
-    kernel, y, box, ridge = _matrix(250, 10.0, False)
-    all_beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-6, 10**7)
-    part = np.arange(0, 250, 2)
-    start = np.clip(all_beta + np.where(np.arange(250) % 4 == 0, 0.5, -0.5), box.lower, box.upper)[part]
-    inner, box = kernel[np.ix_(part, part)], box.take(part)
-    beta, after, _ = minimise(inner, residual[part] - inner @ (start - all_beta[part]), start, box, ridge, 1e-6, 10**7)
-    assert abs(beta.sum() - start.sum()) < 1e-9
-    assert kkt_gap(after, beta, box)[0] < 1e-6
-
-
 def test_that_systems_count_as_steps_and_any_report_can_cancel(only):
     kernel, y, box, ridge = _matrix(250, 10.0, False)
     near, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 0.1, 10**7)
@@ -259,20 +248,6 @@ def test_that_systems_count_as_steps_and_any_report_can_cancel(only):
     for reports in range(1, len(listener.fractions)):
         with pytest.raises(Cancelled):
             minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, StopAfter(reports))
-
-
-@pytest.mark.parametrize("C", [1.0, 1000.0])
-def test_that_consecutive_pair_steps_equal_steps_with_recomputed_residuals(monkeypatch, C):
-    monkeypatch.setattr(smo, "_NEAR", -np.inf)
-    source, y = _problem(60, dtype=np.float64)
-    kernel, box = source.kernel(np.arange(60)), Box.of(y, C)
-    together, _, steps = minimise(kernel, y.copy(), np.zeros(60), box, 0.0, 1e-12, 60)
-    assert steps == 60
-    beta = np.zeros(60)
-    for _ in range(60):
-        beta, _, _ = minimise(kernel, y - kernel @ beta, beta, box, 0.0, 1e-12, 1)
-    np.testing.assert_allclose(together, beta, atol=1e-9)
-    assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some coefficients are at their bound
 
 
 def test_that_minimising_ends_with_residuals_in_double_precision():

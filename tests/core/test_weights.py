@@ -22,7 +22,7 @@ def _whole(n, seed=1):
 @pytest.mark.parametrize("squashing", SQUASHINGS)
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_that_a_row_of_weight_two_is_that_row_twice_and_one_of_weight_zero_is_not_there(squashing, fit_on, kind):
+def test_that_a_stack_counts_a_row_as_often_as_its_integer_weight(squashing, fit_on, kind):
     random = np.random.default_rng(0)
     rows = random.random((300, 12)) * (random.random((300, 12)) > 0.4)
     weights = _whole(300)
@@ -56,7 +56,7 @@ def test_that_weights_of_one_change_no_bit(given):
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "words"),
     [
         (np.ones(9), r"shape \(9,\); it must be \(10,\)"),
         (np.ones((10, 1)), r"shape \(10, 1\)"),
@@ -67,9 +67,9 @@ def test_that_weights_of_one_change_no_bit(given):
     ],
 )
 @pytest.mark.parametrize("estimator", [SLIDE(depth=1), MultiWidthSVC(widths="median", C=1.0), SLIDEClassifier(depth=1)])
-def test_that_what_are_no_weights_is_refused(weights, said, estimator):
+def test_that_invalid_weights_are_refused(weights, words, estimator):
     rows = np.random.default_rng(0).random((10, 3))
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=words):
         estimator.fit(rows, np.arange(10) % 2, sample_weight=weights)
 
 
@@ -99,7 +99,7 @@ def test_that_an_svm_of_weighted_rows_is_that_of_SVC_on_the_same_kernel(n, data,
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("estimator", [MultiWidthSVC(3, WIDTHS), SLIDEClassifier(depth=1, widths=(4.0, 4.0))])
-def test_that_weights_say_how_often_a_row_is_there(loss, estimator):
+def test_that_an_svm_counts_a_row_as_often_as_its_integer_weight(loss, estimator):
     (Z, y), weights = three_classes(160), _whole(160)
     estimator.set_params(
         loss=loss, C=2.0, tol=1e-8, **({"dtype": "float64"} if "dtype" in estimator.get_params() else {})
