@@ -30,6 +30,7 @@ from slide_gui.experiments.evaluation.table import (
     compare,
     empty_state,
     extrapolated_seconds,
+    info_of,
     stored_data,
     stored_evaluation,
     time_rows,
@@ -372,6 +373,15 @@ def test_that_the_published_error_is_that_of_the_same_method() -> None:
     assert found.error == pytest.approx(0.1872)
     assert cell(method="median").paper is None
     assert cell(data="own").paper is None
+
+
+def test_that_data_are_described_with_their_sizes_and_source() -> None:
+    assert info_of("rectangles", DATA) == DataInfo(
+        "rectangles", "Rectangles", True, DATA.fingerprint, 80, 150, "generated:rectangles"
+    )
+    real = replace(DATA, generated=False, source="mine.csv")
+    assert info_of("rectangles", real).source == "mine.csv"
+    assert info_of("rectangles", replace(real, key="rectangles")).source == "rectangles"
 
 
 def test_that_data_smaller_than_the_benchmark_report_it() -> None:
