@@ -48,9 +48,8 @@ def test_that_mouse_and_keys_select_a_cell_that_stays_selected_with_new_counts(v
     assert view.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
     QTest.mouseMove(view, QPoint(3, 3))
     assert view.accessibleDescription() == total
-    press(
-        view, Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Down, Qt.Key.Key_Left, Qt.Key.Key_Left, Qt.Key.Key_Return
-    )
+    keys = Qt.Key
+    press(view, keys.Key_Right, keys.Key_Down, keys.Key_Left, keys.Key_Left, keys.Key_Return)
     assert clicked == [(1, 2), (1, 0)]
     view.set_counts(np.array(COUNTS) + 1, LABELS)
     assert view.accessibleDescription() == "true 5, predicted 3: 4 of 207 (1.9\u202f%)"
