@@ -62,7 +62,7 @@ class Tile:
         return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class TileRow:
     """The tiles of one pixel.
 

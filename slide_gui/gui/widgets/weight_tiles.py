@@ -137,10 +137,11 @@ class WeightTiles(PaintedWidget):
     # Contents
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
-        """Show rows of tiles; images of tiles that look the same are kept."""
-        same = len(columns) == len(self._columns) and len(rows) == len(self.rows)
+        """Show rows of tiles; only changed rows are painted, and images of tiles that look the same are kept."""
+        before, old_rows = self._columns, self.rows
+        same = len(columns) == len(before) and len(rows) == len(old_rows)
         if same:
-            rows = tuple(row.keeping(old) for row, old in zip(rows, self.rows, strict=True))
+            rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self.rows = columns, rows
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
         tiles = {t for r in rows for t in r.tiles if t is not None}
@@ -148,8 +149,16 @@ class WeightTiles(PaintedWidget):
         if not same or shape != self._shape:
             self._shape = shape
             self._relayout()
+        elif columns != before:
+            self.update()
+        else:
+            layout = self.layout_of()
+            for number in layout.shown_rows():
+                if rows[number] != old_rows[number]:
+                    last = number, layout.shown_columns()[-1]
+                    area = layout.label(number) | layout.tile(*last) | layout.captions(*last)
+                    self.update(area.adjusted(-3, -3, 3, 3).toAlignedRect())
         self._describe()
-        self.update()
 
     def _relayout(self) -> None:
         row, column = self._current
