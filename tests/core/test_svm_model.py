@@ -62,7 +62,7 @@ def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_ne
 
 
 def test_that_too_little_memory_is_refused():
-    with pytest.raises(MemoryError, match="training on 100 rows of 12 columns needs at least"):
+    with pytest.raises(MemoryError, match="training on 100 rows of 12 columns needs at least 0 MB in addition"):
         fit_svm(Z[:100], CODES[:100], _given(memory=200_000))
     fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
 
