@@ -26,6 +26,7 @@ import numpy as np
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
 from slide_gui.experiments.files.session import SUFFIX, read_session
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
@@ -34,7 +35,6 @@ from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.executor import get_or_run
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.figures.evaluation import save_text
 from tests.experiments.tiny import rectangles, same_numbers, spec
 from tests.long_run import Child, LongRun
 from tests.savings import SAVINGS, serving
@@ -247,7 +247,7 @@ WORKS: tuple[type[Work], ...] = (Runs, Saves, Sessions)
 def left_over(folder: Path) -> int:
     """Return the number of temporary files, once something else was saved in each folder that has one."""
     for home in {path.parent for path in folder.rglob("*.part")}:
-        save_text(home / "other.md", "another file")
+        write_whole(home / "other.md", lambda file: file.write(b"another file"))
         (home / "other.md").unlink()  # a folder of figures accepts no files of others
     return len(list(folder.rglob("*.part")))
 

@@ -23,7 +23,6 @@ from slide_gui.data.files import RECORD
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, load_model, save_model
 from slide_gui.experiments.files.session import SUFFIX, SessionRecord, picture_text, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.export import FigureExport, save_bundle, save_export
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -82,6 +81,7 @@ def _export(version: int, drawn: bool = False) -> FigureExport:
         lambda _: f"{version}",
         ("", f"version = {version}"),
         {"x.json": json.dumps(version)},
+        texts={".md": f"{version}\n" * N_LINES},
     )
 
 
@@ -116,7 +116,7 @@ SAVINGS = {
         _read_svg,
         ("a.svg",),
     ),
-    "text": Saving(lambda folder, v: save_text(folder / "a.md", f"{v}\n" * N_LINES), _read_text, ("a.md",)),
+    "text": Saving(lambda folder, v: save_export(folder / "a.md", _export(v), Style()), _read_text, ("a.md",)),
     "bundle": Saving(
         lambda folder, v: save_bundle(folder, _export(v), Style(), picture_text(_record(v))),
         _read_bundle,

@@ -189,13 +189,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: ReproductionScale, *, complete: bool) -> Path:
-    from slide_gui.data.files import folder_files
-    from slide_gui.figures.evaluation import save_text
+    from slide_gui.data.files import folder_files, write_whole
     from slide_gui.reproduction.page import reading_page
 
     page = folder / "index.html"
+    text = reading_page(items, scale.left_out, complete)
     with folder_files(folder, [page.name]):
-        save_text(page, reading_page(items, scale.left_out, complete))
+        write_whole(page, lambda file: file.write(text.encode()))
     return page
 
 

@@ -109,7 +109,7 @@ def _write(
     """
     from slide_gui.figures.export import save_bundle, save_export
 
-    if arguments.bundle is not None:
+    if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)
     else:
         with progress_bar("drawing") as progress:
@@ -163,7 +163,7 @@ def _weights(arguments: argparse.Namespace) -> int:
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
-    sources = options.data_sources(arguments, [[text] for text in arguments.data])
+    sources = [options.data_source(arguments, [text]) for text in arguments.data]
     _check_places(arguments, outputs, sources)
     wanted = _pixels_by_data(arguments.pixels, len(sources))
     models, weights, datasets = [], [], []
@@ -384,7 +384,6 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 def _draw(arguments: argparse.Namespace) -> int:
     from slide_gui.data.errors import DataError
     from slide_gui.experiments.files.provenance import FigureProvenance
-    from slide_gui.figures.export import save_export
     from slide_gui.figures.run_exports import CURVES, figure_names, run_export
 
     style = _style(arguments)
@@ -399,15 +398,11 @@ def _draw(arguments: argparse.Namespace) -> int:
     dataset = options.read_data(provenance.source)
     with progress_bar("training") as progress:
         results = provenance.answers(dataset, progress=progress)
-    export, session = run_export(provenance, dataset, results), ""
-    if not arguments.no_session:
-        page = "curves" if provenance.figure == CURVES else "classifier"
-        session = options.picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
-    for path in outputs:
-        save_export(path, export, style, session)
-    errors = [result.error for result in results]
-    document = {"figure": provenance.figure, "outputs": outputs, "errors": errors}
-    return print_answer(arguments, document, [], outputs)
+    export = run_export(provenance, dataset, results)
+    page = "curves" if provenance.figure == CURVES else "classifier"
+    session = options.picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
+    document = {"figure": provenance.figure, "errors": [result.error for result in results]}
+    return _write(export, style, outputs, arguments, document, session=session)
 
 
 def _demo_options(parser: argparse.ArgumentParser) -> None:

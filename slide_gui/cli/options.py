@@ -154,11 +154,15 @@ def _shape(text: str) -> tuple[int, ...]:
     return int(sides[1]), int(sides[2])
 
 
-def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataSource:
-    """Return the data set that the arguments name, with the options for reading and dividing it.
+def data_source(
+    arguments: argparse.Namespace, texts: Sequence[str] | None = None, *, judges: str = "test"
+) -> DataSource:
+    """Return a data set with the options for reading and dividing it.
 
     Parameters
     ----------
+    texts : sequence of str, optional
+        Name or files of the data set; default: all those that the arguments name.
     judges : {"test", "validation"}
         Rows on which the command evaluates. With "validation" rows are held out only if the arguments request it.
 
@@ -167,7 +171,14 @@ def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataS
     UsageError
         If options exclude each other or are out of range.
     """
-    return data_sources(arguments, [arguments.data], judges=judges)[0]
+    from slide_gui.data.dataset import HeldOut
+    from slide_gui.experiments.files.source import DataSource
+
+    reading, held_out = read_options(arguments)
+    if held_out is None and judges != "test":
+        held_out = HeldOut(0.0)
+    source = DataSource.of(arguments.data if texts is None else texts, arguments.seed)
+    return replace(source, reading=reading, held_out=held_out)
 
 
 def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut | None]:
@@ -184,20 +195,6 @@ def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut |
         options = {item.name: getattr(arguments, item.name) for item in fields(ParseOptions)}
         options["left_out"] = tuple(arguments.left_out)
         return ParseOptions(**options).checked(), _held_out(arguments)
-
-
-def data_sources(
-    arguments: argparse.Namespace, texts: Sequence[Sequence[str]], *, judges: str = "test"
-) -> list[DataSource]:
-    """Return several data sets, as `data_source` does."""
-    from slide_gui.data.dataset import HeldOut
-    from slide_gui.experiments.files.source import DataSource
-
-    reading, held_out = read_options(arguments)
-    if held_out is None and judges != "test":
-        held_out = HeldOut(0.0)
-    sources = [DataSource.of(each, arguments.seed) for each in texts]
-    return [replace(source, reading=reading, held_out=held_out) for source in sources]
 
 
 def picture_session(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.data.entries import entry
-from slide_gui.data.files import write_whole
 from slide_gui.experiments.evaluation.protocol import plan, published
 from slide_gui.experiments.evaluation.table import INCLUDED, REFERENCE, Cell, DataInfo, EvaluationState, TimeRow
 from slide_gui.experiments.runs.spec import METHODS
@@ -57,6 +55,13 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
     bold: frozenset[tuple[int, int]]
     notes: tuple[str, ...]
+
+    def marked_rows(self, escape: Callable[[str], str], bold: str) -> list[list[str]]:
+        """Return the rows escaped for a markup, whose format string `bold` sets a text in bold."""
+        return [
+            [bold.format(escape(cell)) if (i, j) in self.bold else escape(cell) for j, cell in enumerate(row)]
+            for i, row in enumerate(self.rows)
+        ]
 
 
 def error_table(state: EvaluationState) -> TextTable:
@@ -161,8 +166,7 @@ def _times(ratio: float | None) -> str:
 def markdown(table: TextTable) -> str:
     """Return a table as Markdown, with its notes below."""
     lines = [f"**{_md(table.title)}**", "", _bar(map(_md, table.head)), "|" + " --- |" * len(table.head)]
-    for i, row in enumerate(table.rows):
-        lines.append(_bar(f"**{_md(cell)}**" if (i, j) in table.bold else _md(cell) for j, cell in enumerate(row)))
+    lines += map(_bar, table.marked_rows(_md, "**{}**"))
     return "\n".join([*lines, "", *(f"{_md(note)}\n" for note in table.notes)])
 
 
@@ -183,9 +187,7 @@ def latex(table: TextTable) -> str:
         r"\hline",
     ]
     lines += [" & ".join(map(_tex, table.head)) + r" \\", r"\hline"]
-    for i, row in enumerate(table.rows):
-        cells = [rf"\textbf{{{_tex(cell)}}}" if (i, j) in table.bold else _tex(cell) for j, cell in enumerate(row)]
-        lines.append(" & ".join(cells) + r" \\")
+    lines += [" & ".join(cells) + r" \\" for cells in table.marked_rows(_tex, r"\textbf{{{}}}")]
     caption = " ".join([f"{table.title}.", *table.notes])
     lines += [r"\hline", r"\end{tabular}", rf"\caption{{{_tex(caption)}}}", r"\end{table}"]
     return "\n".join(lines) + "\n"
@@ -201,11 +203,6 @@ _TEX = {
 
 def _tex(text: str) -> str:
     return "".join(_TEX.get(letter, letter) for letter in text.strip())
-
-
-def save_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text as UTF-8, atomically."""
-    write_whole(Path(path), lambda file: file.write(text.encode()))
 
 
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:

@@ -88,7 +88,8 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     with _drawn(draw, style) as figure:
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            check_free(picture_bytes(width, height, style.dpi), "this picture", "give fewer dots per inch")
+            needed = int(1.2 * 4 * width * height * style.dpi**2)  # bytes for drawing, measured
+            check_free(needed, "this picture", "give fewer dots per inch")
         buffer = io.BytesIO()
         metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
@@ -109,11 +110,6 @@ def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
         figure = Figure()
         draw(figure)
         yield figure
-
-
-def picture_bytes(width: float, height: float, dpi: int) -> int:
-    """Return about how many bytes drawing a picture of this size in inches takes."""
-    return int(1.2 * 4 * width * height * dpi * dpi)
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from slide_gui.core.choices import Choice, check_choice, table_of
+from slide_gui.core.choices import Choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
@@ -69,14 +70,10 @@ class Style:
     show: str = "auto"
 
     def __post_init__(self) -> None:
-        for name, value, choices in (
-            ("width", self.width, WIDTHS),
-            ("colors", self.colors, MAPS),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
-        check_choice("levels", self.levels, LEVELS)
-        check_choice("show", self.show, SHOWN)
+        tables: dict[str, Iterable[str]] = {"width": WIDTHS, "colors": MAPS, "levels": LEVELS, "show": SHOWN}
+        for name, choices in tables.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(choices)}")
         if not 50 <= self.dpi <= 1200:
             raise ValueError(f"dpi is {self.dpi!r}; it must be between 50 and 1200")
 

@@ -177,22 +177,18 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
     list of ndarray of shape (k, depth)
         Limits of each data set. Biases are ignored.
     """
-    peaks = [_peaks(rows) for rows in weights]
+    peaks = []
+    for rows in weights:
+        pairs = zip(rows.rows, rows.pixels, strict=True)
+        peaks.append(
+            np.array([[nearby_peak(row, pixel, rows.image_shape) for row in layers] for layers, pixel in pairs])
+        )
     if levels == "tile":
         return peaks
     if levels == "layer":
         return [np.broadcast_to(peak.max(axis=0), peak.shape) for peak in peaks]
     highest = max(float(peak.max()) for peak in peaks)
     return [np.full_like(peak, highest) for peak in peaks]
-
-
-def _peaks(rows: WeightRows) -> NDArray[np.float64]:
-    return np.array(
-        [
-            [nearby_peak(row, pixel, rows.image_shape) for row in layers]
-            for layers, pixel in zip(rows.rows, rows.pixels, strict=True)
-        ]
-    )
 
 
 def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) -> None:

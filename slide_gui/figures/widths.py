@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.experiments.files.source import width_criterion
-from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.result import Classifier, RunResult
 from slide_gui.figures.canvas import INK, Plot, label_room, line_color
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -35,10 +35,8 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     ValueError
         If the widths were not learned.
     """
-    classifier = result.classifier
-    history = () if classifier is None else classifier.history
-    if classifier is None or not history:
-        raise ValueError("there is nothing to draw: the widths of this run were not learned")
+    classifier = _learned(result)
+    history = classifier.history
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
     shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
@@ -69,18 +67,22 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
     Raises
     ------
     ValueError
-        If the classifier is not an SVM.
+        If the widths were not learned.
     OSError
         If the file cannot be written.
     """
-    if result.classifier is None:
-        raise ValueError("there are no widths: the classifier of this run is not an SVM")
-    history = result.classifier.history
-    layers = range(len(result.classifier.widths))
+    history = _learned(result).history
+    layers = range(len(history[0].widths))
     head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]
     head += [f"width {t}" for t in layers] + [f"share {t}" for t in layers]
     rows = [[h.iteration, h.start, h.criterion, h.prior, h.C, h.n_support, *h.widths, *h.shares] for h in history]
     save_table(path, head, rows)
+
+
+def _learned(result: RunResult) -> Classifier:
+    if result.classifier is None or not result.classifier.history:
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
+    return result.classifier
 
 
 def _draw(axes: Axes, history: Sequence[WidthsStep], values: Sequence[float], color: str, s: float) -> None:
