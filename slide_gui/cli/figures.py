@@ -68,8 +68,14 @@ def _style(arguments: argparse.Namespace) -> Style:
         return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))
 
 
-def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
-    """Return the requested output files, or the default called `name`. Refuse formats that cannot be written."""
+def _outputs(
+    arguments: argparse.Namespace, name: str, sources: Sequence[DataSource], formats: Sequence[str] = _FORMATS
+) -> list[Path]:
+    """Return the requested output files, or the default called `name`.
+
+    Refuse formats that cannot be written, and outputs that would replace an input or files of the user.
+    """
+    bundle = getattr(arguments, "bundle", None)
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
     for wanted in arguments.format or ():
         if wanted not in formats:
@@ -81,17 +87,12 @@ def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = 
         raise UsageError(f"{str(output)!r} must end in {' or '.join(suffixes.rsplit(', ', 1))}")
     else:
         outputs = [output]
-    if arguments.output is None and getattr(arguments, "bundle", None) is None:
+    if arguments.output is None and bundle is None:
         options.refuse_existing(outputs)
-    return outputs
-
-
-def _check_places(arguments: argparse.Namespace, outputs: Sequence[Path], sources: Sequence[DataSource]) -> None:
-    """Refuse outputs that would replace an input, or a bundle in a folder with the user's files."""
-    if arguments.bundle is None:
+    if bundle is None:
         options.check_outputs(arguments, outputs, sources)
-    else:
-        options.check_folder(arguments, arguments.bundle, sources)
+    options.check_folder(arguments, bundle, sources)
+    return outputs
 
 
 def _write(
@@ -156,7 +157,6 @@ def _weights(arguments: argparse.Namespace) -> int:
     if moves and arguments.dpi is None:
         arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
-    outputs = _outputs(arguments, "weights", ("gif",) if moves else _FORMATS)
     parameters = options.stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, weights_export
@@ -164,7 +164,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = [options.data_source(arguments, [text]) for text in arguments.data]
-    _check_places(arguments, outputs, sources)
+    outputs = _outputs(arguments, "weights", sources, ("gif",) if moves else _FORMATS)
     wanted = _pixels_by_data(arguments.pixels, len(sources))
     models, weights, datasets = [], [], []
     for source, texts in zip(sources, wanted, strict=True):
@@ -270,7 +270,7 @@ def _flow_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _flow(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), options.stack_parameters(arguments), _outputs(arguments, "flow")
+    style, parameters = _style(arguments), options.stack_parameters(arguments)
     if parameters.depth == 0:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
@@ -279,7 +279,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     from slide_gui.figures.flow import flow_export
 
     source = options.data_source(arguments)
-    _check_places(arguments, outputs, [source])
+    outputs = _outputs(arguments, "flow", [source])
     dataset = options.read_data(source)
     image, name = options.chosen_image(dataset, arguments)
     model = options.fit_data(dataset, parameters)
@@ -320,7 +320,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _copies(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), options.stack_parameters(arguments), _outputs(arguments, "copies")
+    style, parameters = _style(arguments), options.stack_parameters(arguments)
     layer, depth, most, seeds = arguments.layer, parameters.depth, arguments.most, arguments.seeds
     if not 1 <= layer <= depth:
         raise UsageError(f"--layer is {layer}; at depth {depth} it must be 1 to {depth}")
@@ -334,7 +334,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     if shown not in counts:
         raise UsageError(f"--shown is {shown}; it must be one of {', '.join(map(str, counts))}")
     source = options.data_source(arguments)
-    _check_places(arguments, outputs, [source])
+    outputs = _outputs(arguments, "copies", [source])
     dataset = options.read_data(source)
     model = options.fit_data(dataset, parameters)
     shape = model.image_shape
@@ -391,8 +391,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     if provenance.figure not in figure_names():
         known = ", ".join(figure_names())
         raise DataError(f"unknown figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
-    outputs = _outputs(arguments, provenance.figure)
-    options.check_outputs(arguments, outputs, [provenance.source])
+    outputs = _outputs(arguments, provenance.figure, [provenance.source])
     if provenance.difference:
         warn(f"{arguments.provenance}: {provenance.difference}")
     dataset = options.read_data(provenance.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from functools import partial
@@ -29,9 +29,10 @@ from slide_gui.text import dataset_title, label_names, printable
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.error_rate import ErrorRate
+    from slide_gui.experiments.files.source import DataSource
     from slide_gui.experiments.inspection.decision import Decision, Flip
     from slide_gui.experiments.runs.result import RunResult
-    from slide_gui.experiments.runs.spec import RunSpec
+    from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
     from slide_gui.experiments.store.store import RunStore, StoreReport
     from slide_gui.experiments.store.stored_run import StoredRun
     from slide_gui.experiments.sweeps.curves import LabelCurves
@@ -81,7 +82,6 @@ def _describe_result(result: RunResult) -> dict[str, Any]:
 
 
 def _train(arguments: argparse.Namespace) -> int:
-    svm, stack = options.svm_parameters(arguments), options.stack_parameters(arguments)
     figures = {path: _run_figure(path) for path in arguments.figure}
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
@@ -89,17 +89,9 @@ def _train(arguments: argparse.Namespace) -> int:
 
     source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
     options.check_outputs(arguments, arguments.figure, [source], store=output)
-    place = {
-        "stack": stack,
-        "svm": svm,
-        "split": arguments.split,
-        "seed": arguments.seed,
-        **options.run_choices(arguments),
-    }
-    with usage():  # before the data are read
-        RunSpec("", source.argument, **place).checked()
-    dataset = options.read_data(source)
-    spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
+    choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
+    dataset, base = _checked_and_read(arguments, source, choices, RunSpec.checked)
+    spec = base.checked()
     options.warn_of_threshold(dataset, spec.stack)
     results = [_stored_or_new(dataset, each, output) for each in on_every_fold(spec, dataset)]
     if dataset.held_out is not None and dataset.held_out.folds:
@@ -111,6 +103,20 @@ def _train(arguments: argparse.Namespace) -> int:
     names = label_names(result.labels, dataset.label_names)
     document = {**_describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
     return print_answer(arguments, document, _result_lines(result), arguments.figure)
+
+
+def _checked_and_read(
+    arguments: argparse.Namespace, source: DataSource, choices: Mapping[str, Any], check: Callable[[RunSpec], object]
+) -> tuple[Dataset, RunSpec]:
+    """Check the spec that the arguments give, then read the data, and return them with their spec."""
+    from slide_gui.experiments.runs.spec import RunSpec
+
+    stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
+    with usage():
+        base = RunSpec("", source.argument, **{"stack": stack, "svm": svm, **choices})
+        check(base)
+    dataset = options.read_data(source)
+    return dataset, replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
 
 
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
@@ -207,7 +213,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+    from slide_gui.experiments.runs.spec import SweepSpec
 
     figure, counts = arguments.figure, arguments.counts
     if figure is not None and figure.suffix.lower() not in _FIGURES:
@@ -224,7 +230,6 @@ def _sweep(arguments: argparse.Namespace) -> int:
         if len(counts) > 1 or len(arguments.noises) == len(arguments.depths) == 1:
             return _sweep_labels(arguments, choices)
         choices["labels"] = counts[0]
-    stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
     from slide_gui.experiments.runs.splits import Classes
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
@@ -232,21 +237,21 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
-    sweep = SweepSpec(
-        RunSpec("", source.argument, stack=stack, svm=svm, **choices),
-        arguments.noises,
-        arguments.depths,
-        tuple(range(arguments.splits)),
-        tuple(arguments.seeds or [arguments.seed]),
-        warm=not arguments.cold,
-        choose=("pooled" if arguments.pooled else "each") if arguments.choose else "none",
-    )
-    with usage():
-        sweep.points()  # before the data are read
-    dataset = options.read_data(source)
+
+    def sweep_of(base: RunSpec) -> SweepSpec:
+        return SweepSpec(
+            base,
+            arguments.noises,
+            arguments.depths,
+            tuple(range(arguments.splits)),
+            tuple(arguments.seeds or [arguments.seed]),
+            warm=not arguments.cold,
+            choose=("pooled" if arguments.pooled else "each") if arguments.choose else "none",
+        )
+
+    dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
     Classes.of(dataset)  # refuses data without usable labels before a store is created
-    base = replace(sweep.base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
-    sweep = replace(sweep, base=base)
+    sweep = sweep_of(base)
     options.warn_of_threshold(
         dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth)
     )
@@ -330,7 +335,7 @@ def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int
         raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
     if arguments.choose:
         raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
-    from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
+    from slide_gui.experiments.runs.spec import on_every_fold
     from slide_gui.experiments.store.store import RunStore
     from slide_gui.experiments.sweeps.curves import label_curves, label_points
     from slide_gui.experiments.sweeps.sweep import run_sweep
@@ -340,13 +345,12 @@ def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int
     source, figure = options.data_source(arguments, judges=arguments.evaluate), arguments.figure
     options.check_outputs(arguments, [figure], [source])
     stack = replace(options.stack_parameters(arguments), noise=arguments.noises[0], depth=arguments.depths[0])
-    base = RunSpec("", source.argument, stack=stack, svm=options.svm_parameters(arguments), **choices)
-    numbers, seeds = arguments.counts, arguments.seeds or [arguments.seed]
-    with usage():
-        label_points(base, numbers, seeds)  # before the data are read
-    dataset = options.read_data(source)
-    base = replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
-    points = tuple(point for each in on_every_fold(base, dataset) for point in label_points(each, numbers, seeds))
+
+    def points_of(base: RunSpec) -> tuple[SweepPoint, ...]:
+        return label_points(base, arguments.counts, arguments.seeds or [arguments.seed])
+
+    dataset, base = _checked_and_read(arguments, source, choices | {"stack": stack}, points_of)
+    points = tuple(point for each in on_every_fold(base, dataset) for point in points_of(each))
     where = options.cluster_choice(arguments)
     with (
         RunStore(arguments.store) as store,

@@ -28,12 +28,8 @@ from slide_gui.figures.canvas import (
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import (
     FigureExport,
-    all_forms,
-    export_of,
-    fit_words,
-    fitted_call,
+    export_of_model,
     pixel_argument,
-    style_words,
 )
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -187,26 +183,9 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     copies, most = result.copies, result.copies.points[-1].copies
     imports = "from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy\n"
     imports += "from slide_gui.figures.copies import copies_export"
-    return export_of(
-        "copies",
-        result,
-        draw_copies,
-        copies_csv,
-        commands=lambda style: _commands(result, source, style),
-        script=(
-            imports,
-            f"dataset, model = {fitted_call(result.model, source)}\n"
-            f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
-            f"most_rows={copies.n_rows})\n"
-            f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})",
-        ),
-    )
-
-
-def _commands(result: CopiesResult, source: DataSource, style: Style) -> str:
-    copies = result.copies
-    words: list[object] = ["copies", source.argument, *fit_words(source, result.model.stack.parameters)]
-    words += ["--layer", copies.layer, "--most", copies.points[-1].copies, "--shown", result.shown]
-    words += ["--seeds", copies.seeds, "--rows", copies.n_rows]
-    words += ["--pixel", pixel_argument(result.feature, result.model.image_shape)]
-    return all_forms("copies", [*words, *style_words(style)])
+    body = f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
+    body += f"most_rows={copies.n_rows})\n"
+    body += f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})"
+    words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
+    words += ["--rows", copies.n_rows, "--pixel", pixel_argument(result.feature, result.model.image_shape)]
+    return export_of_model("copies", result, draw_copies, copies_csv, source, words, (imports, body))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -145,12 +145,12 @@ class Frame:
     Attributes
     ----------
     draw : callable
-        Draws into an empty figure, as `FigureExport.draw`.
+        Draws into an empty figure in the style of the animation.
     seconds : float
         How long it is shown.
     """
 
-    draw: Callable[[Figure, Style], None]
+    draw: Callable[[Figure], None]
     seconds: float
 
 
@@ -244,7 +244,7 @@ def _gif(export: FigureExport, style: Style, session: str, progress: Progress) -
     palette, images = _palette(style), []
     for number, frame in enumerate(frames):
         progress.report(0.5 + 0.5 * number / len(frames))
-        picture = figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style)  # type: ignore[misc]
+        picture = figure_bytes(frame.draw, ".png", style)
         images.append(_in_palette(Image.open(io.BytesIO(picture)).convert("RGB"), palette))
     buffer = io.BytesIO()
     images[0].save(
@@ -373,9 +373,44 @@ for suffix in (".pdf", ".svg", ".png", ".csv"):
 '''
 
 
-def fitted_call(model: FittedModel, source: DataSource) -> str:
-    """Return the call of ``fitted`` in a script that fits this model again."""
-    return f"fitted({source!r}, {model.stack.parameters!r}, {model.fingerprint!r})"
+class _OfModel(Protocol):
+    """A result that was computed with a fitted model."""
+
+    @property
+    def model(self) -> FittedModel: ...
+
+
+R = TypeVar("R", bound=_OfModel)
+
+
+def export_of_model(
+    name: str,
+    result: R,
+    draw: Callable[[Figure, R, Style], None],
+    table: Callable[[Path, R], None],
+    source: DataSource,
+    words: Sequence[object],
+    script: tuple[str, str],
+    **further: Any,
+) -> FigureExport:
+    """Return the export of a result of one model, with the command line and the script that fit the model again.
+
+    Parameters
+    ----------
+    source : DataSource
+        Source of the data of the fit.
+    words : sequence
+        Options of the subcommand `name` besides those of the data, the fit and the style.
+    script : tuple of (imports, body)
+        As in `FigureExport`. The body can also use ``dataset`` and ``model``.
+    """
+    parameters, (imports, body) = result.model.stack.parameters, script
+
+    def commands(style: Style) -> str:
+        return all_forms(name, [name, source.argument, *fit_words(source, parameters), *words, *style_words(style)])
+
+    fit = f"dataset, model = fitted({source!r}, {parameters!r}, {result.model.fingerprint!r})\n"
+    return export_of(name, result, draw, table, commands=commands, script=(imports, fit + body), **further)
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, draw_bars, draw_image
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, fitted_call, style_words
+from slide_gui.figures.export import FigureExport, export_of_model
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import dataset_title, layer_name, power
@@ -180,24 +180,9 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     imports = "from slide_gui.experiments.inspection.flow import flow_result\n"
     imports += "from slide_gui.experiments.files.source import read_image\n"
     imports += "from slide_gui.figures.flow import flow_export"
-    return export_of(
-        "flow",
-        result,
-        draw_flow,
-        flow_csv,
-        commands=lambda style: _commands(result, source, style),
-        script=(
-            imports,
-            f"_, model = {fitted_call(result.model, source)}\n"
-            f"image = read_image(HERE / {_IMAGE!r})\n"
-            f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})",
-        ),
-        extra={_IMAGE: image_text(result.flow.clean)},
-    )
-
-
-def _commands(result: FlowResult, source: DataSource, style: Style) -> str:
-    words = ["flow", source.argument, *fit_words(source, result.model.stack.parameters)]
-    words += ["--image", _IMAGE, "--name", result.image]
-    words += ["--clean"] if result.seed is None else ["--corruption", str(result.seed)]
-    return all_forms("flow", [*words, *style_words(style)])
+    body = f"image = read_image(HERE / {_IMAGE!r})\n"
+    body += f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), {source!r})"
+    corruption = ["--clean"] if result.seed is None else ["--corruption", result.seed]
+    words = ["--image", _IMAGE, "--name", result.image, *corruption]
+    extra = {_IMAGE: image_text(result.flow.clean)}
+    return export_of_model("flow", result, draw_flow, flow_csv, source, words, (imports, body), extra=extra)

@@ -440,26 +440,26 @@ def noise_animation(
         ]
         weights = list(zip(*sets, strict=True))
         contributions = any(as_shown(each, style.show)[1] for each in weights)
-        show = "contribution" if contributions else "weights"
+        alike = replace(style, show="contribution" if contributions else "weights")
         seconds = [_NOISE_SECONDS] * (len(weights) - 1) + [_LAST_SECONDS]
-        draws = [partial(_draw_frame, weights=each, show=show) for each in weights]
+        draws = [partial(draw_weights, weights=each, style=alike) for each in weights]
         return list(map(Frame, draws, seconds))
 
     return export_of("weights-noise", now, draw_weights, weights_csv, frames=frames)
 
 
-def _draw_frame(figure: Figure, style: Style, weights: Sequence[WeightRows], show: str) -> None:
-    draw_weights(figure, weights, replace(style, show=show))
-
-
 def layers_animation(rows: WeightRows) -> FigureExport:
     """Return the export of one layer after the other, as `draw_layer` draws it."""
-    frames = [Frame(partial(draw_layer, rows=rows, layer=k + 1), _LAYER_SECONDS) for k in range(rows.depth)]
+
+    def frames(style: Style, _progress: Progress) -> list[Frame]:
+        draws = [partial(draw_layer, style=style, rows=rows, layer=k + 1) for k in range(rows.depth)]
+        return [Frame(draw, _LAYER_SECONDS) for draw in draws]
+
     return FigureExport(
         "weights-layers",
         partial(draw_layer, rows=rows, layer=rows.depth),
         lambda path: weights_csv(path, [rows]),
-        frames=lambda _style, _progress: frames,
+        frames=frames,
     )
 
 

@@ -42,7 +42,6 @@ def test_that_rows_and_biases_are_those_of_the_layers() -> None:
     for j, layer in enumerate(model.stack.layers):
         np.testing.assert_array_equal(weights.rows[:, j], layer.weights[[7, 0, 7], :-1])
         np.testing.assert_array_equal(weights.biases[:, j], layer.weights[[7, 0, 7], -1])
-        assert weights.errors[j] == layer.error
     for wrong in (-1, 12):
         with pytest.raises(ValueError, match="0 to 11"):
             weight_rows(model, [wrong])

@@ -43,8 +43,6 @@ class WeightRows:
         ``rows[i, j]`` holds the weights of layer j + 1 that reconstruct pixel i.
     biases : ndarray of shape (k, depth), float64
         Their biases.
-    errors : ndarray of shape (depth,), float64
-        Expected squared reconstruction error of each layer, per feature and sample.
     feature_names : tuple of str
         Names of the features, empty if they have none.
     rms : ndarray of shape (depth, d), float64, or None
@@ -61,7 +59,6 @@ class WeightRows:
     pixels: tuple[int, ...]
     rows: Array
     biases: Array
-    errors: Array
     feature_names: tuple[str, ...] = ()
     rms: Array | None = None
     drowned: bool = False
@@ -104,7 +101,6 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         tuple(chosen),
         np.ascontiguousarray(both[:, :, :-1]),
         np.ascontiguousarray(both[:, :, -1]),
-        np.array([layer.error for layer in stack.layers]),
         model.feature_names,
         np.array(spreads) if len(spreads) == len(stack.layers) else None,
         any(drowns(layer) for layer in stack.layers),
