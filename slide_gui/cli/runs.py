@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
     from slide_gui.experiments.inspection.decision import Decision, Flip
     from slide_gui.experiments.runs.result import RunResult
-    from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
+    from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
     from slide_gui.experiments.store.store import RunStore, StoreReport
     from slide_gui.experiments.store.stored_run import StoredRun
     from slide_gui.experiments.sweeps.curves import LabelCurves
@@ -213,7 +213,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.runs.spec import SweepSpec
+    from slide_gui.experiments.runs.spec import SweepSpec, on_every_fold
 
     figure, counts = arguments.figure, arguments.counts
     if figure is not None and figure.suffix.lower() not in _FIGURES:
@@ -224,37 +224,43 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
+    noises, depths, seeds = arguments.noises, arguments.depths, arguments.seeds or [arguments.seed]
+    by_labels = counts is not None and (len(counts) > 1 or len(noises) == len(depths) == 1)
+    if by_labels and (len(noises) > 1 or len(depths) > 1):
+        raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
+    if by_labels and arguments.choose:
+        raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
-    if counts is not None:
-        if len(counts) > 1 or len(arguments.noises) == len(arguments.depths) == 1:
-            return _sweep_labels(arguments, choices)
+    if by_labels:
+        choices["stack"] = replace(options.stack_parameters(arguments), noise=noises[0], depth=depths[0])
+    elif counts is not None:
         choices["labels"] = counts[0]
     from slide_gui.experiments.runs.splits import Classes
     from slide_gui.experiments.store.store import RunStore
+    from slide_gui.experiments.sweeps.curves import label_curves, label_points
     from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
-    from slide_gui.figures.run_exports import curves_export
+    from slide_gui.figures.run_exports import curves_export, labels_export
 
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
 
     def sweep_of(base: RunSpec) -> SweepSpec:
-        return SweepSpec(
-            base,
-            arguments.noises,
-            arguments.depths,
-            tuple(range(arguments.splits)),
-            tuple(arguments.seeds or [arguments.seed]),
-            warm=not arguments.cold,
-            choose=("pooled" if arguments.pooled else "each") if arguments.choose else "none",
-        )
+        splits, warm = tuple(range(arguments.splits)), not arguments.cold
+        choose = ("pooled" if arguments.pooled else "each") if arguments.choose else "none"
+        return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
 
-    dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
+    def points_of(base: RunSpec) -> tuple[SweepPoint, ...]:
+        return label_points(base, counts, seeds) if by_labels else sweep_of(base).points()
+
+    dataset, base = _checked_and_read(arguments, source, choices, points_of)
     Classes.of(dataset)  # refuses data without usable labels before a store is created
-    sweep = sweep_of(base)
     options.warn_of_threshold(
-        dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth)
+        dataset, max((point.spec.stack for point in points_of(base)), key=lambda stack: stack.depth)
     )
+    sweep: SweepSpec | list[SweepPoint] = sweep_of(base)
+    if by_labels:
+        sweep = [point for each in on_every_fold(base, dataset) for point in points_of(each)]
     makes_none = arguments.dry_run and not arguments.store.exists()
     with nullcontext() if makes_none else RunStore(arguments.store) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
@@ -263,12 +269,18 @@ def _sweep(arguments: argparse.Namespace) -> int:
         print(plan, file=sys.stderr)
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
+    if by_labels:
+        curves = label_curves(dataset, state.done)
+        export, lines = labels_export(curves), _label_lines(curves)
+        document = asdict(curves) | {"faults": state.faults}
+    else:
+        export, lines = curves_export(dataset, state.done), _sweep_lines(dataset, base, state)
+        document = _sweep_document(dataset, base, state)
     if figure is not None:
         session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
-        _save_figure(figure, curves_export(dataset, state.done), session)
-    document = _sweep_document(dataset, base, state)
+        _save_figure(figure, export, session)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
-    return print_answer(arguments, document, _sweep_lines(dataset, base, state), [figure] if figure else [])
+    return print_answer(arguments, document, lines, [figure] if figure else [])
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:
@@ -327,43 +339,6 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         mean = mean_rate(state.final)
         spread = "" if has_folds and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
-
-
-def _sweep_labels(arguments: argparse.Namespace, choices: dict[str, Any]) -> int:
-    """Run the sweep over numbers of labels."""
-    if len(arguments.noises) > 1 or len(arguments.depths) > 1:
-        raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
-    if arguments.choose:
-        raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
-    from slide_gui.experiments.runs.spec import on_every_fold
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.experiments.sweeps.curves import label_curves, label_points
-    from slide_gui.experiments.sweeps.sweep import run_sweep
-    from slide_gui.figures.curves import draw_labels, labels_csv
-    from slide_gui.figures.export import export_of
-
-    source, figure = options.data_source(arguments, judges=arguments.evaluate), arguments.figure
-    options.check_outputs(arguments, [figure], [source])
-    stack = replace(options.stack_parameters(arguments), noise=arguments.noises[0], depth=arguments.depths[0])
-
-    def points_of(base: RunSpec) -> tuple[SweepPoint, ...]:
-        return label_points(base, arguments.counts, arguments.seeds or [arguments.seed])
-
-    dataset, base = _checked_and_read(arguments, source, choices | {"stack": stack}, points_of)
-    points = tuple(point for each in on_every_fold(base, dataset) for point in points_of(each))
-    where = options.cluster_choice(arguments)
-    with (
-        RunStore(arguments.store) as store,
-        options.opened_cluster(where) as cluster,
-        progress_bar("labels") as progress,
-    ):
-        state = run_sweep(dataset, points, store, progress=progress, cluster=cluster)
-    curves = label_curves(dataset, state.done)
-    if figure is not None:
-        session = options.picture_session(source, dataset.fingerprint, stack, "curves")
-        _save_figure(figure, export_of("labels", curves, draw_labels, labels_csv), session)
-    document = asdict(curves) | {"store": arguments.store, "faults": state.faults}
-    return print_answer(arguments, document, _label_lines(curves), [figure] if figure else [])
 
 
 def _label_lines(curves: LabelCurves) -> Iterator[str]:

@@ -85,11 +85,13 @@ class SweepPlan:
         return ", ".join(filter(None, (runs, there, about(self.seconds), guessed)))
 
 
-def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
+def plan_sweep(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
     """Return the size of a sweep, including its final runs on the test set.
 
     Parameters
     ----------
+    sweep : SweepSpec or sequence of SweepPoint
+        A sweep, or points to compute without a selection.
     dataset : Dataset
         Data set of the sweep.
     stored : sequence of StoredRun
@@ -100,7 +102,7 @@ def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) 
     ValueError
         If the sweep is empty or out of range.
     """
-    points = _points(sweep, dataset)
+    points, choose = _points_and_choice(sweep, dataset)
     known = {line.hash for line in stored if line.is_current}
     shape = RunShape.of(dataset)
     cost, same = CostModel(), {point.spec.fingerprint for point in points}
@@ -110,15 +112,18 @@ def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) 
             cost.add(kind, line.seconds)
     wanted = {point.spec.hash: point.spec for point in points}
     left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
-    n_final = len({_group(point, sweep.choose) for point in points}) if sweep.choose != "none" else 0
+    n_final = len({_group(point, choose) for point in points}) if choose != "none" else 0
     kinds = [*(RunKind.of(spec, shape) for spec in left), *[_kind_of_final(points, shape)] * n_final]
     n_stored = len(wanted) - len(left)
     return SweepPlan(len(wanted) + n_final, n_stored, cost.total(kinds), all(map(cost.measured, kinds)))
 
 
-def _points(sweep: SweepSpec, dataset: Dataset) -> tuple[SweepPoint, ...]:
+def _points_and_choice(sweep: SweepSpec | Sequence[SweepPoint], dataset: Dataset) -> tuple[tuple[SweepPoint, ...], str]:
+    """Return the points of a sweep on every fold, and how points are selected."""
+    if not isinstance(sweep, SweepSpec):
+        return tuple(sweep), "none"
     bases = on_every_fold(sweep.base, dataset)
-    return tuple(point for base in bases for point in replace(sweep, base=base).points())
+    return tuple(point for base in bases for point in replace(sweep, base=base).points()), sweep.choose
 
 
 def _group(point: SweepPoint, choose: str) -> tuple[int, ...]:
@@ -172,7 +177,7 @@ def run_sweep(
     Cancelled
         By the progress.
     """
-    points, rule = (_points(sweep, dataset), sweep.choose) if isinstance(sweep, SweepSpec) else (tuple(sweep), "none")
+    points, rule = _points_and_choice(sweep, dataset)
     return _Sweep(dataset, points, rule, store, progress, pause, cluster).run()
 
 
