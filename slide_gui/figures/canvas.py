@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slide_gui.error_rate import ErrorRate
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 
@@ -80,19 +79,6 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
 def line_color(index: int) -> str:
     """Return the colour of a depth or layer."""
     return LINES[index % len(LINES)]
-
-
-def in_per_cent(rates: Sequence[ErrorRate]) -> tuple[list[float], list[float], list[float]]:
-    """Return lower ends, errors and upper ends in per cent."""
-    return [100 * rate.low for rate in rates], [100 * rate.error for rate in rates], [100 * rate.high for rate in rates]
-
-
-def band(axes: Axes, x: ArrayLike, low: Sequence[float], high: Sequence[float], color: str, scale: float) -> None:
-    """Draw intervals along a line as a band. A single interval is drawn as a bar."""
-    if len(low) > 1:
-        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-    else:
-        axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * scale)
 
 
 def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float) -> None:

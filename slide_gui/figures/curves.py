@@ -6,19 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
-from slide_gui.figures.canvas import (
-    INK,
-    MUTED,
-    SMALL_SIZE,
-    Plot,
-    band,
-    in_per_cent,
-    label_room,
-    line_color,
-    marked_line,
-)
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_room, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
 from slide_gui.text import count, counted, dataset_title
@@ -61,10 +52,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     axes = plot.axes(box, "error against noise")
     for depth in curves.depths:
         line, color = curves.line(depth), line_color(depth)
-        noises = [q.noise for q in line]
-        low, error, high = in_per_cent([q.rate for q in line])
-        band(axes, noises, low, high, color, s)
-        marked_line(axes, noises, error, color, s)
+        _draw_rates(axes, [q.noise for q in line], [q.rate for q in line], color, s)
     chosen = [point for point in curves.points if point.chosen]
     if chosen:
         _draw_rings(axes, chosen, s)
@@ -94,6 +82,16 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
             validation = "" if q.validation_error is None else f"{100 * q.validation_error:.6g}"
             row += [validation, "yes" if q.chosen else ""]
     save_table(path, head, rows)
+
+
+def _draw_rates(axes: Axes, x: Sequence[float], rates: Sequence[ErrorRate], color: str, s: float) -> None:
+    """Draw error rates in per cent as a line, and their intervals as a band, or as a bar if there is only one."""
+    low, high = [100 * rate.low for rate in rates], [100 * rate.high for rate in rates]
+    if len(rates) > 1:
+        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+    else:
+        axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * s)
+    marked_line(axes, x, [100 * rate.error for rate in rates], color, s)
 
 
 def _label(depth: int) -> str:
@@ -170,10 +168,7 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
     axes.set_xscale("log")
     for number, line in enumerate(curves.lines):
         color = line_color(number)
-        x = [point.labels for point in line.points]
-        low, y, high = in_per_cent([point.rate for point in line.points])
-        band(axes, x, low, high, color, s)
-        marked_line(axes, x, y, color, s)
+        _draw_rates(axes, [q.labels for q in line.points], [q.rate for q in line.points], color, s)
         plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
     counts = sorted({point.labels for line in curves.lines for point in line.points})
     axes.set_xticks(counts, [str(count) for count in counts])

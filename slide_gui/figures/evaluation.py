@@ -12,7 +12,7 @@ from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import plan, published
 from slide_gui.experiments.evaluation.table import INCLUDED, REFERENCE, Cell, DataInfo, EvaluationState, TimeRow
 from slide_gui.experiments.runs.spec import METHODS
-from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, in_per_cent, wrapped
+from slide_gui.figures.canvas import INK, MUTED, PALE, SMALL_SIZE, TEXT_SIZE, Box, Plot, fitted, wrapped
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -353,9 +353,10 @@ def _write_right(axes: Axes, place: float, text: str, s: float, up: float = 0.0)
 def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
     assert cell.rate is not None
     color = COLORS[standing(state, cell)]
-    (low,), (error,), (high,) = in_per_cent([cell.rate])
-    axes.plot([low, high], [place, place], color=color, linewidth=1.2 * s)
-    axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
+    axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
+    axes.plot(
+        [100 * cell.rate.error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle=""
+    )
     if cell.paper is not None:
         axes.plot([100 * cell.paper.error], [place], markeredgecolor=MUTED, zorder=1.5, **_hollow(s))
     text = cell.rate.cell if cell.complete else f"{cell.rate.cell}  {len(cell.answers)}/{cell.n_splits}"

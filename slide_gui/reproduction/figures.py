@@ -86,7 +86,7 @@ class ReproductionContext:
         self.folder, self.scale, self.store, self.cluster = folder, scale, store, cluster
         self._load = load
         self._data: dict[str, Dataset] = {}
-        self._models: dict[tuple[str, StackParameters], FittedModel] = {}
+        self._models: dict[str, FittedModel] = {}
 
     def dataset(self, key: str, progress: Progress) -> Dataset:
         """Return a data set, which is loaded at the first call. The progress stays at its start."""
@@ -94,12 +94,12 @@ class ReproductionContext:
             self._data[key] = self._load(key, progress.part(0.0, 0.0))
         return self._data[key]
 
-    def model(self, key: str, parameters: StackParameters, progress: Progress) -> FittedModel:
+    def model(self, key: str, progress: Progress) -> FittedModel:
         """Return the stack of a data set, which is fitted at the first call. The progress stays at its start."""
-        if (key, parameters) not in self._models:
+        if key not in self._models:
             dataset = self.dataset(key, progress)
-            self._models[key, parameters] = fit_model(dataset, parameters, progress=progress.part(0.0, 0.0))
-        return self._models[key, parameters]
+            self._models[key] = fit_model(dataset, _WEIGHTS, progress=progress.part(0.0, 0.0))
+        return self._models[key]
 
     def reproduced(
         self,
@@ -141,30 +141,31 @@ DATA = ("rectangles", "rectangles-images", "convex", "mnist")
 """The paper's data sets, in the order of its weight figure."""
 
 _WEIGHTS = StackParameters(noise=0.3, depth=3)
+_FIT = f"noise 1 − p = {_WEIGHTS.noise:g}, {_WEIGHTS.depth} layers"
 
 
 def _weights(context: ReproductionContext, progress: Progress) -> ReproducedItem:
     weights = []
     for key in DATA:
-        model = context.model(key, _WEIGHTS, progress)
+        model = context.model(key, progress)
         mean = context.dataset(key, progress).train.mean(axis=0)
         weights.append(weight_rows(model, default_pixels(model.image_shape, mean)))
     return context.reproduced(
         [export_of("weights", weights, draw_weights, weights_csv)],
         DATA,
-        how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training set.",
+        how=f"Rows of W for four pixels of each data set, {_FIT}, fitted on the whole training set.",
         paper="Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, "
         "round patches on Convex and MNIST, fuzzier with depth.",
     )
 
 
 def _flow(context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    model = context.model("mnist", _WEIGHTS, progress)
+    model = context.model("mnist", progress)
     result = flow_result(model, context.dataset("mnist", progress).train[0], "training image 1", 0)
     return context.reproduced(
         [export_of("flow", result, draw_flow, flow_csv)],
         ("mnist",),
-        how=f"The first training image, corrupted once (seed 0) and transformed by the stack, {_words(_WEIGHTS)}.",
+        how=f"The first training image, corrupted once (seed 0) and transformed by the stack, {_FIT}.",
         paper="A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
     )
 
@@ -215,10 +216,6 @@ PARTS = (
     ("Tables 1 and 2", 1.0, _tables),
 )
 """For each item: title, fraction of the whole at which it ends, and function of context and progress."""
-
-
-def _words(parameters: StackParameters) -> str:
-    return f"noise 1 − p = {parameters.noise:g}, {parameters.depth} layers"
 
 
 def _took(seconds: float) -> str:
