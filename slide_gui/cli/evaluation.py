@@ -71,8 +71,7 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
-        if path.suffix.lower() not in _SUFFIXES:
-            raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
+        options.check_suffix(path, _SUFFIXES, "--tables")
     from slide_gui.experiments.evaluation.protocol import plan
     from slide_gui.experiments.files.source import DataSource
 

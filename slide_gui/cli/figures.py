@@ -82,10 +82,8 @@ def _outputs(
             raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")
     if arguments.format:
         outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
-    elif output.suffix.lower() not in {f".{each}" for each in formats}:
-        suffixes = ", ".join(f".{each}" for each in formats)
-        raise UsageError(f"{str(output)!r} must end in {' or '.join(suffixes.rsplit(', ', 1))}")
     else:
+        options.check_suffix(output, [f".{each}" for each in formats])
         outputs = [output]
     if arguments.output is None and bundle is None:
         options.refuse_existing(outputs)

@@ -304,6 +304,18 @@ def check_outputs(
         check_outputs([path for path in outputs if path is not None], inputs)
 
 
+def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> None:
+    """Refuse an output with another suffix, in a sentence that begins with the option.
+
+    Raises
+    ------
+    UsageError
+        If the suffix is none of `suffixes`.
+    """
+    if output.suffix.lower() not in suffixes:
+        raise UsageError(f"{option} {str(output)!r} must end in {' or '.join(', '.join(suffixes).rsplit(', ', 1))}")
+
+
 def refuse_existing(outputs: Iterable[Path]) -> None:
     """Refuse to replace default outputs, which the user did not name.
 

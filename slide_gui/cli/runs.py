@@ -216,8 +216,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.runs.spec import SweepSpec, on_every_fold
 
     figure, counts = arguments.figure, arguments.counts
-    if figure is not None and figure.suffix.lower() not in _FIGURES:
-        raise UsageError(f"{str(figure)!r} must end in {', '.join(_FIGURES)}")
+    if figure is not None:
+        options.check_suffix(figure, _FIGURES, "--figure")
     if not 1 <= arguments.splits <= _MOST:
         raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
     if arguments.choose and arguments.training != "split":

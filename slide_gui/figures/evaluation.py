@@ -245,15 +245,14 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     save_table(path, head, lines)
 
 
-COLORS = {"reference": "#1D1F24", "better": "#0072B2", "worse": "#D55E00", "equal": "#8A8F99"}
-"""Result of the comparison with SLIDE-SVM → its colour."""
-
-_WORDS = {
-    "reference": "SLIDE-SVM",
-    "better": "significantly fewer errors than SLIDE-SVM",
-    "worse": "significantly more errors than SLIDE-SVM",
-    "equal": "no significant difference from SLIDE-SVM",
+COMPARED = {
+    "reference": ("#1D1F24", "SLIDE-SVM"),
+    "better": ("#0072B2", "significantly fewer errors than SLIDE-SVM"),
+    "worse": ("#D55E00", "significantly more errors than SLIDE-SVM"),
+    "equal": ("#8A8F99", "no significant difference from SLIDE-SVM"),
 }
+"""Result of the comparison with SLIDE-SVM → its colour and its description."""
+
 _ROW = 3.6  # mm, one method
 _HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm: title of a panel, its axis, gap between panels
 _LEGEND = 7.5
@@ -262,7 +261,7 @@ _NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
 def standing(state: EvaluationState, cell: Cell) -> str:
-    """Return the result of a method's comparison with SLIDE-SVM, a key of `COLORS`."""
+    """Return the result of a method's comparison with SLIDE-SVM, a key of `COMPARED`."""
     if cell.method == REFERENCE:
         return "reference"
     comparison = state.comparison(cell)
@@ -301,10 +300,10 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     for number, (info, cells) in enumerate(panels):
         row, column = divmod(number, abreast)
         _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * high, width, high - _GAP * s))
-    for number, (key, words) in enumerate(_WORDS.items()):
+    for number, (color, words) in enumerate(COMPARED.values()):
         row, column = divmod(number, 2)
         y = plot.height - (_NOTE_LINE * len(notes) + 5.2 - 2.8 * row) * s
-        plot.key(2.0 * s + column * room / 2, y, words, COLORS[key], room / 2 - 4.0 * s)
+        plot.key(2.0 * s + column * room / 2, y, words, color, room / 2 - 4.0 * s)
     for number, line in enumerate(reversed(notes)):
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
@@ -352,7 +351,7 @@ def _write_right(axes: Axes, place: float, text: str, s: float, up: float = 0.0)
 
 def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
     assert cell.rate is not None
-    color = COLORS[standing(state, cell)]
+    color, _ = COMPARED[standing(state, cell)]
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot(
         [100 * cell.rate.error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle=""

@@ -6,8 +6,7 @@ import io
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -85,31 +84,24 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return the content of a file that `save_figure` writes with this suffix, one of `FORMATS`."""
-    with _drawn(draw, style) as figure:
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    buffer = io.BytesIO()
+    metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
+    defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
+    with matplotlib.rc_context():
+        matplotlib.rcParams.update(defaults | style.rc())
+        figure = Figure()
+        draw(figure)
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            needed = int(1.2 * 4 * width * height * style.dpi**2)  # bytes for drawing, measured
+            needed = int(1.2 * 4 * width * height * style.dpi**2)  # about the bytes that drawing takes
             check_free(needed, "this picture", "give fewer dots per inch")
-        buffer = io.BytesIO()
-        metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
     if suffix == ".svg":
         return _NO_XML.sub(lambda sign: printable(sign[0]), buffer.getvalue().decode()).encode()
     return buffer.getvalue()
-
-
-@contextmanager
-def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
-    """Draw a figure under default settings in a context, independent of the user's settings."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context():
-        defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
-        matplotlib.rcParams.update(defaults | style.rc())
-        figure = Figure()
-        draw(figure)
-        yield figure
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
