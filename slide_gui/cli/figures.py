@@ -163,7 +163,10 @@ def _weights(arguments: argparse.Namespace) -> int:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = [options.data_source(arguments, [text]) for text in arguments.data]
     outputs = _outputs(arguments, "weights", sources, ("gif",) if moves else _FORMATS)
-    wanted = _pixels_by_data(arguments.pixels, len(sources))
+    given, n = arguments.pixels or [[]], len(sources)
+    wanted = given * n if len(given) == 1 else given
+    if len(wanted) != n:
+        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once per data set")
     models, weights, datasets = [], [], []
     for source, texts in zip(sources, wanted, strict=True):
         dataset, model, default = _model(source, parameters, arguments)
@@ -191,15 +194,6 @@ def _weights(arguments: argparse.Namespace) -> int:
     document = {"show": show, "data": _weights_documents(models, shown, style)}
     lines = [f"shows {SHOWN[show].text}"]
     return _write(export, style, outputs, arguments, document, lines, session)
-
-
-def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
-    given = given or [[]]
-    if len(given) == 1:
-        return given * n
-    if len(given) != n:
-        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once per data set")
-    return given
 
 
 def _model(

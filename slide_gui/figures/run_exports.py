@@ -101,10 +101,6 @@ def widths_export(result: RunResult, _names: Sequence[str] = ()) -> FigureExport
     return export_of("widths", result, draw_widths, widths_csv)
 
 
-def _learned(result: RunResult) -> bool:
-    return result.classifier is not None and bool(result.classifier.history)
-
-
 @dataclass(frozen=True)
 class RunFigure:
     """A figure of one run, for the Classifier page, `slide-gui train` and `slide-gui draw`.
@@ -134,7 +130,12 @@ RUN_FIGURES = {
     figure.name: figure
     for figure in (
         RunFigure("confusion", "the confusion matrix", confusion_export, width="single"),
-        RunFigure("widths", "the course of the widths", widths_export, applies=_learned),
+        RunFigure(
+            "widths",
+            "the course of the widths",
+            widths_export,
+            applies=lambda result: bool(result.classifier and result.classifier.history),
+        ),
     )
 }
 
