@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from slide_gui.cli import main
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.workers import ClusterError
+from slide_gui.core.workers import ClusterError, sent
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
@@ -201,6 +201,17 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a
     (fault,) = mended.faults
     assert fault.endswith("cannot be read (No such file or directory); compute the run again")
     assert results_of(paths[0]) == results_of(paths[1])
+
+
+def test_that_a_run_has_the_name_of_its_data_though_a_worker_holds_them_under_another(
+    two: Cluster, tmp_path: Path
+) -> None:
+    held = sent(two.client, DATA, f"slide-data-{DATA.fingerprint}-sent")
+    sweep, path = replace(SWEEP, noises=(0.3,), depths=(1,)), tmp_path / "runs.sqlite"
+    with RunStore(path) as store:
+        run_sweep(replace(DATA, name="renamed"), sweep, store, cluster=two)
+    assert held.result().name == DATA.name
+    assert {result["dataset"] for result in results_of(path).values()} == {"renamed"}
 
 
 def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two: Cluster, tmp_path: Path) -> None:

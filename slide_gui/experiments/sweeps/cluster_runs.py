@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
@@ -139,7 +139,8 @@ class ClusterExecutor:
             if task.n_lost > ATTEMPTS:
                 raise ClusterError(f"{name} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             return None
-        return result
+        dataset = task.request.dataset  # a worker may hold the same rows under another name
+        return replace(result, dataset=dataset.name, generated=dataset.generated)
 
     def close(self) -> None:
         """Cancel the active runs and release the data."""
