@@ -199,7 +199,7 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self._executor.close()
 
     def request(self, requests: Sequence[RunRequest]) -> None:
-        """Request runs. Of autoencoders the deepest come first, because their first layers are the shallower ones."""
+        """Request runs. The deepest autoencoders come first, because their first layers are the shallower ones."""
         self._incoming += sorted(requests, key=lambda each: 0 if each.spec.sda is None else -each.spec.layers)
 
     def __iter__(self) -> Iterator[RunResult]:
