@@ -257,7 +257,7 @@ def try_data(
 
 
 def _selected(answers: tuple[PointResult, ...]) -> list[PointResult]:
-    """Return the selected point, and the best ones with one layer and without layers if it has more."""
+    """Return the selected point, and if it has several layers, the best points with one layer and with none."""
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
     return [chosen, *(choose(pooled([a for a in answers if a.point.depth == depth]))[0] for depth in depths)]

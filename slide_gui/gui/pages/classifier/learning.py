@@ -282,7 +282,7 @@ class CriterionPlot(Plot):
         return Qt.CursorShape.ArrowCursor  # clicks do nothing
 
     def _at(self, place: QPointF) -> WidthsStep | None:
-        """Return the nearest iteration of the start whose curve is nearest."""
+        """Return the iteration nearest to a position, on the curve that passes closest to it."""
         box, low = self.box(), self.spark_boxes()[1]
         if not QRectF(box.left() - 4, box.top(), box.width() + 8, low.bottom() - box.top()).contains(place):
             return None

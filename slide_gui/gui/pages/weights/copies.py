@@ -141,7 +141,7 @@ class CopiesPlot(Plot):
         return self.at(math.log2(copies), math.log10(error))
 
     def lines_at(self, copies: int) -> list[str]:
-        """Return the lines of text about an m."""
+        """Return the lines of text that describe the errors of m copies."""
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
