@@ -3,8 +3,8 @@ import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.experiments.inspection import explorer
-from slide_gui.experiments.inspection.explorer import Explorer, Preview
+from slide_gui.experiments.inspection import rows as inspection
+from slide_gui.experiments.inspection.rows import Explorer, Preview
 from slide_gui.progress import Cancelled, Progress
 from tests.core.test_stack import images
 
@@ -60,7 +60,7 @@ def test_that_there_is_no_preview_without_scatter_layer_or_feature_or_with_too_m
     used.update(StackParameters(depth=1), (3,), progress=recorder)
     used.update(StackParameters(depth=0), (3,), progress=recorder)
     used.update(StackParameters(depth=1), (), progress=recorder)
-    monkeypatch.setattr(explorer, "WHOLE", 10)
+    monkeypatch.setattr(inspection, "WHOLE", 10)
     used.update(StackParameters(depth=1, noise=0.6), (3,), progress=recorder)
     assert not any(isinstance(payload, Preview) for payload in recorder.payloads)
 
@@ -89,8 +89,8 @@ def test_that_grey_rows_are_summed_in_the_precision_that_the_noise_needs(squashi
 def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatch):
     made = []
     for name in ("input_scatter", "NoisePath"):
-        real = getattr(explorer, name)
-        monkeypatch.setattr(explorer, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
+        real = getattr(inspection, name)
+        monkeypatch.setattr(inspection, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
     used = Explorer(images().astype("float32"))
     used.prepare(StackParameters(depth=1))
     assert made == []  # nothing is known yet
@@ -107,8 +107,8 @@ def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatc
 
 def test_that_changing_noise_back_and_forth_makes_the_noise_path_of_either_sums_once(monkeypatch):
     made = []
-    real = explorer.NoisePath
-    monkeypatch.setattr(explorer, "NoisePath", lambda *a: made.append(a) or real(*a))
+    real = inspection.NoisePath
+    monkeypatch.setattr(inspection, "NoisePath", lambda *a: made.append(a) or real(*a))
     used = Explorer(images().astype("float32"))
     for noise in (0.3, 0.05, 0.3, 0.05, 0.4, 0.02):
         used.update(StackParameters(depth=1, noise=noise), (3,))
@@ -141,19 +141,19 @@ def test_that_fits_are_kept_within_a_bound_and_the_newest_in_any_case(monkeypatc
     used = Explorer(images().astype("float32"))
     one = StackParameters(depth=2)
     used.update(one)
-    monkeypatch.setattr(explorer, "_MOST_BYTES", 3 * used.n_bytes)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 3 * used.n_bytes)
     others = [StackParameters(depth=2, noise=noise) for noise in (0.4, 0.5, 0.6)]
     for parameters in others:
         used.update(parameters)
-    assert used.n_bytes == explorer._MOST_BYTES
+    assert used.n_bytes == inspection._MOST_BYTES
     assert used.stored_fit(one) is None
     assert all(used.stored_fit(parameters) is not None for parameters in others)
-    monkeypatch.setattr(explorer, "_MOST_BYTES", 1)
+    monkeypatch.setattr(inspection, "_MOST_BYTES", 1)
     used.update(StackParameters(depth=3))
     assert used.stored_fit(others[-1]) is None
     assert used.stored_fit(StackParameters(depth=3)) is not None
     monkeypatch.undo()
-    for number in range(explorer._MOST_FITS + 1):
+    for number in range(inspection._MOST_FITS + 1):
         used.update(StackParameters(depth=1, noise=0.01 * number))
     assert used.stored_fit(StackParameters(depth=1, noise=0.0)) is None
-    assert len(used._fits) == explorer._MOST_FITS
+    assert len(used._fits) == inspection._MOST_FITS

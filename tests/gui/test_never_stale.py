@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
-from slide_gui.experiments.inspection.explorer import Explorer
+from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
 from slide_gui.gui.state import runs as runs_module
 from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, wait

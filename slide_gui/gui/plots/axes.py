@@ -33,8 +33,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, STALE, HoverWidget, focus_ring, paint_callout, paint_placeholder
-from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.painted import (
+    ARROWS,
+    MIDDLE,
+    STALE,
+    HoverWidget,
+    focus_ring,
+    paint_callout,
+    paint_placeholder,
+)
 from slide_gui.text import count, fixed, number
 
 _MOST_TICKS = 12  # more would be hard to read

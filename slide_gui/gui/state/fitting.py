@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
-from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
+from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
 from slide_gui.text import counted

@@ -21,7 +21,7 @@ from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.inspection.explorer import Explorer
+from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.experiments.runs.splits import divide
 from slide_gui.gui.state.files import FileChoices
 from slide_gui.gui.state.fitting import Fitting

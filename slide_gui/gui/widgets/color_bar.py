@@ -12,8 +12,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWi
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.painted import frame
-from slide_gui.gui.widgets.pixels import colour_table
+from slide_gui.gui.widgets.painted import colour_table, frame
 from slide_gui.gui.widgets.tiles import ImageLayout
 
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12

@@ -10,16 +10,22 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, STALE, Picker, focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import (
+from slide_gui.gui.widgets.painted import (
+    CLICKS,
     INK,
+    STALE,
+    Picker,
     PixelGrid,
     colour_table,
     coloured_image,
     crosshair,
+    focus_ring,
+    frame,
     ink_table,
     integer_scale,
     ring,
+    snapped,
+    washed,
 )
 from slide_gui.text import counted, fixed
 

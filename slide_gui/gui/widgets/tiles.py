@@ -13,8 +13,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QImage
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.widgets.painted import snapped
-from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, crosshair, integer_scale
+from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
 
 @dataclass(frozen=True, eq=False)

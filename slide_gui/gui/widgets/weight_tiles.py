@@ -23,8 +23,21 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, STALE, PaintedWidget, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, INK, PixelGrid, colour_table, coloured_image, ink_table, ring_radius
+from slide_gui.gui.widgets.painted import (
+    ARROWS,
+    CLICKS,
+    INK,
+    MIDDLE,
+    STALE,
+    PaintedWidget,
+    PixelGrid,
+    colour_table,
+    coloured_image,
+    focus_ring,
+    ink_table,
+    ring_radius,
+    washed,
+)
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, LEAST_PITCH, Tile, TileLayout, TileRow, bar_image, tile_layout
 
 

@@ -22,8 +22,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QListView, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import STALE, paint_placeholder
-from slide_gui.gui.widgets.pixels import INK, coloured_image, ink_table, integer_scale
+from slide_gui.gui.widgets.painted import INK, STALE, coloured_image, ink_table, integer_scale, paint_placeholder
 from slide_gui.text import counted
 
 _SIDE = 64

@@ -53,8 +53,7 @@ from slide_gui.experiments.store.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, paint_placeholder
-from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.painted import ARROWS, MIDDLE, RIGHT, paint_placeholder
 from slide_gui.text import count, counted, plain, spreadsheet_text
 
 Index = QModelIndex | QPersistentModelIndex

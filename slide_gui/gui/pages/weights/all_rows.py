@@ -13,7 +13,7 @@ from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QPixmap, QTransfo
 from PySide6.QtWidgets import QGraphicsPixmapItem, QGridLayout, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
-from slide_gui.experiments.inspection.explorer import Preview
+from slide_gui.experiments.inspection.rows import Preview
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
@@ -22,8 +22,7 @@ from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.painted import CLICKS, frame
-from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table
+from slide_gui.gui.widgets.painted import ARROWS, CLICKS, PixelGrid, colour_table, frame
 from slide_gui.text import counted
 
 _GAP = 1

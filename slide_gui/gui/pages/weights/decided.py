@@ -28,8 +28,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.painted import MIDDLE, frame
-from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, ink_table, integer_scale
+from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, coloured_image, frame, ink_table, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import counted, fixed, label_names, layer_name, number, per_cent
 

@@ -26,7 +26,7 @@ from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.pixels import INK
+from slide_gui.gui.widgets.painted import INK
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, layer_name, power
 

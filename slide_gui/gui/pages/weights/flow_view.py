@@ -14,8 +14,20 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Picker, focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import INK, colour_table, coloured_image, ink_table
+from slide_gui.gui.widgets.painted import (
+    INK,
+    MIDDLE,
+    RIGHT,
+    STALE,
+    Picker,
+    colour_table,
+    coloured_image,
+    focus_ring,
+    frame,
+    ink_table,
+    snapped,
+    washed,
+)
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30

@@ -17,7 +17,7 @@ from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.pixels import integer_scale
+from slide_gui.gui.widgets.painted import integer_scale
 from slide_gui.text import layer_name
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels

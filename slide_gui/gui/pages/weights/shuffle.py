@@ -19,7 +19,7 @@ from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.pixels import INK
+from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.progress import Progress
