@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, Q
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
-from slide_gui.gui.shell.commands import COMMANDS, MENUS
-from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
-from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, settle, wait
+from slide_gui.gui.shell.commands import COMMANDS, MENUS, ShortcutList
+from slide_gui.gui.shell.palette import CommandPalette
+from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, press, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -158,6 +158,8 @@ def test_that_the_palette_opens_recent_files_and_disables_missing_ones(window, t
     assert list(texts) == ["Open two.csv", "Open one.csv"]
     assert texts["Open two.csv"].isDisabled()
     assert texts["Open two.csv"].toolTip(1) == "file is missing"
+    press(palette.findChild(QLineEdit), Qt.Key.Key_Up, Qt.Key.Key_Down)
+    assert texts["Open one.csv"].isSelected()
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     wait(lambda: window.workspace.dataset.name == "one" and not window.queue.busy)
 

@@ -21,7 +21,8 @@ import slide_gui
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.help.guide import Guide
-from slide_gui.gui.shell.palette import CommandPalette, ShortcutList
+from slide_gui.gui.shell.commands import ShortcutList
+from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.widgets.layouts import nested
 from tests.gui.helpers import at_rest, every_view, labelled, settle, wait
 from tests.gui.qt_rules import forbidden, problems

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QUrl, Slot
+from PySide6.QtCore import Qt, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
+from PySide6.QtWidgets import QDialog, QMessageBox, QTreeWidget, QTreeWidgetItem, QVBoxLayout
 
+from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
+from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
+from slide_gui.gui.shell.palette import CommandPalette, set_columns
+from slide_gui.gui.widgets.layouts import flush
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier.page import ClassifierPage
     from slide_gui.gui.pages.curves.page import CurvesPage
     from slide_gui.gui.shell.main_window import MainWindow
+
+Run = Callable[["MainWindow"], object]
 
 
 @dataclass(frozen=True)
@@ -36,7 +44,7 @@ class Command:
         Function that runs it.
     tip : str
         One sentence that adds to the text.
-    why_not : callable, optional
+    why_not : callable
         Return why the command is unavailable now, or "" if it is available.
     checked : callable, optional
         Return the state of the switch; given for commands that toggle something.
@@ -47,9 +55,9 @@ class Command:
     name: str
     text: str
     shortcut: str
-    run: Callable[[MainWindow], object]
+    run: Run
     tip: str = ""
-    why_not: Callable[[MainWindow], str] | None = None
+    why_not: Callable[[MainWindow], str] = lambda _window: ""
     checked: Callable[[MainWindow], bool] | None = None
     text_now: Callable[[MainWindow], str] | None = None
 
@@ -64,7 +72,7 @@ class Action(QAction):
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
         self.keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self._describe(command.tip or command.text.rstrip(" …"))
+        self._describe()
         self.triggered.connect(self._run)
         window.addAction(self)  # makes the shortcut work everywhere in the window
 
@@ -79,77 +87,37 @@ class Action(QAction):
         self.command.run(self._window)
         self.follow()
 
-    def _describe(self, text: str) -> None:
-        self.setToolTip(f"{text} ({self.keys})")
+    def _describe(self, why_not: str = "") -> None:
+        self.setToolTip(f"{why_not or self.command.tip or self.text().rstrip(' …')} ({self.keys})")
 
-    def follow(self) -> None:
-        """Update the state, the text and the reason for being unavailable."""
+    def follow(self) -> str:
+        """Update the state and the text, and return why the command is unavailable, or ""."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
         if command.text_now is not None:
             self.setText(command.text_now(window))
-        if command.why_not is not None:
-            reason = command.why_not(window)
-            self.setEnabled(not reason)
-            self._describe(reason or (self.text() if command.text_now else command.tip) or self.text())
+        why_not = command.why_not(window)
+        self.setEnabled(not why_not)
+        self._describe(why_not)
+        return why_not
 
 
-def _weights(window: MainWindow) -> WeightsPage:
-    """Open the Weights page and return it."""
-    return cast(WeightsPage, window.pages.turn_to("weights"))
+MENUS: dict[str, list[Command]] = {"File": [], "Edit": [], "View": [], "Help": []}
+"""The commands of each menu, by its title."""
 
 
-def _page(number: int, page: PageSpec) -> Command:
-    return Command(f"page_{page.name}", page.title, f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
+def _add_command(menu: str, text: str, shortcut: str, tip: str = "", **state: Any) -> Callable[[Run], Run]:
+    """Add a function to a menu as the command of its name; `state` contains further fields of `Command`."""
+
+    def add(run: Run) -> Run:
+        MENUS[menu].append(Command(run.__name__.strip("_"), text, shortcut, run, tip, **state))
+        return run
+
+    return add
 
 
-def _view(number: int, view: ViewSpec) -> Command:
-    return Command(
-        f"view_{view.name}", view.title, f"Alt+{number}", lambda w: _weights(w).set_view(view.name), view.tip
-    )
-
-
-def _export(window: MainWindow) -> None:
-    page = window.pages.shown()
-    why, waits_for = page.why_nothing_to_export(), page.export_waits_for()
-    window.exports.ask(page.export_options, why, window.keeper.picture_text, waits_for)
-
-
-def _copy_table(window: MainWindow) -> None:
-    page = window.pages.shown()
-    window.exports.copy_table(page.table(), page.why_nothing_to_export())
-
-
-def _step(window: MainWindow, name: str, step: float, most: float) -> None:
-    """Change the noise level or the depth by a step within its limits."""
-    value = min(max(getattr(window.workspace.state.parameters, name) + step, 0), most)
-    window.workspace.set_parameters(**{name: round(value, 2)})
-
-
-def _train(window: MainWindow) -> None:
-    """Open the Classifier page and click Train, which reports why training is impossible."""
-    page = cast("ClassifierPage", window.pages.turn_to("classifier"))
-    if not window.session.runs.training.running:
-        page.train_button.click()
-
-
-def _sweep(window: MainWindow) -> None:
-    """Open the Error curves page and click Sweep."""
-    page = cast("CurvesPage", window.pages.turn_to("curves"))
-    if not window.session.runs.sweep.running:
-        page.sweep_button.click()
-
-
-def _try(window: MainWindow) -> None:
-    """Open the Error curves page and try SLIDE on the open data set."""
-    window.pages.turn_to("curves")
-    if not window.session.runs.trial.running:
-        window.session.runs.start_trial()
-
-
-def _show_log(_window: MainWindow) -> None:
-    QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
+_file, _edit, _view, _help = (partial(_add_command, menu) for menu in MENUS)
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
@@ -187,277 +155,369 @@ def _not_trainable(window: MainWindow) -> str:
     return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
 
 
-def _no_more(window: MainWindow, name: str, limit: float, what: str) -> str:
-    return what if getattr(window.workspace.state.parameters, name) == limit else ""
+def _not_images(window: MainWindow) -> str:
+    dataset = window.workspace.dataset
+    return "The data are not images" if dataset is not None and not dataset.image_shape else ""
 
 
-def _transposed(window: MainWindow) -> bool:
-    return window.workspace.state.selection.transposed
+@_file("Open…", "Ctrl+O", "Open files as one data set")
+def _open(window: MainWindow) -> None:
+    window.opening.ask_for_files()
 
 
-_FILE = (
-    Command("open", "Open…", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
-    Command(
-        "open_folder",
-        "Open folder…",
-        "Ctrl+Shift+O",
-        lambda w: w.opening.ask_for_folder(),
-        "Open a folder of images sorted by class, or an exported bundle",
-    ),
-    Command(
-        "save_session",
-        "Save session…",
-        "Ctrl+S",
-        lambda w: w.save_session(),
-        "Save the data, parameters, pins and page choices to a file, which Open restores",
-    ),
-    Command("export", "Export…", "Ctrl+E", _export, "Export the contents of the page"),
-    Command("copy_image", "Copy page as image", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())),
-    Command(
-        "copy_table",
-        "Copy numbers as table",
-        "Ctrl+Alt+C",
-        _copy_table,
-        "Copy the numbers of the page as tab-separated text",
-    ),
-    Command("quit", "Quit", "Ctrl+Q", lambda w: w.close()),
+@_file("Open folder…", "Ctrl+Shift+O", "Open a folder of images sorted by class, or an exported bundle")
+def _open_folder(window: MainWindow) -> None:
+    window.opening.ask_for_folder()
+
+
+@_file("Save session…", "Ctrl+S", "Save the data, parameters, pins and page choices to a file, which Open restores")
+def _save_session(window: MainWindow) -> None:
+    path = window.opening.ask_where_to_save()
+    if path is not None:
+        window.keeper.save(path)
+
+
+@_file("Export…", "Ctrl+E", "Export the contents of the page")
+def _export(window: MainWindow) -> None:
+    page = window.pages.shown()
+    why, waits_for = page.why_nothing_to_export(), page.export_waits_for()
+    window.exports.ask(page.export_options, why, window.keeper.picture_text, waits_for)
+
+
+@_file("Copy page as image", "Ctrl+Shift+C")
+def _copy_image(window: MainWindow) -> None:
+    window.exports.copy_image(window.pages.shown())
+
+
+@_file("Copy numbers as table", "Ctrl+Alt+C", "Copy the numbers of the page as tab-separated text")
+def _copy_table(window: MainWindow) -> None:
+    page = window.pages.shown()
+    window.exports.copy_table(page.table(), page.why_nothing_to_export())
+
+
+@_file("Quit", "Ctrl+Q")
+def _quit(window: MainWindow) -> None:
+    window.close()
+
+
+@_edit(
+    "Undo",
+    "Ctrl+Z",
+    why_not=lambda w: "" if w.workspace.history.undoText() else "There is nothing to undo",
+    text_now=lambda w: f"Undo {w.workspace.history.undoText()}".strip(),
 )
-_EDIT = (
-    Command(
-        "undo",
-        "Undo",
-        "Ctrl+Z",
-        lambda w: w.workspace.history.undo(),
-        why_not=lambda w: "" if w.workspace.history.undoText() else "There is nothing to undo",
-        text_now=lambda w: f"Undo {w.workspace.history.undoText()}".strip(),
-    ),
-    Command(
-        "redo",
-        "Redo",
-        "Ctrl+Shift+Z",
-        lambda w: w.workspace.history.redo(),
-        why_not=lambda w: "" if w.workspace.history.canRedo() else "There is nothing to redo",
-        text_now=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
-    ),
-    Command(
-        "release_pins",
-        "Release all pins",
-        "Ctrl+Shift+X",
-        lambda w: w.workspace.select(pins=()),
-        why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
-    ),
-    Command(
-        "cancel",
-        "Cancel all jobs",
-        "Esc",
-        lambda w: w.stop(),
-        "Results so far stay; if no job is running, the notice is dismissed",
-        why_not=_not_cancellable,
-    ),
-    Command(
-        "fit_again",
-        "Fit the layers again",
-        "F5",
-        lambda w: w.workspace.fitting.fit(),
-        "Fit the layers again after a cancelled or failed fit",
-        why_not=_not_fittable,
-    ),
-    Command(
-        "try",
-        "Try on my data",
-        "Ctrl+Shift+T",
-        _try,
-        "Run a quick sweep of about a minute, summarise it in one sentence and open the Error curves page",
-    ),
-    Command(
-        "train",
-        "Train the classifier",
-        "Ctrl+Return",
-        _train,
-        "Train on the open data set with the current parameters and open the Classifier page",
-        why_not=_not_trainable,
-    ),
-    Command(
-        "sweep",
-        "Sweep noise and depth",
-        "Ctrl+Shift+Return",
-        _sweep,
-        "Compute the error at every noise level and depth and open the Error curves page",
-        why_not=_not_trainable,
-    ),
-    Command(
-        "cluster",
-        "Where runs are made…",
-        "Ctrl+Alt+R",
-        lambda w: w.commands.show_cluster(),
-        "Choose this window, worker processes on this computer, or a Dask scheduler",
-    ),
+def _undo(window: MainWindow) -> None:
+    window.workspace.history.undo()
+
+
+@_edit(
+    "Redo",
+    "Ctrl+Shift+Z",
+    why_not=lambda w: "" if w.workspace.history.canRedo() else "There is nothing to redo",
+    text_now=lambda w: f"Redo {w.workspace.history.redoText()}".strip(),
 )
-_VIEW = (
-    *(_page(number, page) for number, page in enumerate(PAGES, 1)),
-    *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
-    Command(
-        "show_table",
-        "Show as table",
-        "F9",
-        lambda w: w.commands.show_table(),
-        "Show the numbers of the page as a table for screen readers, keyboard navigation and copying",
-    ),
-    Command(
-        "corrupt",
-        "Corrupt or restore the image",
-        "Ctrl+K",
-        lambda w: w.weights_page.set_view(FLOW).toggle_corruption(),
-        why_not=_not_here,
-    ),
-    Command(
-        "corrupt_again",
-        "New corruption",
-        "Ctrl+Shift+K",
-        lambda w: w.weights_page.set_view(FLOW).corrupt_again(),
-        "Set other pixels of the image in the flow to 0",
-        why_not=_not_here,
-    ),
-    Command(
-        "reset_drawing",
-        "Reset the drawn image",
-        "Ctrl+R",
-        lambda w: w.weights_page.set_view(FLOW).reset(),
-        "Show the image as it is in the data set",
-        why_not=lambda w: _not_here(w, needs_image=True),
-    ),
-    Command(
-        "run_copies",
-        "Start, pause or resume the copies",
-        "Ctrl+Shift+M",
-        lambda w: w.weights_page.set_view(COPIES).toggle(),
-        why_not=_not_here,
-    ),
-    Command("next_sample", "Next image", "Ctrl+Right", lambda w: w.weights_page.shown.next(), why_not=_not_here),
-    Command(
-        "previous_sample", "Previous image", "Ctrl+Left", lambda w: w.weights_page.shown.previous(), why_not=_not_here
-    ),
-    Command(
-        "mean_image",
-        "Mean image",
-        "Ctrl+M",
-        lambda w: w.weights_page.shown.toggle_mean(),
-        "Switch between the mean of the training images and the current image",
-        why_not=_not_here,
-    ),
-    Command(
-        "wall",
-        "Wall of layers",
-        "F11",
-        lambda w: _weights(w).show_wall(),
-        "Show all rows of all layers on the full screen, changing with the noise level",
-        why_not=_no_layer,
-    ),
-    Command(
-        "shuffle",
-        "Shuffle pixels",
-        "Ctrl+J",
-        lambda w: _weights(w).set_view(SHUFFLE).start(),
-        "Fit the layers to shuffled pixels and compare W",
-        why_not=_no_layer,
-    ),
-    Command(
-        "more_noise",
-        "More noise",
-        "Ctrl+Up",
-        lambda w: _step(w, "noise", 0.05, LARGEST_NOISE),
-        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"The noise level is at its maximum, {LARGEST_NOISE:g}"),
-    ),
-    Command(
-        "less_noise",
-        "Less noise",
-        "Ctrl+Down",
-        lambda w: _step(w, "noise", -0.05, LARGEST_NOISE),
-        why_not=lambda w: _no_more(w, "noise", 0.0, "The noise level is already 0"),
-    ),
-    Command(
-        "deeper",
-        "Add a layer",
-        "Ctrl+PgUp",
-        lambda w: _step(w, "depth", 1, MOST_LAYERS),
-        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"The depth is at its maximum, {MOST_LAYERS}"),
-    ),
-    Command(
-        "shallower",
-        "Remove a layer",
-        "Ctrl+PgDown",
-        lambda w: _step(w, "depth", -1, MOST_LAYERS),
-        why_not=lambda w: _no_more(w, "depth", 0, "The depth is already 0"),
-    ),
-    Command(
-        "transpose",
-        "Swap rows and columns of images",
-        "Ctrl+T",
-        lambda w: w.workspace.select(transposed=not _transposed(w)),
-        checked=_transposed,
-        why_not=lambda w: (
-            "The data are not images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
-        ),
-    ),
-    Command(
-        "panel",
-        "Show panel",
-        "Ctrl+B",
-        lambda w: w.show_panel(not w.shows_panel),
-        "Show or hide the panel of parameters",
-        checked=lambda w: w.shows_panel,
-        why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
-    ),
-    Command("theme_system", "Theme: system", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
-    Command("theme_light", "Theme: light", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
-    Command("theme_dark", "Theme: dark", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
-    Command(
-        "larger",
-        "Larger",
-        "Ctrl+Alt+PgUp",
-        lambda w: w.step_scale(1),
-        "Enlarge text, images and controls up to twofold from the next start",
-    ),
-    Command(
-        "smaller",
-        "Smaller",
-        "Ctrl+Alt+PgDown",
-        lambda w: w.step_scale(-1),
-        "Shrink text, images and controls, at least to normal size, from the next start",
-    ),
+def _redo(window: MainWindow) -> None:
+    window.workspace.history.redo()
+
+
+@_edit(
+    "Release all pins",
+    "Ctrl+Shift+X",
+    why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
 )
-_HELP = (
-    Command(
-        "guide",
-        "Guide",
-        "F1",
-        lambda w: w.commands.show_guide(),
-        "Open the guide, which starts with a tour in five steps",
-    ),
-    Command(
-        "palette",
-        "Command palette…",
-        "Ctrl+Shift+P",
-        lambda w: w.commands.show_palette(),
-        "Search commands, data sets, recent files and runs by name",
-    ),
-    Command(
-        "shortcuts",
-        "Keyboard shortcuts",
-        "?",
-        lambda w: w.commands.show_shortcuts(),
-        "List all commands with their shortcuts",
-    ),
-    Command(
-        "licences",
-        "Licences",
-        "Ctrl+Shift+F1",
-        lambda w: w.commands.show_guide("licences.md"),
-        "List the program's components and their licences",
-    ),
-    Command("show_log", "Show the log folder", "Ctrl+Shift+L", _show_log),
-    Command("about", "About slide-gui", "Shift+F1", lambda w: w.commands.show_about()),
+def _release_pins(window: MainWindow) -> None:
+    window.workspace.select(pins=())
+
+
+@_edit(
+    "Cancel all jobs",
+    "Esc",
+    "Results so far stay; if no job is running, the notice is dismissed",
+    why_not=_not_cancellable,
 )
-MENUS = {"File": _FILE, "Edit": _EDIT, "View": _VIEW, "Help": _HELP}
-"""The commands of each menu, by its title."""
+def _cancel(window: MainWindow) -> None:
+    if window.notice.isVisible() and not window.queue.busy:
+        window.notice.dismiss()
+    window.session.stop()
+
+
+@_edit("Fit the layers again", "F5", "Fit the layers again after a cancelled or failed fit", why_not=_not_fittable)
+def _fit_again(window: MainWindow) -> None:
+    window.workspace.fitting.fit()
+
+
+@_edit(
+    "Try on my data",
+    "Ctrl+Shift+T",
+    "Run a quick sweep of about a minute, summarise it in one sentence and open the Error curves page",
+)
+def _try(window: MainWindow) -> None:
+    window.pages.turn_to("curves")
+    if not window.session.runs.trial.running:
+        window.session.runs.start_trial()
+
+
+@_edit(
+    "Train the classifier",
+    "Ctrl+Return",
+    "Train on the open data set with the current parameters and open the Classifier page",
+    why_not=_not_trainable,
+)
+def _train(window: MainWindow) -> None:
+    page = cast("ClassifierPage", window.pages.turn_to("classifier"))
+    if not window.session.runs.training.running:
+        page.train_button.click()  # reports why training is impossible
+
+
+@_edit(
+    "Sweep noise and depth",
+    "Ctrl+Shift+Return",
+    "Compute the error at every noise level and depth and open the Error curves page",
+    why_not=_not_trainable,
+)
+def _sweep(window: MainWindow) -> None:
+    page = cast("CurvesPage", window.pages.turn_to("curves"))
+    if not window.session.runs.sweep.running:
+        page.sweep_button.click()
+
+
+@_edit(
+    "Where runs are made…", "Ctrl+Alt+R", "Choose this window, worker processes on this computer, or a Dask scheduler"
+)
+def _cluster(window: MainWindow) -> None:
+    from slide_gui.gui.dialogs.workers import ClusterDialog
+
+    dialog = window.findChild(ClusterDialog) or ClusterDialog(window.session.cluster, window)
+    dialog.ask()
+
+
+def _page(number: int, page: PageSpec) -> Command:
+    return Command(f"page_{page.name}", page.title, f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
+
+
+def _weights_view(number: int, view: ViewSpec) -> Command:
+    return Command(
+        f"view_{view.name}", view.title, f"Alt+{number}", lambda w: _weights(w).set_view(view.name), view.tip
+    )
+
+
+MENUS["View"] += [_page(number, page) for number, page in enumerate(PAGES, 1)]
+MENUS["View"] += [_weights_view(number, view) for number, view in enumerate(VIEWS, 1)]
+
+
+def _weights(window: MainWindow) -> WeightsPage:
+    """Open the Weights page and return it."""
+    return cast(WeightsPage, window.pages.turn_to("weights"))
+
+
+@_view(
+    "Show as table", "F9", "Show the numbers of the page as a table for screen readers, keyboard navigation and copying"
+)
+def _show_table(window: MainWindow) -> None:
+    from slide_gui.gui.shell.table_window import TableWindow
+
+    table = window.findChild(TableWindow) or TableWindow(window.pages, window)
+    table.show()
+    table.activateWindow()
+
+
+@_view("Corrupt or restore the image", "Ctrl+K", why_not=_not_here)
+def _corrupt(window: MainWindow) -> None:
+    window.weights_page.set_view(FLOW).toggle_corruption()
+
+
+@_view("New corruption", "Ctrl+Shift+K", "Set other pixels of the image in the flow to 0", why_not=_not_here)
+def _corrupt_again(window: MainWindow) -> None:
+    window.weights_page.set_view(FLOW).corrupt_again()
+
+
+@_view(
+    "Reset the drawn image",
+    "Ctrl+R",
+    "Show the image as it is in the data set",
+    why_not=partial(_not_here, needs_image=True),
+)
+def _reset_drawing(window: MainWindow) -> None:
+    window.weights_page.set_view(FLOW).reset()
+
+
+@_view("Start, pause or resume the copies", "Ctrl+Shift+M", why_not=_not_here)
+def _run_copies(window: MainWindow) -> None:
+    window.weights_page.set_view(COPIES).toggle()
+
+
+@_view("Next image", "Ctrl+Right", why_not=_not_here)
+def _next_sample(window: MainWindow) -> None:
+    window.weights_page.shown.next()
+
+
+@_view("Previous image", "Ctrl+Left", why_not=_not_here)
+def _previous_sample(window: MainWindow) -> None:
+    window.weights_page.shown.previous()
+
+
+@_view(
+    "Mean image", "Ctrl+M", "Switch between the mean of the training images and the current image", why_not=_not_here
+)
+def _mean_image(window: MainWindow) -> None:
+    window.weights_page.shown.toggle_mean()
+
+
+@_view(
+    "Wall of layers",
+    "F11",
+    "Show all rows of all layers on the full screen, changing with the noise level",
+    why_not=_no_layer,
+)
+def _wall(window: MainWindow) -> None:
+    _weights(window).show_wall()
+
+
+@_view("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)
+def _shuffle(window: MainWindow) -> None:
+    _weights(window).set_view(SHUFFLE).start()
+
+
+def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
+    """Return a command that changes the noise level or the depth by a step up to a limit."""
+
+    def run(window: MainWindow) -> None:
+        value = getattr(window.workspace.state.parameters, parameter) + step
+        value = min(value, limit) if step > 0 else max(value, limit)
+        window.workspace.set_parameters(**{parameter: round(value, 2)})
+
+    def why_not(window: MainWindow) -> str:
+        return at_limit if getattr(window.workspace.state.parameters, parameter) == limit else ""
+
+    return Command(name, text, shortcut, run, why_not=why_not)
+
+
+_MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
+_MOST_DEPTH = f"The depth is at its maximum, {MOST_LAYERS}"
+MENUS["View"] += [
+    _step("more_noise", "More noise", "Ctrl+Up", "noise", 0.05, LARGEST_NOISE, _MOST_NOISE),
+    _step("less_noise", "Less noise", "Ctrl+Down", "noise", -0.05, 0.0, "The noise level is already 0"),
+    _step("deeper", "Add a layer", "Ctrl+PgUp", "depth", 1, MOST_LAYERS, _MOST_DEPTH),
+    _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
+]
+
+
+@_view(
+    "Swap rows and columns of images",
+    "Ctrl+T",
+    checked=lambda w: w.workspace.state.selection.transposed,
+    why_not=_not_images,
+)
+def _transpose(window: MainWindow) -> None:
+    window.workspace.select(transposed=not window.workspace.state.selection.transposed)
+
+
+@_view(
+    "Show panel",
+    "Ctrl+B",
+    "Show or hide the panel of parameters",
+    checked=lambda w: w.shows_panel,
+    why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
+)
+def _panel(window: MainWindow) -> None:
+    window.show_panel(not window.shows_panel)
+
+
+def _theme(number: int, theme: str) -> Command:
+    return Command(f"theme_{theme}", f"Theme: {theme}", f"Ctrl+Alt+{number}", lambda w: w.set_theme(theme))
+
+
+MENUS["View"] += [_theme(number, theme) for number, theme in enumerate(("system", "light", "dark"))]
+
+
+@_view("Larger", "Ctrl+Alt+PgUp", "Enlarge text, images and controls up to twofold from the next start")
+def _larger(window: MainWindow) -> None:
+    window.step_scale(1)
+
+
+@_view("Smaller", "Ctrl+Alt+PgDown", "Shrink text, images and controls, at least to normal size, from the next start")
+def _smaller(window: MainWindow) -> None:
+    window.step_scale(-1)
+
+
+@_help("Guide", "F1", "Open the guide, which starts with a tour in five steps")
+def _guide(window: MainWindow) -> None:
+    _open_guide(window)
+
+
+def _open_guide(window: MainWindow, page: str = "") -> None:
+    """Open the guide at a page or where it was, in a window that may stay open."""
+    guide = window.findChild(Guide)
+    if guide is None:
+        guide = Guide(window)
+        guide.command_requested.connect(window.run_command)
+        guide.data_requested.connect(window.open_entry)
+    if page:
+        guide.turn_to(page)
+    guide.show()
+    guide.activateWindow()
+
+
+@_help("Command palette…", "Ctrl+Shift+P", "Search commands, data sets, recent files and runs by name")
+def _palette(window: MainWindow) -> None:
+    palette = window.findChild(CommandPalette) or CommandPalette(window)
+    palette.ask()
+
+
+@_help("Keyboard shortcuts", "?", "List all commands with their shortcuts")
+def _shortcuts(window: MainWindow) -> None:
+    shortcuts = window.findChild(ShortcutList) or ShortcutList(window)
+    shortcuts.open()
+
+
+@_help("Licences", "Ctrl+Shift+F1", "List the program's components and their licences")
+def _licences(window: MainWindow) -> None:
+    _open_guide(window, "licences.md")
+
+
+@_help("Show the log folder", "Ctrl+Shift+L")
+def _show_log(_window: MainWindow) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
+
+
+@_help("About slide-gui", "Shift+F1")
+def _about(window: MainWindow) -> None:
+    about = window.findChild(QMessageBox, "about")
+    if about is None:
+        about = QMessageBox(window)
+        about.setObjectName("about")
+        about.setTextFormat(Qt.TextFormat.PlainText)
+        about.setWindowTitle("About slide-gui")
+        about.setText(f"slide-gui {__version__}")
+        about.setInformativeText(
+            "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
+            "Learning with Stacked Linear Denoisers”.\n\nMIT licence. Help, Licences lists the licences of "
+            "components (Qt: LGPL 3). The network is used only for downloads and schedulers that you "
+            "request."
+        )
+    about.open()
+
+
 COMMANDS = tuple(chain(*MENUS.values()))
+
+
+class ShortcutList(QDialog):
+    """A list of all commands and their shortcuts by menu."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self.setWindowTitle("Keyboard shortcuts")
+        self.resize(520, 560)
+        self.list = QTreeWidget(self)
+        self.list.setAccessibleName("Commands and their shortcuts")
+        self.list.setHeaderLabels(["Command", "Shortcut"])
+        for title, commands in MENUS.items():
+            menu = QTreeWidgetItem(self.list, [title])
+            for command in commands:
+                keys = window.actions_by_name[command.name].keys
+                line = QTreeWidgetItem(menu, [command.text.rstrip(" …"), keys])
+                line.setToolTip(0, command.tip)
+        self.list.expandAll()
+        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+        set_columns(self.list)
+        flush(QVBoxLayout(self), 8, (12, 12, 12, 12)).addWidget(self.list)

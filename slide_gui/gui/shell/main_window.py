@@ -29,10 +29,9 @@ from slide_gui.experiments.store.database import store_files
 from slide_gui.gui.dialogs.export import ExportController, shows_folders
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
-from slide_gui.gui.shell.commands import MENUS
+from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
 from slide_gui.gui.shell.faults import FaultReporter
 from slide_gui.gui.shell.page_stack import PAGES, PageStack
-from slide_gui.gui.shell.palette import Commands
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.files import FileChoices, RecentFiles
@@ -212,8 +211,7 @@ class MainWindow(QMainWindow):
         self.opening: Opening = Opening(self.workspace, settings, self)
         self.exports: ExportController = ExportController(self.queue, settings, self, self._inputs)
         self.faults = FaultReporter(self)
-        self.commands: Commands = Commands(self)
-        self.actions_by_name = self.commands.actions
+        self.actions_by_name = {command.name: Action(command, self) for command in COMMANDS}
         self._run_remedy: Callable[[], object] = lambda: None
         self._build(sessions)
         self._connect()
@@ -326,12 +324,6 @@ class MainWindow(QMainWindow):
         if isinstance(place, QByteArray):
             self.restoreGeometry(place)
 
-    def save_session(self) -> None:
-        """Ask for a path and save the session there."""
-        path = self.opening.ask_where_to_save()
-        if path is not None:
-            self.keeper.save(path)
-
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and of the store."""
         source, store = self.workspace.source, self.session.library.path
@@ -362,12 +354,6 @@ class MainWindow(QMainWindow):
         if paths:
             event.acceptProposedAction()
             self.open_files(paths)
-
-    def stop(self) -> None:
-        """Cancel all jobs, or dismiss the notice if there are none."""
-        if self.notice.isVisible() and not self.queue.busy:
-            self.notice.dismiss()
-        self.session.stop()
 
     # Display ---------------------------------------------------------------------------------------------------
 
@@ -480,6 +466,16 @@ class MainWindow(QMainWindow):
         if event.type() == QEvent.Type.ShortcutOverride and not self.workspace.is_at_rest:
             self.follow()
         return super().event(event)
+
+    @Slot(str)
+    def run_command(self, name: str) -> None:
+        """Run a command, or report why it is unavailable."""
+        action = self.actions_by_name[name]
+        why_not = action.follow()
+        if why_not:
+            self.show_message(UserMessage(action.command.text, f"{why_not}."))
+        else:
+            action.trigger()
 
     @Slot()
     def follow(self) -> None:
