@@ -12,6 +12,7 @@ import io
 import os
 import sys
 import threading
+import time
 import tokenize
 from collections.abc import Callable
 from pathlib import Path
@@ -100,6 +101,8 @@ def paths() -> dict[str, list[str]]:
     workspace.fitting.fit()
     window.actions_by_name["page_classifier"].trigger()
     wait_for_fit(app, window)
+    rested = time.monotonic() + 1.0  # what follows the drag, the fit and the change of page is over then
+    wait(app, lambda: time.monotonic() > rested)
     files["Train to stored run and page"] = trace.of(train)
     tear_down(window)
     return files

@@ -272,7 +272,8 @@ class MainWindow(QMainWindow):
         self.exports.waits.connect(self._show_waiting)
         self.pages.turned.connect(self.exports.give_up)
         self.workspace.rested.connect(self.follow)
-        self.session.busy_changed.connect(self.workspace.rest)
+        self.workspace.rested.connect(self.exports.go_on)
+        self.session.busy_changed.connect(self._follow_jobs)
         self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_place)
         self.faults.reported.connect(self._show_fault)
@@ -463,8 +464,10 @@ class MainWindow(QMainWindow):
 
     def event(self, event: QEvent) -> bool:
         """Let commands follow before a shortcut of one is pressed."""
-        if event.type() == QEvent.Type.ShortcutOverride and not self.workspace.is_at_rest:
-            self.follow()
+        if event.type() == QEvent.Type.ShortcutOverride:
+            self._follow_jobs()  # the signal of a new job is delayed
+            if not self.workspace.is_at_rest:
+                self.follow()
         return super().event(event)
 
     @Slot(str)
@@ -478,11 +481,14 @@ class MainWindow(QMainWindow):
             action.trigger()
 
     @Slot()
+    def _follow_jobs(self) -> None:
+        self.actions_by_name["cancel"].follow()
+
+    @Slot()
     def follow(self) -> None:
-        """Let the commands and a waiting export follow the state."""
+        """Let the commands follow the state."""
         for action in self.actions_by_name.values():
             action.follow()
-        self.exports.go_on()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""

@@ -209,12 +209,14 @@ class PageStack(QStackedWidget):
 
     def turn_to(self, name: str) -> Page:
         """Show the named page and return it."""
-        self.setCurrentWidget(self.page(name))
-        self.name = name
-        self.turned.emit(name)
-        self.changed.emit()
-        self.numbers_changed.emit()
-        return self.page(name)
+        page = self.page(name)
+        if name != self.name:
+            self.setCurrentWidget(page)
+            self.name = name
+            self.turned.emit(name)
+            self.changed.emit()
+            self.numbers_changed.emit()
+        return page
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:
