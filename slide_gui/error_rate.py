@@ -1,16 +1,24 @@
-"""An error rate with its 95 % confidence interval, and how both are written."""
+"""An error rate with its 95 % confidence interval, how both are written, and the errors of runs by row."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from statistics import stdev
+
+import numpy as np
+from numpy.typing import NDArray
 
 LEVEL = 0.05
 """The probability that an interval misses, and the p-value below which a difference is significant."""
 
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2
+_DIGEST, _COUNT = 16, 8  # bytes
+_HEAD = _DIGEST + _COUNT
+
+Errors = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -132,3 +140,53 @@ class ErrorRate:
 
     def __str__(self) -> str:
         return f"{self.value} % ({self.interval})"
+
+
+def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:
+    """Pack the errors of a run by row, one bit for each evaluated row.
+
+    Parameters
+    ----------
+    test_set : str
+        Identifies the rows that the indices refer to.
+    judged, misclassified : ndarray of int
+        Row indices in ascending order. The second are a subset of the first.
+
+    Returns
+    -------
+    bytes
+        A digest of the rows (16 bytes), their number (8 bytes), and the bits, 1 for a misclassified row.
+    """
+    digest = blake2b(test_set.encode(), digest_size=_DIGEST)
+    digest.update(np.asarray(judged, "<i8").tobytes())
+    bits = np.packbits(np.isin(judged, misclassified, assume_unique=True))
+    return digest.digest() + len(judged).to_bytes(_COUNT, "little") + bits.tobytes()
+
+
+def check_row_errors(packed: bytes, n: int) -> bool:
+    """Return True if the bytes can be the `row_errors` of n rows."""
+    return len(packed) == _HEAD + -(-n // 8) and int.from_bytes(packed[_DIGEST:_HEAD], "little") == n
+
+
+def same_rows(packed: Sequence[bytes]) -> bool:
+    """Return True if the `row_errors` of several runs belong to the same rows."""
+    return len({each[:_HEAD] for each in packed}) == 1
+
+
+def error_matrix(packed: Sequence[bytes]) -> Errors | None:
+    """Return the errors of k runs on the same n rows, or None if their rows differ.
+
+    Parameters
+    ----------
+    packed : sequence of bytes, length k
+        Results of `row_errors`.
+
+    Returns
+    -------
+    ndarray of bool, shape (k, n), or None
+    """
+    if not same_rows(packed):
+        return None
+    n = int.from_bytes(packed[0][_DIGEST:_HEAD], "little")
+    bits = np.array([np.frombuffer(each, np.uint8, offset=_HEAD) for each in packed])
+    return np.unpackbits(bits, axis=1, count=n).astype(bool)

@@ -299,6 +299,11 @@ def dataset_title(name: str, generated: bool) -> str:
     return f"{name} (generated)" if generated else name
 
 
+def unmarked(name: str, generated: bool) -> str:
+    """Return the clean name of a stored data set, without the mark "(generated)" that earlier versions added."""
+    return clean_name(name.removesuffix(" (generated)") if generated else name)
+
+
 def plain(text: str) -> str:
     """Return a text with its numbers in plain ASCII, for other programs.
 

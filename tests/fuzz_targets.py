@@ -38,7 +38,7 @@ from slide_gui.experiments.files.session import SUFFIX, SessionRecord, located, 
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.files.source import read_image as read_image_text
 from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
-from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import _address_in
 from tests.damage import (
     changed_json,

@@ -101,7 +101,7 @@ def paths() -> dict[str, list[str]]:
     workspace.fitting.fit()
     window.actions_by_name["page_classifier"].trigger()
     wait_for_fit(app, window)
-    rested = time.monotonic() + 1.0  # what follows the drag, the fit and the change of page is over then
+    rested = time.monotonic() + 2.5  # then what follows a change of state is over, such as the stored session
     wait(app, lambda: time.monotonic() > rested)
     files["Train to stored run and page"] = trace.of(train)
     tear_down(window)

@@ -32,8 +32,7 @@ from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run as run_spec
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.executor import get_or_run
+from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from tests.experiments.tiny import rectangles, same_numbers, spec
 from tests.long_run import Child, LongRun

@@ -136,8 +136,7 @@ def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argp
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result from the store, or compute and store it."""
     from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.experiments.sweeps.executor import get_or_run
+    from slide_gui.experiments.store.store import RunStore, get_or_run
 
     with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
         if store is None or not store.hashes(spec.hash):
@@ -147,7 +146,8 @@ def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunR
 
 def _result_lines(result: RunResult) -> Iterator[str]:
     """Yield the lines that describe a run."""
-    from slide_gui.experiments.files.source import describe_chosen, describe_convergence, describe_spec
+    from slide_gui.experiments.runs.result import describe_chosen, describe_convergence
+    from slide_gui.experiments.runs.spec import describe_spec
 
     spec, classifier, times = result.spec, result.classifier, result.timings
     yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"

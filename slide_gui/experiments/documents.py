@@ -9,8 +9,6 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from slide_gui.text import clean_name
-
 T = TypeVar("T")
 
 _MOST = (1 << 63) - 1
@@ -50,11 +48,6 @@ def from_document(
         if key not in document and key not in given:
             raise ValueError(f"{name} has no entry {key!r}")
     return kind(**{key: readers[key](value, key) for key, value in document.items()}, **given)
-
-
-def unmarked(name: str, generated: bool) -> str:
-    """Return the clean name of a stored data set, without the mark "(generated)" that earlier versions added."""
-    return clean_name(name.removesuffix(" (generated)") if generated else name)
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:

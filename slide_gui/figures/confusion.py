@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from slide_gui.experiments.files.source import describe_spec
 from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.spec import describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table

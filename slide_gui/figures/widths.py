@@ -8,8 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.experiments.files.source import width_criterion
-from slide_gui.experiments.runs.result import Classifier, RunResult
+from slide_gui.experiments.runs.result import Classifier, RunResult, width_criterion
 from slide_gui.figures.canvas import INK, Plot, label_room, line_color
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table

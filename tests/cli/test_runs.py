@@ -325,7 +325,8 @@ def test_that_the_time_that_many_classes_take_is_printed_before_training(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("slide_gui.experiments.sweeps.executor.run", stop)
+    for module in ("runs.run", "sweeps.executor"):
+        monkeypatch.setattr(f"slide_gui.experiments.{module}.run", stop)
     announced, cancelled = cli(f"{command} many.npz", code=1).err.splitlines()
     assert announced.startswith("estimated time: about ")
     assert announced.endswith(" min")

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.store.stored_run import tags_of
-from slide_gui.text import clean_name
+from slide_gui.text import clean_name, unmarked
 from tests.data.writers import npz_bytes, write
 from tests.hostile import CLASSES, COLUMNS, hostile_file, unsafe
 

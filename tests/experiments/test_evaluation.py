@@ -14,7 +14,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as evaluation_run
 from slide_gui.experiments.evaluation import table
@@ -40,7 +40,7 @@ from slide_gui.experiments.runs.cost import CostModel, RunKind
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
-from slide_gui.experiments.statistics import crossed_mean, mcnemar, row_errors, splits_rate
+from slide_gui.experiments.statistics import crossed_mean, mcnemar, splits_rate
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points

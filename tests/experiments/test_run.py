@@ -18,13 +18,12 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, error_matrix
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult
 from slide_gui.experiments.runs.run import live_spec, predict_in_blocks, restore, run
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.runs.splits import split_rows
-from slide_gui.experiments.statistics import error_matrix
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.progress import Cancelled, Progress

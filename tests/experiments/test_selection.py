@@ -9,9 +9,9 @@ import pytest
 
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint
-from slide_gui.experiments.statistics import row_errors, splits_rate
+from slide_gui.experiments.statistics import splits_rate
 from slide_gui.experiments.sweeps.curves import error_curves, label_curves, label_points
 from slide_gui.experiments.sweeps.selection import (
     PointResult,

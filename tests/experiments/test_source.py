@@ -13,17 +13,9 @@ from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.files.source import (
-    DataSource,
-    describe_choice,
-    describe_chosen,
-    describe_convergence,
-    describe_spec,
-    describe_widths,
-    read_image,
-)
-from slide_gui.experiments.runs.result import Classifier
-from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.files.source import DataSource, read_image
+from slide_gui.experiments.runs.result import Classifier, describe_chosen, describe_convergence, describe_widths
+from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
 
 
 @pytest.mark.parametrize(

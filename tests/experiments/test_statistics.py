@@ -10,16 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binomtest, t
 
-from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.statistics import (
-    check_row_errors,
-    crossed_mean,
-    error_matrix,
-    holm,
-    mcnemar,
-    row_errors,
-    splits_rate,
-)
+from slide_gui.error_rate import ErrorRate, check_row_errors, error_matrix, row_errors
+from slide_gui.experiments.statistics import crossed_mean, holm, mcnemar, splits_rate
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (0, 8), (3, 10), (10, 3), (40, 70), (7, 7), (900, 1000)])

@@ -12,11 +12,10 @@ import pytest
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
+from slide_gui.error_rate import error_matrix, row_errors
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
-from slide_gui.experiments.statistics import error_matrix, row_errors
-from slide_gui.experiments.store.setting import Setting
-from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
+from slide_gui.experiments.store.stored_run import COLUMNS, SHOWN, Setting, StoredRun, tags_of
 from slide_gui.experiments.sweeps.curves import known_answers
 from tests.experiments.tiny import rectangles, spec
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from slide_gui.core.sda.model import TUTORIAL
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.evaluation.protocol import published
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, Extrapolated, SplitAnswer, time_rows
 from slide_gui.experiments.files.model_file import fit_model
@@ -21,7 +21,6 @@ from slide_gui.experiments.inspection.flow import FlowResult, flow_result
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.statistics import row_errors
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves, LabelLine, LabelPoint
 from slide_gui.figures.confusion import draw_confusion
 from slide_gui.figures.copies import draw_copies

@@ -12,8 +12,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
-from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps import trial as trial_module
 from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.pages.curves.points import lines_of

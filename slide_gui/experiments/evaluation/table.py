@@ -15,7 +15,7 @@ from slide_gui.core.sda.training import into_range, pretrain, range_of
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
-from slide_gui.error_rate import LEVEL, ErrorRate
+from slide_gui.error_rate import LEVEL, ErrorRate, error_matrix, same_rows
 from slide_gui.experiments.evaluation.protocol import (
     CellPlan,
     Published,
@@ -24,20 +24,11 @@ from slide_gui.experiments.evaluation.protocol import (
     published,
     published_seconds,
 )
-from slide_gui.experiments.files.source import describe_choice, describe_widths
-from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.result import RunResult, describe_widths
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import METHODS, SweepPoint
+from slide_gui.experiments.runs.spec import METHODS, SweepPoint, describe_choice
 from slide_gui.experiments.runs.splits import Classes, stratified_sample
-from slide_gui.experiments.statistics import (
-    McNemar,
-    crossed_mean,
-    error_matrix,
-    holm,
-    mcnemar,
-    same_rows,
-    splits_rate,
-)
+from slide_gui.experiments.statistics import McNemar, crossed_mean, holm, mcnemar, splits_rate
 from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.selection import PointResult

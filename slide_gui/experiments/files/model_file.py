@@ -23,9 +23,9 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.lazy import LazyRows
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
-from slide_gui.experiments.documents import from_document, unmarked
+from slide_gui.experiments.documents import from_document
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name
+from slide_gui.text import clean_name, unmarked
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Sources of data sets and descriptions of runs, as used in commands, scripts and texts."""
+"""Sources of data sets, and images as text."""
 
 from __future__ import annotations
 
@@ -6,111 +6,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted
-
-# Descriptions import the classifiers only when needed, so that opening data in the window does not wait for them.
-if TYPE_CHECKING:
-    from slide_gui.core.sda.model import SdaParameters
-    from slide_gui.core.svm.parameters import ChosenBy
-    from slide_gui.experiments.runs.result import Classifier
-    from slide_gui.experiments.runs.spec import RunSpec
-
-
-def describe_spec(spec: RunSpec) -> str:
-    """Return the method of a run with the parameters of its representation and classifier, in words."""
-    from slide_gui.experiments.runs.spec import METHODS
-
-    return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec)]))
-
-
-def describe_choice(spec: RunSpec) -> str:
-    """Return the parameters of the representation and classifier in words, empty if there are none."""
-    from slide_gui.experiments.runs.spec import FIT_ROWS, METHODS
-
-    parts = []
-    if spec.stacked:
-        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
-        if spec.stack.ridge != StackParameters().ridge:
-            parts.append(f"ridge {spec.stack.ridge:g}")
-    if spec.kept is not None:
-        projection = METHODS[spec.method].projection
-        directions = projection is not None and projection.keeps == "directions"
-        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
-    if spec.sda is not None:
-        parts.append(_describe_sda(spec.sda, spec.method))
-    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
-    if spec.labels is not None:
-        parts.append(f"{spec.labels} labels")
-    if spec.fit_rows != "training":
-        parts.append(FIT_ROWS[spec.fit_rows].text)
-    if spec.held_out is not None:
-        parts.append(str(spec.held_out))
-    return ", ".join(parts)
-
-
-def describe_widths(chosen_by: str) -> str:
-    """Return the selection of the widths in words, given its name. Empty if there is none."""
-    from slide_gui.core.svm.parameters import GUARD
-
-    name = width_criterion(chosen_by)
-    return name if chosen_by in ("", GUARD) else f"widths by {name}"
-
-
-def width_criterion(chosen_by: str) -> str:
-    """Return the display name of a criterion or guard that selected the widths, or the name itself if it is unknown."""
-    from slide_gui.core.svm.criteria import CRITERIA
-    from slide_gui.core.svm.parameters import GUARD
-
-    if chosen_by == GUARD:
-        return "median widths (guard)"
-    return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
-
-
-def describe_chosen(chosen: ChosenBy) -> str:
-    """Return the selection of the widths, and the errors on the rows that were held out for it."""
-    if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
-        return describe_widths(chosen.name)
-    learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
-    rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
-    if chosen.guarded:
-        return f"median widths (guard): they misclassify {median} of {rows}, widths learned by {by} {learned}"
-    return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
-
-
-def describe_convergence(classifier: Classifier) -> str:
-    """Return the trainings of an SVM that did not converge in words, empty if all converged."""
-    parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
-    converged = [point.converged for point in classifier.grid]
-    if classifier.chosen is not None:
-        converged += [candidate.converged for candidate in classifier.chosen.candidates]
-    if not all(converged):
-        parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
-    return ", ".join(parts)
-
-
-def _describe_sda(sda: SdaParameters, method: str) -> str:
-    from slide_gui.experiments.runs.spec import METHODS
-
-    noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    text = (
-        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
-        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
-    )
-    if METHODS[method].fine_tunes:
-        text += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
-    return text
-
 
 _LARGEST_IMAGE = 16 << 20  # bytes
 

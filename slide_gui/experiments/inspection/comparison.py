@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.error_rate import error_matrix
 from slide_gui.experiments.inspection.rows import drowns, input_rms
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
-from slide_gui.experiments.statistics import McNemar, error_matrix, mcnemar
+from slide_gui.experiments.statistics import McNemar, mcnemar
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.sda.model import SdaEpoch
-from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
+from slide_gui.core.svm.criteria import CRITERIA
+from slide_gui.core.svm.parameters import GUARD, ChosenBy, WidthsStep
 from slide_gui.core.svm.selection import GridPoint
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
-from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.documents import checked_value, from_document, unmarked
+from slide_gui.error_rate import ErrorRate, row_errors
+from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
-from slide_gui.experiments.statistics import row_errors
 from slide_gui.results_version import RESULTS_VERSION, is_current, version_in_hashes
+from slide_gui.text import counted, unmarked
 
 
 def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -152,6 +153,41 @@ class Classifier:
     def n_support(self) -> int:
         """Number of support vectors."""
         return len(self.support)
+
+
+def describe_widths(chosen_by: str) -> str:
+    """Return the selection of the widths in words, given its name. Empty if there is none."""
+    name = width_criterion(chosen_by)
+    return name if chosen_by in ("", GUARD) else f"widths by {name}"
+
+
+def width_criterion(chosen_by: str) -> str:
+    """Return the display name of a criterion or guard that selected the widths, or the name itself if it is unknown."""
+    if chosen_by == GUARD:
+        return "median widths (guard)"
+    return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
+
+
+def describe_chosen(chosen: ChosenBy) -> str:
+    """Return the selection of the widths, and the errors on the rows that were held out for it."""
+    if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
+        return describe_widths(chosen.name)
+    learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
+    rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
+    if chosen.guarded:
+        return f"median widths (guard): they misclassify {median} of {rows}, widths learned by {by} {learned}"
+    return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
+
+
+def describe_convergence(classifier: Classifier) -> str:
+    """Return the trainings of an SVM that did not converge in words, empty if all converged."""
+    parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
+    converged = [point.converged for point in classifier.grid]
+    if classifier.chosen is not None:
+        converged += [candidate.converged for candidate in classifier.chosen.candidates]
+    if not all(converged):
+        parts.append(f"{converged.count(False)} of {len(converged)} candidates stopped before they converged")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from slide_gui.core.validation import check_flag, check_integer, check_noise
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
+from slide_gui.text import counted
 
 
 @dataclass(frozen=True)
@@ -312,6 +313,45 @@ class RunSpec:
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
         return from_document(cls, document, "a run")
+
+
+def describe_spec(spec: RunSpec) -> str:
+    """Return the method of a run with the parameters of its representation and classifier, in words."""
+    return ", ".join(filter(None, [METHODS[spec.method].text, describe_choice(spec)]))
+
+
+def describe_choice(spec: RunSpec) -> str:
+    """Return the parameters of the representation and classifier in words, empty if there are none."""
+    parts = []
+    if spec.stacked:
+        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        if spec.stack.ridge != StackParameters().ridge:
+            parts.append(f"ridge {spec.stack.ridge:g}")
+    if spec.kept is not None:
+        projection = METHODS[spec.method].projection
+        directions = projection is not None and projection.keeps == "directions"
+        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
+    if spec.sda is not None:
+        parts.append(_describe_sda(spec.sda, spec.method))
+    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
+    if spec.labels is not None:
+        parts.append(f"{spec.labels} labels")
+    if spec.fit_rows != "training":
+        parts.append(FIT_ROWS[spec.fit_rows].text)
+    if spec.held_out is not None:
+        parts.append(str(spec.held_out))
+    return ", ".join(parts)
+
+
+def _describe_sda(sda: SdaParameters, method: str) -> str:
+    noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
+    text = (
+        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
+        f"{counted(sda.pretraining_epochs, 'epoch')} per layer at rate {sda.pretraining_rate:g}"
+    )
+    if METHODS[method].fine_tunes:
+        text += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
+    return text
 
 
 _FIT_ROWS = "fitted_on"  # name in documents

@@ -20,17 +20,21 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import memory_limit
-from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.runs.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.runs.spec import RunSpec, document_hash
 from slide_gui.experiments.store.database import Database, StoreReplaced, checked_by
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun, is_time, tags_of
+from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
-from slide_gui.text import counted
+from slide_gui.text import counted, unmarked
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.runs.fitting import Reuse
 
 FORMAT = 2
 """Version of the tables, stored as SQLite's user_version."""
@@ -534,6 +538,53 @@ class RunStore(AbstractContextManager["RunStore"]):
                 raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
             raise
         return name
+
+
+def get_or_run(
+    dataset: Dataset,
+    spec: RunSpec,
+    store: RunStore | None = None,
+    *,
+    progress: Progress = NO_PROGRESS,
+    reuse: Reuse | None = None,
+) -> RunResult:
+    """Return the result of a run from the store, or compute it in this process and store it.
+
+    The run that it starts from is treated in the same way before it. A deleted result is restored, and a damaged one is
+    computed again.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        A checked spec.
+    store : RunStore, optional
+        Store opened by this thread.
+    progress : Progress
+        Receives the reports of `run`, with each run from 0 to 1.
+    reuse : Reuse, optional
+        Data shared with other runs on the same data set.
+
+    Raises
+    ------
+    DataError
+        If the data are not those of the spec, or are unsuitable, or the store is damaged.
+    Cancelled
+        By the progress.
+    """
+    from slide_gui.experiments.runs.fitting import Reuse  # imported late, so that reading a store starts fast
+    from slide_gui.experiments.runs.run import RunProgress, run
+
+    if store is not None:
+        with suppress(KeyError, DamagedRun):
+            return store.take(spec)
+    reuse, near = Reuse() if reuse is None else reuse, spec.neighbour
+    if near is not None:
+        reuse.results = {near.hash: get_or_run(dataset, near, store, progress=progress, reuse=reuse)}
+    progress.report(0.0, RunProgress(spec.hash))
+    result = run(dataset, spec, progress=progress, reuse=reuse)
+    if store is not None:
+        store.save(result)
+    return result
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
-from slide_gui.experiments.store.setting import Setting
-from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.selection import Place, PointResult, chosen_places, mean_rate
 
 

@@ -366,38 +366,3 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         while self._pause.is_set() and not self._executor.parallel:
             time.sleep(POLL_SECONDS)
             self._progress.report(fraction)
-
-
-def get_or_run(
-    dataset: Dataset,
-    spec: RunSpec,
-    store: RunStore | None = None,
-    *,
-    progress: Progress = NO_PROGRESS,
-    reuse: Reuse | None = None,
-) -> RunResult:
-    """Return the result of a run from the store, or compute it in this process and store it.
-
-    The runs that it starts from are treated in the same way before it. A deleted result is restored.
-
-    Parameters
-    ----------
-    spec : RunSpec
-        A checked spec.
-    store : RunStore, optional
-        Store opened by this thread.
-    progress : Progress
-        Receives the reports of `run`, with each run from 0 to 1.
-    reuse : Reuse, optional
-        Data shared with other runs on the same data set.
-
-    Raises
-    ------
-    DataError
-        If the data are not those of the spec, or are unsuitable, or the store is damaged.
-    Cancelled
-        By the progress.
-    """
-    with RunLoop(InlineExecutor(reuse), store, progress=progress) as loop:
-        loop.request([RunRequest(spec, dataset)])
-        return next(iter(loop))

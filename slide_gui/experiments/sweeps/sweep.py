@@ -12,9 +12,8 @@ from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec, on_every_fold
-from slide_gui.experiments.store.setting import Setting
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.store.stored_run import StoredRun
+from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.cluster_runs import executor_of
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest

@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, Worker
-from slide_gui.gui.state.jobs import JobQueue, sentence
-from slide_gui.gui.state.task import Task
+from slide_gui.gui.state.jobs import JobQueue, Task, sentence
 from slide_gui.progress import Progress
 
 _WORKERS, _SCHEDULER = "cluster/workers", "cluster/scheduler"

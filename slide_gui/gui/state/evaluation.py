@@ -25,9 +25,8 @@ from slide_gui.experiments.evaluation.table import (
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.state.jobs import JobQueue
+from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.gui.state.library import RunLibrary, opened_store
-from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
 
 _Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]

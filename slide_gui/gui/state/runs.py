@@ -19,16 +19,13 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, live_spec, run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import can_hold_out
-from slide_gui.experiments.store.setting import Setting
-from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.experiments.sweeps.executor import get_or_run
+from slide_gui.experiments.store.store import RunStore, get_or_run
+from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import Trial, try_data
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.state.jobs import UserMessage
+from slide_gui.gui.state.jobs import Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
-from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import about, dataset_title

@@ -15,11 +15,10 @@ from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.files.provenance import FigureProvenance
-from slide_gui.experiments.files.source import describe_chosen, describe_convergence, describe_spec, describe_widths
-from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.result import RunResult, describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.experiments.runs.spec import METHODS, RunSpec
-from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, describe_spec
+from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style

@@ -15,10 +15,10 @@ from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.files.provenance import FigureProvenance
-from slide_gui.experiments.files.source import describe_widths
+from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepSpec
-from slide_gui.experiments.store.setting import Setting
+from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.curves import CurvePoint, known_answers
 from slide_gui.experiments.sweeps.selection import (
     Place,

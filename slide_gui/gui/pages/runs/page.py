@@ -10,11 +10,10 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from slide_gui.experiments.files.source import describe_choice
 from slide_gui.experiments.inspection.comparison import RunComparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.spec import METHODS
+from slide_gui.experiments.runs.spec import METHODS, describe_choice
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.experiments.files.source import describe_spec
 from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip, SupportVector
+from slide_gui.experiments.runs.spec import describe_spec
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
