@@ -87,13 +87,8 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
     """
     from slide_gui.data import generators
 
-    makers: dict[str, Callable[..., Dataset]] = {
-        "rectangles": generators.rectangles,
-        "rectangles-images": generators.rectangles_images,
-        "convex": generators.convex,
-        "digits": generators.digits,
-    }
-    return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
+    make: Callable[..., Dataset] = getattr(generators, entry(key).stand_in)
+    return replace(make(seed=seed, progress=progress), key=key)
 
 
 def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
@@ -167,8 +162,6 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
         try:
             write_whole(target, partial(_receive, mirror + file.name, file, progress))
             return target
-        except _MirrorError as error:
-            failures.append(f"{mirror}: {error}")
         except requests.HTTPError as error:
             failures.append(f"{mirror}: {str(error)[:80]}")
         except requests.RequestException as error:
@@ -195,12 +188,12 @@ def _receive(url: str, file: RemoteFile, progress: Progress, stream: BinaryIO) -
         for chunk in response.iter_content(_CHUNK):
             received += len(chunk)
             if max(received, size) > _LARGEST:
-                raise _MirrorError(f"sends more than {_LARGEST >> 20} MiB")
+                raise requests.HTTPError(f"sends more than {_LARGEST >> 20} MiB")
             stream.write(chunk)
             progress.report(min(1.0, received / size) if size else 0.0)
     stream.flush()
     if not matches(Path(stream.name), file):
-        raise _MirrorError("sent another file (its hash is wrong), which was discarded")
+        raise requests.HTTPError("sent another file (its hash is wrong), which was discarded")
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
@@ -224,10 +217,6 @@ def matches(path: Path, file: RemoteFile) -> bool:
     except BROKEN:
         return False
     return digest.hexdigest() == value
-
-
-class _MirrorError(Exception):
-    """A mirror failed to send the file."""
 
 
 def _find_files(folder: Path, names: set[str]) -> dict[str, Path]:

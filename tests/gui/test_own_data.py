@@ -133,7 +133,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.queue.busy)
     assert not preview.isVisible()
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
-    assert window.workspace.source.reading.left_out == ("town",)
+    assert window.workspace.source.reading == ParseOptions(label_column="1")
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import gcd
 
 import numpy as np
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.images import SIDE, Drawn, generated
-from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 Bits = NDArray[np.uint32]
 """Sets of pixels (n, 28), one bit per pixel: row r, column c is bit c of element r."""
@@ -62,16 +61,7 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
     progress : Progress
         Reports the fraction of the images drawn.
     """
-    return generated(
-        _draw,
-        (n_train, n_test),
-        seed,
-        progress,
-        name="Convex",
-        label_names=("not convex", "convex"),
-        source=f"convex(n_train={n_train}, n_test={n_test}, seed={seed})",
-        citation="After the Convex data of Larochelle et al. (2007), ICML.",
-    )
+    return generated("Convex", _draw, (n_train, n_test), seed, progress, ("not convex", "convex"))
 
 
 def _draw(n: int, random: np.random.Generator, progress: Progress) -> Drawn:
@@ -79,25 +69,13 @@ def _draw(n: int, random: np.random.Generator, progress: Progress) -> Drawn:
     labels = random.permutation((np.arange(n) < n // 2).astype(np.int64))
     images = np.empty((n, SIDE * SIDE), np.float32)
     for label, candidates, span in ((1, _convex_regions, (0.0, 0.05)), (0, _other_regions, (0.05, 1.0))):
-        sets = _collect(int((labels == label).sum()), candidates, random, progress.part(*span))
-        for start in range(0, len(sets), _BLOCK):
-            places = np.flatnonzero(labels == label)[start : start + _BLOCK]
-            images[places] = pixels(sets[start : start + _BLOCK]).reshape(-1, SIDE * SIDE)
+        places, n_drawn, step = np.flatnonzero(labels == label), 0, MonotonicProgress(progress.part(*span))
+        while n_drawn < len(places):
+            sets = candidates(random, step)[: len(places) - n_drawn]
+            images[places[n_drawn : n_drawn + len(sets)]] = pixels(sets).reshape(-1, SIDE * SIDE)
+            n_drawn += len(sets)
+            step.report(n_drawn / len(places))
     return images, labels
-
-
-def _collect(
-    n: int, candidates: Callable[[np.random.Generator, Progress], Bits], random: np.random.Generator, progress: Progress
-) -> Bits:
-    """Draw blocks of accepted regions until there are n."""
-    blocks = [np.empty((0, SIDE), np.uint32)]
-    n_accepted = 0
-    cancel_point = Listener(lambda *_: progress.report(min(1.0, n_accepted / n)))
-    while n_accepted < n:
-        blocks.append(candidates(random, cancel_point))
-        n_accepted += len(blocks[-1])
-        progress.report(min(1.0, n_accepted / n))
-    return np.concatenate(blocks)[:n]
 
 
 def _convex_regions(random: np.random.Generator, progress: Progress) -> Bits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,16 +35,7 @@ def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progres
     progress : Progress
         Reports the fraction of the images drawn.
     """
-    return generated(
-        _draw_outlines,
-        (n_train, n_test),
-        seed,
-        progress,
-        name="Rectangles",
-        label_names=_LABEL_NAMES,
-        source=f"rectangles(n_train={n_train}, n_test={n_test}, seed={seed})",
-        citation="After the Rectangles data of Larochelle et al. (2007), ICML.",
-    )
+    return generated("Rectangles", _draw_outlines, (n_train, n_test), seed, progress, _LABEL_NAMES)
 
 
 def rectangles_images(
@@ -69,20 +62,8 @@ def rectangles_images(
     progress : Progress
         Reports the fraction of the images drawn.
     """
-    layers = _grey_layers()
-    return generated(
-        lambda n, random, step: _draw_photographs(n, layers, random, step),
-        (n_train, n_test),
-        seed,
-        progress,
-        name="Rectangles-Images",
-        label_names=_LABEL_NAMES,
-        source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from "
-        "scikit-learn's photographs china and flower",
-        licence="photographs: CC BY 2.0",
-        citation="After the Rectangles-Images data of Larochelle et al. (2007), ICML. Photographs: “china” by Yann "
-        "Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn.",
-    )
+    draw = partial(_draw_photographs, _grey_layers())
+    return generated("Rectangles-Images", draw, (n_train, n_test), seed, progress, _LABEL_NAMES, photographs=True)
 
 
 def _draw_frames(
@@ -144,7 +125,7 @@ def _reduced(image: NDArray[np.float32], scale: int) -> NDArray[np.float32]:
 
 
 def _draw_photographs(
-    n: int, layers: list[NDArray[np.float32]], random: np.random.Generator, progress: Progress
+    layers: list[NDArray[np.float32]], n: int, random: np.random.Generator, progress: Progress
 ) -> Drawn:
     frames, labels = _draw_frames(n, random, 10, 5, _AREAS)
     images = np.empty((n, SIDE, SIDE), np.float32)

@@ -252,15 +252,11 @@ class ReadingPreview(QFrame):
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
         self.cut_button.setVisible(opened.quantity)
         self.shape.clear()
-        self.shape.addItem("not images", ())
-        for rows in range(2, d):
-            if d % rows == 0 and d // rows > 1:
-                self.shape.addItem(f"{rows} × {d // rows}", (rows, d // rows))
-        shapes = [self.shape.itemData(index) for index in range(self.shape.count())]
-        self.shape.setCurrentIndex(max(0, shapes.index(dataset.image_shape or ())))
-        self.transposed.blockSignals(True)
+        shapes = [(), *((rows, d // rows) for rows in range(1, d + 1) if d % rows == 0)]
+        for shape in shapes:
+            self.shape.addItem(" × ".join(map(str, shape)) or "not images", shape)
+        self.shape.setCurrentIndex(shapes.index(dataset.image_shape or ()))
         self.transposed.setChecked(reading.transposed)
-        self.transposed.blockSignals(False)
         self.scaled.setChecked(opened.scaled)
 
     def _reading(self) -> ParseOptions:
@@ -298,9 +294,9 @@ class ReadingPreview(QFrame):
         rows = dataset.train[:_SHOWN_IMAGES]
         if self._reading().transposed and dataset.image_shape:
             rows = _by_columns(rows, dataset.image_shape)
-        images = rows.reshape(-1, *shape)
         if self.transposed.isChecked():
-            images = rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2)
+            rows = _by_columns(rows, (shape[1], shape[0]))
+        images = rows.reshape(-1, *shape)
         for column, image in enumerate(images):
             self._cells[0][column].setPixmap(_pixmap(image))
             self._cells[0][column].show()
@@ -340,14 +336,8 @@ class ReadingPreview(QFrame):
         if transposed != before.transposed and sides is None:
             sides = wanted
         left_out = before.left_out
-        if opened.text:  # columns of text are class labels or are ignored
-            chosen = column if column == NO_COLUMN else int(column) - 1
-            names = opened.columns
-            of_text = {names[k] for k in opened.text} | {str(k + 1) for k in opened.text}
-            others = [each for each in before.left_out if each not in of_text]
-            left_out = (*others, *(names[k] for k in opened.text if k != chosen))
-            if left_out and label is None and chosen in opened.text:
-                label = column
+        if label not in (None, NO_COLUMN, before.label_column):
+            left_out = tuple(each for each in left_out if each not in (label, opened.columns[int(label) - 1]))
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         bins = before.bins if label == before.label_column else None
         return ParseOptions(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
