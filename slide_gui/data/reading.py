@@ -125,8 +125,8 @@ class ParseReport:
         All guesses.
     unlabelled : str
         The reason why there are no labels, as a sentence without a subject; empty if there are labels.
-    text : tuple of int
-        Indices of the columns that hold text, from 0.
+    left_out : tuple of int
+        Indices of the columns that are neither features nor labels, from 0.
     scaled : bool
         True if each feature was scaled to 0 … 1.
     quantity : bool
@@ -138,7 +138,7 @@ class ParseReport:
     header: bool | None = None
     guesses: tuple[Guess, ...] = ()
     unlabelled: str = ""
-    text: tuple[int, ...] = ()
+    left_out: tuple[int, ...] = ()
     scaled: bool = False
     quantity: bool = False
 

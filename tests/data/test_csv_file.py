@@ -198,7 +198,7 @@ def test_that_text_columns_without_classes_are_left_out_and_reported() -> None:
     assert classes(part) == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
     assert part.feature_names == ("a", "b", "c", "d", "e")
     assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
-    assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
+    assert (part.opened.left_out, part.opened.label_column) == ((0,), 1)
     assert [(guess.what, guess.sure) for guess in part.opened.guesses] == [
         ("labels in column “town”", False),
         ("column “name” left out", False),

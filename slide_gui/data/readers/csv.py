@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +25,7 @@ from slide_gui.data.readers.parts import (
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.tables import Table, read_table, split_line
+from slide_gui.data.readers.tables import Table, is_number, read_table, split_line
 from slide_gui.data.reading import (
     AS_GUESSED,
     LABEL_NAMES,
@@ -139,7 +140,7 @@ def read_csv(
             header=bool(layout.names),
             guesses=(*encoding, *skipped, *guesses, *square_guess(shape)),
             unlabelled=unlabelled,
-            text=tuple(sorted(layout.text)),
+            left_out=tuple(sorted(layout.left_out)),
         ),
         groups=groups,
         group_names=tuple(texts.groups),
@@ -195,7 +196,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     delimiter = _delimiter([line for line, _, _ in lines], place)
     rows = [split_line(line, delimiter, place) for line, _, _ in lines]
     with_commas = [cell.strip() for row in rows for cell in row if _COMMA_NUMBER.fullmatch(cell)]
-    decimal_commas = bool(with_commas) and not any("." in cell and _is_number(cell) for row in rows for cell in row)
+    decimal_commas = bool(with_commas) and not any("." in cell and is_number(cell) for row in rows for cell in row)
     if decimal_commas:
         rows = [[_with_point(cell) for cell in row] for row in rows]
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
@@ -255,7 +256,7 @@ def _commented_names(comment: bytes, delimiter: bytes, columns: int, place: str)
     if comment.count(delimiter) != columns - 1:
         return ()
     cells = split_line(comment.lstrip(b"# "), delimiter, place)
-    return () if len(cells) != columns or any(map(_is_number, cells)) else _unique_names(cells)
+    return () if len(cells) != columns or any(map(is_number, cells)) else _unique_names(cells)
 
 
 def _first_lines(stream: BinaryIO, place: str) -> tuple[list[tuple[bytes, int, int]], list[bytes], int]:
@@ -284,8 +285,8 @@ def _has_numbers_like(line: bytes, row: bytes) -> bool:
     """Return True if a line has the same number of cells as a row, and numbers in the same cells."""
     for mark in DELIMITERS:
         cells, others = (each.decode("utf-8", "ignore").split(mark.decode()) for each in (line, row))
-        numbers = [_is_number(_with_point(cell)) for cell in cells]
-        if any(numbers) and numbers == [_is_number(_with_point(cell)) for cell in others]:
+        numbers = [is_number(_with_point(cell)) for cell in cells]
+        if any(numbers) and numbers == [is_number(_with_point(cell)) for cell in others]:
             return True
     return False
 
@@ -298,7 +299,7 @@ def _delimiter(lines: list[bytes], place: str) -> bytes:
 
     def number_fraction(mark: bytes) -> float:
         cells = [cell for line in lines for cell in split_line(line, mark, place)]
-        return sum(_is_number(_with_point(cell)) for cell in cells) / len(cells)
+        return sum(is_number(_with_point(cell)) for cell in cells) / len(cells)
 
     return max(present, key=lambda mark: (number_fraction(mark), lines[0].count(mark)))
 
@@ -309,19 +310,11 @@ def _with_point(cell: str) -> str:
     return cell if match is None else cell.replace(".", "").replace(",", ".")
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _has_header(first: list[str], below: list[list[str]], reading: ParseOptions) -> tuple[bool, bool]:
     """Return True if the first line has column names, and True if this is certain."""
     if reading.header is not None:
         return reading.header, True
-    words = {k for k, cell in enumerate(first) if not _is_number(cell)}
+    words = {k for k, cell in enumerate(first) if not is_number(cell)}
     counts = any(all(cell == str(start + k) for k, cell in enumerate(first) if k not in words) for start in (-1, 0, 1))
     counts = counts and not any(all(row[k] == cell for k, cell in enumerate(first) if k not in words) for row in below)
     if all(is_missing(first[k]) for k in words):
@@ -340,7 +333,7 @@ def _filled(rows: list[list[str]], k: int) -> list[str]:
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     """Return the columns in which most cells that are not missing are not numbers."""
     cells = {k: _filled(rows, k) for k in range(columns)}
-    return frozenset(k for k in cells if 2 * sum(map(_is_number, cells[k])) < len(cells[k]))
+    return frozenset(k for k in cells if 2 * sum(map(is_number, cells[k])) < len(cells[k]))
 
 
 def _has_formatted_numbers(rows: list[list[str]], k: int) -> bool:
@@ -398,10 +391,9 @@ def _options_like(
     if like is None or not like.opened.columns or like.opened.header != bool(names):
         return reading
     trained_on, present = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
-    left_out = [trained_on[k] for k in like.opened.text if k != like.opened.label_column]
-    left_out += [trained_on[requested_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
     group = reading.group and trained_on[requested_column(reading.group, trained_on, len(trained_on), place)]
+    left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]
     others = (
         set(present) - {*like.feature_names, *left_out, group}
         if names
@@ -454,27 +446,23 @@ class _TextColumns:
         return [cell.replace(b",", b".") for cell in cells]  # five times as fast
 
     def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
-        is_group = column == self._layout.group
-        codes, known = [], self.groups if is_group else self.classes
-        for line, cell in zip(lines, cells, strict=True):
-            name = cell.decode().strip()
-            if name not in known:
-                if is_missing(name):
-                    kind = "group" if is_group else "class"
-                    more = "" if is_group else "; if this is a class name, choose another name"
-                    raise DataError(
-                        f"line {line}, column {column + 1}: the {kind} is missing (found {name!r}); fill it in, or "
-                        f"leave the row out{more}",
-                        self._place,
-                    )
-                if len(known) == MOST_CLASSES and not is_group:
-                    raise DataError(
-                        f"column {_shown(column, self._layout.names)} has more than {MOST_CLASSES} different texts, "
-                        "too many for classes; leave it out",
-                        self._place,
-                    )
-                known[name] = len(known)
-            codes.append(b"%d" % known[name])
+        kind, known = ("group", self.groups) if column == self._layout.group else ("class", self.classes)
+        names, n_known = [cell.decode().strip() for cell in cells], len(known)
+        codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
+        missing = next(filter(is_missing, islice(known, n_known, None)), None)
+        if missing is not None:
+            more = "" if kind == "group" else "; if this is a class name, choose another name"
+            raise DataError(
+                f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
+                f"fill it in, or leave the row out{more}",
+                self._place,
+            )
+        if kind == "class" and len(known) > MOST_CLASSES:
+            raise DataError(
+                f"column {_shown(column, self._layout.names)} has more than {MOST_CLASSES} different texts, too many "
+                "for classes; leave it out",
+                self._place,
+            )
         return codes
 
     def _with_point(self, cell: bytes, line: int, column: int) -> bytes:

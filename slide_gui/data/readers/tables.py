@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import re
-import zipfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
@@ -31,12 +30,10 @@ Replacement = Callable[[list[bytes], NDArray[np.int64]], list[bytes]]
 _LATE_COMMENT = "begins with #, but comments are allowed only before the first row; remove the line"
 
 CELL = 16
-_ZERO = np.frombuffer(b"   0.0000000e+00", np.uint8)
-_DIGIT, _ONE = 3, ord("1")
+_LEAST, _GREATEST = b"   0.0000000e+00", b"  -9.9999999e-99"
+"""The smallest and the largest character at each place of a cell."""
 
-# The fixed bytes of a cell as two little-endian words, with their masks.
-_LOW_FIXED, _LOW_MASK = 0x0000_002E_0000_2020, 0x0000_00FF_0000_FFFF
-_HIGH_FIXED, _HIGH_MASK = 0x0000_0065_0000_0000, 0x0000_00FF_0000_0000
+_DIGIT, _ONE = 3, ord("1")
 
 _POWERS = np.array([10.0**k for k in range(23)])  # exact in float64
 _SHIFT = 7  # digits after the point: value = (digits as an integer) · 10^(exponent − 7)
@@ -58,52 +55,35 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
         Booleans if every number is exactly 0 or 1, else float64 equal to ``float(text)``. None if the block has
         another layout.
     """
-    template = _template(columns)
+    least, greatest = _bounds(columns)
     ones: NDArray[np.bool_] = block[:, _DIGIT : CELL * columns : CELL] == _ONE
-    # The block differs from the template only in leading digits 1, so all numbers are 0 or 1.
-    if np.count_nonzero(block != template) == np.count_nonzero(ones):
+    # The block differs from zeros only in leading digits 1, so all numbers are 0 or 1.
+    if np.count_nonzero(block != least) == np.count_nonzero(ones):
         return ones
-    if (block[:, -1] != ord("\n")).any():
+    if (block < least).any() or (block > greatest).any():
         return None
     return _decode_any(np.ascontiguousarray(block[:, :-1]).reshape(-1, CELL), (block.shape[0], columns))
 
 
 @lru_cache(maxsize=4)
-def _template(columns: int) -> NDArray[np.uint8]:
-    return np.append(np.tile(_ZERO, columns), np.uint8(ord("\n")))
+def _bounds(columns: int) -> list[NDArray[np.uint8]]:
+    """Return a line of the smallest characters and one of the largest."""
+    return [np.frombuffer(cell * columns + b"\n", np.uint8) for cell in (_LEAST, _GREATEST)]
 
 
 def _decode_any(cells: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float64] | None:
-    words = cells.view("<u8")
-    low, high = words[:, 0], words[:, 1]
-    sign = cells[:, 2]
-    negative = sign == ord("-")
-    down = cells[:, 13] == ord("-")
-    if (
-        ((low & np.uint64(_LOW_MASK)) != np.uint64(_LOW_FIXED)).any()
-        or ((high & np.uint64(_HIGH_MASK)) != np.uint64(_HIGH_FIXED)).any()
-        or not (negative | (sign == ord(" "))).all()
-        or not (down | (cells[:, 13] == ord("+"))).all()
-    ):
+    negative, down = (cells[:, place] == ord("-") for place in (2, 13))
+    if not (negative | (cells[:, 2] == ord(" "))).all() or (cells[:, 13] == ord(",")).any():
         return None
-    tens, units = cells[:, 14] - np.uint8(48), cells[:, 15] - np.uint8(48)
+    low, high = cells.view("<u8").T
     digits = (low >> np.uint64(24)) & np.uint64(0xFF)
     digits |= (low >> np.uint64(32)) & np.uint64(0xFFFF_FF00)
     digits |= high << np.uint64(32)
-    if not _all_digits(digits) or (tens > 9).any() or (units > 9).any():
-        return None
-    exponent = (tens * np.uint8(10) + units).astype(np.int64)
+    exponent = ((cells[:, 14] - np.uint8(48)) * np.uint8(10) + (cells[:, 15] - np.uint8(48))).astype(np.int64)
     exponent[down] *= -1
     values = _scaled(_eight_digits(digits), exponent - _SHIFT, cells)
     values[negative] *= -1.0
     return values.reshape(shape)
-
-
-def _all_digits(word: NDArray[np.uint64]) -> bool:
-    """Return True if all eight bytes of every word are ASCII digits."""
-    high_nibble = np.uint64(0xF0F0_F0F0_F0F0_F0F0)
-    carried = ((word + np.uint64(0x0606_0606_0606_0606)) & high_nibble) >> np.uint64(4)
-    return bool((((word & high_nibble) | carried) == np.uint64(0x3333_3333_3333_3333)).all())
 
 
 def _eight_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -178,22 +158,14 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[DataP
     total = max(1, sum(member.file_size for member in members))
     parts, done = [], 0
     for member in members:
-        after = done + member.file_size
-        parts.append(_read_member(path, member, progress.part(done / total, after / total)))
-        done = after
+        place, size = f"{path}, {member.filename}", member.file_size
+        step = progress.part(done / total, (done + size) / total)
+        with member_stream(path, member) as stream:
+            parts.append(_read_numbers(cast(BinaryIO, stream), size, place, Path(member.filename).name, step))
+            if stream.tell() != size:
+                raise DataError(f"declares {size} bytes but has {stream.tell()}; download the archive again", place)
+        done += size
     return parts
-
-
-def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> DataPart:
-    place = f"{path}, {member.filename}"
-    with member_stream(path, member) as stream:
-        part = _read_numbers(cast(BinaryIO, stream), member.file_size, place, Path(member.filename).name, progress)
-        if stream.tell() != member.file_size:
-            raise DataError(
-                f"declares {member.file_size} bytes but has {stream.tell()}; download the archive again",
-                place,
-            )
-    return part
 
 
 def _read_numbers(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> DataPart:
@@ -429,6 +401,15 @@ def split_line(line: bytes, delimiter: bytes, place: str) -> list[str]:
         raise DataError("holds a line that is not a row of cells; save it as CSV", place) from error
 
 
+def is_number(cell: str | bytes) -> bool:
+    """Return True if ``float`` can read a cell."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
 def _floats(
     tokens: list[bytes], columns: int, lines: NDArray[np.int64], apart: int, place: str, *, underscores: bool
 ) -> NDArray[np.float64]:
@@ -445,11 +426,7 @@ def _floats(
     except ValueError:
         pass
     for index, token in enumerate(tokens):
-        try:
-            good = abs(float(token)) < _FLOAT32_BOUND and b"_" not in token
-        except ValueError:
-            good = False
-        if not good:
+        if not is_number(token) or not abs(float(token)) < _FLOAT32_BOUND or b"_" in token:
             row, column = divmod(index, columns)
             shown = token.strip()[:20].decode("utf-8", "backslashreplace")
             if column == 0 and shown.startswith("#"):
