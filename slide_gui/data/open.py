@@ -14,7 +14,7 @@ from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import zip_members
-from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz
+from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
 from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
@@ -146,29 +146,24 @@ def _is_text(start: bytes) -> bool:
 
 def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPart]:
     """Pair images and labels of the training set and of the test set, recognised by file name."""
-    parts = []
-    for role, name in (("train", "training"), ("test", "test")):
-        same_role = [(path, array) for path, array in arrays if role_of(path.name) == role]
-        images = [(path, array) for path, array in same_role if array.ndim > 1]
-        labels = [(path, array) for path, array in same_role if array.ndim == 1]
-        for files in (images, labels):
-            if len(files) > 1:
+    parts: list[DataPart] = []
+    labels: dict[str, tuple[Path, NDArray[np.generic]]] = {}
+    for path, array in arrays:
+        if array.ndim == 1:
+            first, _ = labels.setdefault(role_of(path.name), (path, array))
+            if first != path:
+                raise DataError(f"has labels of the same set as {first.name}; open only one of them", str(path))
+    for path, images in arrays:
+        if images.ndim > 1:
+            rows, shape = real_rows(images, str(path))
+            role = role_of(path.name)
+            of_role = labels.pop(role, None)
+            if of_role is not None and of_role[1].size != len(rows):
                 raise DataError(
-                    f"is a second {name} set besides {files[0][0].name}; open only one of them", str(files[1][0])
+                    f"contains {of_role[1].size} labels, but {path.name} has {len(rows)} images; open matching files",
+                    str(of_role[0]),
                 )
-        if labels and not images:
-            raise DataError("contains labels without images; open it together with the images", str(labels[0][0]))
-        for path, array in images:
-            n = array.shape[0]
-            if array.ndim == 4 and array.shape[3] == 1:
-                array = array[:, :, :, 0]
-            if array.ndim > 3:
-                raise DataError(f"has {array.ndim} axes, expected grey images of shape n × rows × columns", str(path))
-            if labels and labels[0][1].size != n:
-                raise DataError(
-                    f"contains {labels[0][1].size} labels, but {path.name} has {n} images; open matching files",
-                    str(labels[0][0]),
-                )
-            shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
-            parts.append(DataPart(array.reshape(n, -1), labels[0][1] if labels else None, shape, str(path), role))
+            parts.append(DataPart(rows, of_role and of_role[1], shape, str(path), role))
+    for path, _ in labels.values():
+        raise DataError("contains labels without images; open it together with the images", str(path))
     return parts

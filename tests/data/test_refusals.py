@@ -176,7 +176,7 @@ BINARIES = [
     ("x-ubyte", b"\0\0\x08\x01\0\0\0\0", "its header declares an empty array"),
     ("x-ubyte", b"\0\0\x08\x05" + bytes(30), "has an unknown format"),
     ("labels-ubyte", idx_bytes(np.arange(3, dtype=np.uint8)), "contains labels without images"),
-    ("x-ubyte", idx_bytes(np.zeros((2, 8, 8, 3), np.uint8)), "has 4 axes, expected grey images"),
+    ("x-ubyte", idx_bytes(np.zeros((2, 8, 8, 3), np.uint8)), "has shape 2 × 8 × 8 × 3, expected .* grey images"),
     ("x.mat", b"MATLAB 5.0 MAT-file", "has no MATLAB version 5 header; save it with -v7"),
     ("x.mat", b"MATLAB 7.3 MAT-file, Platform: x".ljust(512), r"version 7\.3 \(HDF5\), which is not supported"),
     ("x.mat", MAT + b"\0\0\0\0", "ends within an element; it is truncated"),
@@ -277,8 +277,8 @@ def test_that_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> N
     three = write_idx(tmp_path / "train-e", np.zeros(3, np.uint8))
     (tmp_path / "folder").mkdir()
     for paths, sentence in (
-        ([first, second, third], "train-b: is a second training set besides train-a; open only one of them"),
-        ([first, third, fourth], "train-d: is a second training set besides train-c"),
+        ([first, second, third], "train-a and .*train-b are both training sets; open only one of them"),
+        ([first, third, fourth], "train-d: has labels of the same set as train-c; open only one of them"),
         ([first, three], "train-e: contains 3 labels, but train-a has 2 images; open matching files"),
         ([amat, more], "are both training sets; open only one of them"),
         ([amat, tmp_path / "folder"], "is a folder; open it without other files"),

@@ -92,7 +92,8 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
     for (role, kind), name in known.items():
         if kind == "labels":
             continue
-        rows, shape = _rows(arrays[name], f"{place}, {name}")
+        rows, shape = real_rows(arrays[name], f"{place}, {name}")
+        guessed = None if shape else square_shape(rows.shape[1], SMALLEST_SQUARE)
         label_name = known.get((role, "labels"))
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
@@ -101,15 +102,19 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
                 "first axis and one label per sample",
                 place,
             )
-        guessed = square_guess(shape) if arrays[name].ndim == 2 else ()
-        opened = ParseReport(guesses=guessed)
-        parts.append(
-            DataPart(rows, labels, shape, f"{place}, {name}", role or role_of(file_name), names, opened=opened)
-        )
+        opened, role = ParseReport(guesses=square_guess(guessed)), role or role_of(file_name)
+        parts.append(DataPart(rows, labels, shape or guessed, f"{place}, {name}", role, names, opened=opened))
     return parts
 
 
-def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
+def real_rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
+    """Return features or grey images as rows, and the shape of images.
+
+    Raises
+    ------
+    DataError
+        If the array is not numeric, is empty or has another shape.
+    """
     if array.dtype.kind not in "biuf":
         raise DataError(f"has type {array.dtype}, expected real numbers; save it as numbers", place)
     if array.ndim == 4 and array.shape[3] == 1:
@@ -117,22 +122,19 @@ def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], 
     elif array.ndim == 4 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (2, 3) or array.size == 0:
-        raise DataError(
-            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected features n × d or grey images n × h × w",
-            place,
-        )
-    if array.ndim == 3:
-        return array.reshape(array.shape[0], -1), (array.shape[1], array.shape[2])
-    return array, square_shape(array.shape[1], SMALLEST_SQUARE)
+        raise DataError(f"has shape {_sizes(array)}, expected features n × d or grey images n × h × w", place)
+    shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
+    return array.reshape(array.shape[0], -1), shape
+
+
+def _sizes(array: NDArray[np.generic]) -> str:
+    return " × ".join(map(str, array.shape)) or "()"
 
 
 def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
     """Return labels and, for texts, the class names."""
     if array.size == 0 or array.size != max(array.shape, default=0):
-        raise DataError(
-            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected a vector of labels",
-            place,
-        )
+        raise DataError(f"has shape {_sizes(array)}, expected a vector of labels", place)
     if array.dtype.kind not in "US":
         return array.ravel(), ()
     flat = np.ascontiguousarray(array.ravel())
