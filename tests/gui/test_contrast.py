@@ -1,7 +1,6 @@
 """The contrast of what is written, as it is drawn on every page in both themes."""
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
@@ -74,13 +73,11 @@ def painted(root):
         kind = type(each)
         if not each.isVisible() or min(each.width(), each.height()) <= 8 or not kind.__module__.startswith("slide_gui"):
             continue
-        if isinstance(each, Plot):
-            each.dress()
-        elif isinstance(getattr(each, "_still", None), CachedPixmap):
+        if isinstance(getattr(each, "_still", None), CachedPixmap):
             vars(each)["_still"] = CachedPixmap()
-        if isinstance(each, QAbstractItemView | pg.GraphicsView):
+        if isinstance(each, QAbstractItemView):
             yield each.viewport()
-        elif "paintEvent" in vars(kind):
+        elif isinstance(each, Plot) or "paintEvent" in vars(kind):
             yield each
 
 

@@ -463,9 +463,8 @@ class CachedPixmap:
             self._pixmap = QPixmap(round(widget.width() * ratio), round(widget.height() * ratio))
             self._pixmap.setDevicePixelRatio(ratio)
             self._pixmap.fill(Qt.GlobalColor.transparent)
-            inner = QPainter(self._pixmap)
-            inner.setFont(widget.font())
-            paint(inner)
-            inner.end()
+            with QPainter(self._pixmap) as inner:  # an active painter would crash after an exception
+                inner.setFont(widget.font())
+                paint(inner)
             self._key = full
         painter.drawPixmap(0, 0, self._pixmap)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
+from slide_gui.gui.plots.axes import Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, paint_placeholder
 from slide_gui.text import count, fixed, layer_name, per_cent, significant
@@ -63,14 +63,14 @@ class CriterionPlot(Plot):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        margins = QMargins(60, 32, LABELS, FOOT + 2 * (SPARK + GAP) + 16)
+        super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
         self.history: Sequence[WidthsStep] = ()
         self._starts: list[_Start] = []
         self._best: _Start | None = None
         self._log = False
         self._current: WidthsStep | None = None
         self._sparks: list[Any] = []
-        margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
-        super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
         self._placeholder = "No width has been learned yet."
         self._ends = self._scatter(3, size=9)
         for _ in range(2):
@@ -80,11 +80,10 @@ class CriterionPlot(Plot):
             line, dot = pg.PlotCurveItem(connect="finite"), pg.ScatterPlotItem(size=9)
             spark.addItem(line, ignoreBounds=True)
             spark.addItem(dot, ignoreBounds=True)
-            self._parts.append(spark)
+            self._faded.append(spark)
             self._sparks.append((spark, line, dot))
         self.setMinimumSize(320, 240)
         self.setAccessibleName(f"{self.name()}: plot")
-        self._set_filled(False)
 
     def sizeHint(self) -> QSize:
         return QSize(560, 320)
@@ -162,7 +161,7 @@ class CriterionPlot(Plot):
         low, high = _ends(values)
         last = nice_ticks(0.0, max([FEWEST, *(step.iteration for step in self.history)]), 6)[-1]
         self._log = _is_logarithmic(low, high)
-        self._y_axis.set_ticks(decade_ticks if self._log else linear_ticks)
+        self._ticks[1] = decade_ticks if self._log else linear_ticks
         self._set_full_range((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
         self._draw(theme_of(self))
         self._set_filled(bool(self._starts))
@@ -174,8 +173,6 @@ class CriterionPlot(Plot):
 
     def _draw(self, theme: Theme) -> None:
         best = self._best
-        if not self._sparks:
-            return
         for start in self._starts:
             pen = self._pen(self._colour(start, theme), 2.0 if start is best else 1.25)
             curve = self._curve(start.number, 1)
@@ -220,7 +217,7 @@ class CriterionPlot(Plot):
         super()._arrange()
         box = self.box()
         self._x_axis.setGeometry(QRectF(box.left(), self.height() - FOOT, box.width(), 24))
-        for (spark, _, _), place in zip(self._sparks, self.spark_boxes(), strict=False):
+        for (spark, _, _), place in zip(self._sparks, self.spark_boxes(), strict=True):
             spark.setGeometry(place)
 
     def _view_changed(self) -> None:

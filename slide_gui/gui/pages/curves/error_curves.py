@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -22,7 +22,7 @@ from slide_gui.gui.pages.curves.points import (
     draw_ring,
     lines_of,
 )
-from slide_gui.gui.plots.axes import Margins, apart, nice_ticks
+from slide_gui.gui.plots.axes import apart, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
 from slide_gui.text import fixed, per_cent
@@ -53,18 +53,16 @@ class ErrorPlot(PointPlot):
     """Noise level in steps of 0.01 while the cursor is dragged."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(QMargins(44, 36, 84, 48), parent=parent)
         self._lines: dict[int, list[ErrorPoint]] = {}
         self._marks: tuple[ErrorMark, ...] = ()
         self._noise: float | None = None
         self._before_click: float | None = None
         self._depth: int | None = None
-        self._dots: Any = None
-        super().__init__(Margins(head=36, foot=48, left=44, right=84), parent=parent)
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line per depth: plot")
-        self.dress()
 
     # Contents
 
@@ -118,8 +116,6 @@ class ErrorPlot(PointPlot):
         self._set_filled(bool(self._points or self._marks))
 
     def _draw(self, theme: Theme) -> None:
-        if self._dots is None:
-            return
         drawn = set()
         for depth, line in self._lines.items():
             known = [p for p in line if p.is_known]
@@ -270,7 +266,7 @@ class ErrorPlot(PointPlot):
         pill = QRectF(x - 0.5 * wide, box.bottom() + 4, wide, 18)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.background))
-        for tick in self._x_axis.places():  # erase tick texts that the label would cover partly
+        for tick in (value for value, _ in self._tick_texts[0]):  # erase tick texts that the label would cover partly
             if abs(self.at(tick, 0.0).x() - x) < 32:
                 painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
         painter.setBrush(QColor(theme.accent))

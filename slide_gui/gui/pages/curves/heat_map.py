@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QMargins, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.pages.curves.points import ErrorPoint, PointPlot, best_words, chosen_of, draw_ring, lines_of
-from slide_gui.gui.plots.axes import Margins
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, ink_on, paint_ramp, sequential, theme_of
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.text import fixed
@@ -33,13 +30,12 @@ class HeatMap(PointPlot):
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        ticks = self._noise_ticks, self._depth_ticks
+        super().__init__(QMargins(64, HEAD, 8, FOOT), ticks, ruled=False, parent=parent)
         self._cells: dict[tuple[int, int], ErrorPoint] = {}
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
-        self._image: Any = None
-        margins = Margins(head=HEAD, foot=FOOT, left=64, right=8)
-        super().__init__(margins, (self._noise_ticks, self._depth_ticks), ruled=False, parent=parent)
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(320, 160)
@@ -81,12 +77,13 @@ class HeatMap(PointPlot):
         self._cells = {self.place_of(p): p for p in points}
         errors = [p.error for p in points if p.is_known and p.state == "done"]
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
+        self._arrange()
         self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
         self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
 
     def _draw(self, theme: Theme) -> None:
-        if self._image is None or not self._cells:
+        if not self._cells:
             return
         entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
         for place, point in self._cells.items():
@@ -107,7 +104,7 @@ class HeatMap(PointPlot):
 
     def _arrange(self) -> None:
         room = self.height() - HEAD - TALLEST * max(len(self._depths), 1)
-        self._margins = replace(self._margins, foot=max(FOOT, room))
+        self._margins.setBottom(max(FOOT, room))
         super()._arrange()
 
     # Texts over the cells

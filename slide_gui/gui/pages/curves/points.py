@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QMargins, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.gui.plots.axes import Margins, Plot, Ticks, linear_ticks
+from slide_gui.gui.plots.axes import Plot, Ticks, linear_ticks
 from slide_gui.gui.theme import PINS, Theme
 from slide_gui.text import count, counted, fixed, per_cent, place_name
 
@@ -150,16 +150,15 @@ class PointPlot(Plot):
 
     def __init__(
         self,
-        margins: Margins,
+        margins: QMargins,
         ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
         *,
         ruled: bool = True,
         parent: QWidget | None = None,
     ) -> None:
-        self._points: tuple[ErrorPoint, ...] = ()
         super().__init__(margins, ("Noise level 1 − p", "Test error (%)"), ticks, ruled=ruled, parent=parent)
+        self._points: tuple[ErrorPoint, ...] = ()
         self._placeholder = "There are no points yet."
-        self._set_filled(False)
 
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
         """Replace the points, whose keys must be unique, at most one per noise level and depth."""

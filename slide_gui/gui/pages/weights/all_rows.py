@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QPainter, QPixmap, QTransform
 from PySide6.QtWidgets import QGraphicsPixmapItem, QGridLayout, QHBoxLayout, QWidget
 
@@ -17,7 +17,7 @@ from slide_gui.experiments.inspection.rows import Preview
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
-from slide_gui.gui.plots.axes import Margins, Plot
+from slide_gui.gui.plots.axes import Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
@@ -46,6 +46,7 @@ class Mosaic(Plot):
     """The visible part or its size changed."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(QMargins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
         self._fields: NDArray[np.float32] | None = None
         self._scale: ColorScale | None = None
         self._shape, self._grid = (1, 1), (1, 1)
@@ -54,14 +55,11 @@ class Mosaic(Plot):
         self._current: tuple[int, int] | None = None
         self._picture = QImage()  # a pixel per weight
         self._image = QGraphicsPixmapItem()
-        super().__init__(Margins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
         for axis in (self._x_axis, self._y_axis):
-            self._parts.remove(axis)
             axis.hide()
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(160, 160)
         self.setAccessibleName("All rows of the weights: mosaic of images")
-        self._set_filled(False)
 
     def sizeHint(self) -> QSize:
         return QSize(560, 560)
@@ -208,7 +206,7 @@ class Mosaic(Plot):
     def full_size(self, width: float, height: float) -> QSize:
         """Return the size of the plot that shows the full mosaic as large as a width and a height allow."""
         margins, (wide, high) = self._margins, self._size()
-        left, top = margins.left + margins.right, margins.head + margins.foot
+        left, top = margins.left() + margins.right(), margins.top() + margins.bottom()
         zoom = fitting_zoom(min((width - left) / wide, (height - top) / high), self.devicePixelRatioF())
         return QSize(math.ceil(wide * zoom) + left, math.ceil(high * zoom) + top)
 
@@ -236,14 +234,13 @@ class Mosaic(Plot):
         """Move a position to the top left corner at a zoom."""
         box = self.box()
         self._box.setRange(xRange=(left, left + box.width() / zoom), yRange=(top - box.height() / zoom, top), padding=0)
-        self._update_visible()
 
     def _view_changed(self) -> None:
         if not self._picture.isNull() and self._placed_size() != self._image.pixmap().size():
             self._place(self._placed_size())
         self.view_changed.emit()
 
-    def _zoom(self, factor: float, about: QPointF) -> None:
+    def _zoom(self, factor: float, about: QPointF, **_axes: bool) -> None:
         ratio, now = self.devicePixelRatioF(), self.zoom()
         steps = [s / ratio for s in STEPS]
         if factor > 1.0:

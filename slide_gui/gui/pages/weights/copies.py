@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QHideEvent, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -25,7 +25,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
-from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
+from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel
@@ -74,24 +74,22 @@ class CopiesPlot(Plot):
     """The m that was clicked or reached by keys."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(
+            QMargins(60, 26, _LABELS, 44),
+            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
+            (_powers, decade_ticks),
+            parent=parent,
+        )
         self._copies: Copies | None = None
         self._series: list[_Series] = []
         self.chosen: int | None = None
         """The marked m."""
         self._current: int | None = None
-        self._dots: Any = None  # until the axes exist
-        super().__init__(
-            Margins(head=26, foot=44, left=60, right=_LABELS),
-            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
-            (_powers, decade_ticks),
-            parent=parent,
-        )
         self._dots = self._scatter(3, size=9)
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
         self.setAccessibleName("Error of m corrupted copies relative to the limit: plot")
-        self._set_filled(False)
 
     def sizeHint(self) -> QSize:
         return QSize(560, 280)
@@ -159,8 +157,6 @@ class CopiesPlot(Plot):
     # Items
 
     def _draw(self, theme: Theme) -> None:
-        if self._dots is None:
-            return
         self._chosen_line.setVisible(self.chosen is not None)
         self._chosen_line.setPen(self._pen(theme.accent))
         self._chosen_line.setPos(math.log2(self.chosen or 1))
