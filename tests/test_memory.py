@@ -12,6 +12,7 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import median_width_search
 from slide_gui.core.svm.training import TrainingSet
+from slide_gui.core.svm.widths import WidthsSample
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.figures.export import figure_bytes
@@ -39,6 +40,10 @@ LABELS = np.arange(2000) % 2
         (lambda: fit_stack(_rows(100, 700), StackParameters()), r"a fit of 3 layers to 700 features needs about 0\.0"),
         (lambda: SLIDE(depth=8).fit_transform(_rows()), "use fewer layers|use fewer features"),
         (lambda: MultiWidthSVC(2).fit(_rows(), LABELS), "training on 2000 rows of 200 columns needs about"),
+        (
+            lambda: WidthsSample.of(TrainingSet(_rows(), LABELS, (100, 100)), SvmParameters()),
+            r"learning 2 widths on 2000 points needs about 0\.256 GB",
+        ),
         (
             lambda: median_width_search(TrainingSet(_rows(), LABELS, (200,)), SvmParameters()),
             r"a grid search on 2000 rows needs about 0\.016 GB",

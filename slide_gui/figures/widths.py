@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from slide_gui.core.svm.model import TrainedSvm
 from slide_gui.core.svm.parameters import WidthsStep
-from slide_gui.experiments.runs.result import Classifier, RunResult, width_criterion
+from slide_gui.experiments.runs.result import RunResult, width_criterion
 from slide_gui.figures.canvas import INK, Plot, label_room, line_color
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -78,7 +79,7 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
     save_table(path, head, rows)
 
 
-def _learned(result: RunResult) -> Classifier:
+def _learned(result: RunResult) -> TrainedSvm:
     if result.classifier is None or not result.classifier.history:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     return result.classifier

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from slide_gui.core.svm.model import TrainedSvm
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published
-from slide_gui.experiments.runs.result import Classifier, RunResult, Timings
+from slide_gui.experiments.runs.result import RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import COLUMNS, StoredRun
@@ -60,7 +61,7 @@ def _fingerprint(cell: CellPlan) -> str:
 def _result(spec: RunSpec, title: str, n: int, error: float, random: np.random.Generator) -> RunResult:
     wrong = np.sort(random.choice(n, max(round(error * n), 1), replace=False)).astype(np.int64)
     n_support = 1000
-    classifier = Classifier(
+    classifier = TrainedSvm(
         (1.0,), (1.0,), (1.0,), 10.0, (), (), 1e-4, True, "float32",
         np.arange(n_support), random.normal(size=(1, n_support)), np.zeros(1),
     )  # fmt: skip

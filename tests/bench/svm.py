@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from slide_gui.core.svm.criteria import CRITERIA
-from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from tests.bench.data import convex, labelled_digits, layers
 from tests.bench.measurement import (
     Figure,
@@ -103,7 +103,7 @@ def ten_classes() -> Iterator[Figure]:
 def _ten(Z: NDArray[Any], codes: NDArray[Any]) -> SvmParameters:
     """Return the parameters of the SVM of ten digits, with the widths that the first rows have."""
     median = SvmParameters(groups=2, widths="median", loss="hinge", C=_C)
-    return SvmParameters(groups=2, widths=fit_svm(Z[:1000], codes[:1000], median).widths, loss="hinge", C=_C)
+    return SvmParameters(groups=2, widths=fit_svm(Z[:1000], codes[:1000], median).trained.widths, loss="hinge", C=_C)
 
 
 def _ten_memory() -> tuple[float, float]:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 SIZES = (4, 3, 5)

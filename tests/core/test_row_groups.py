@@ -51,15 +51,15 @@ def test_that_no_row_is_held_out_whose_group_has_rows_that_may_not_be():
 @pytest.mark.parametrize("criterion", ["span", "hold-out", "press", "radius-margin"])
 def test_that_learned_and_median_widths_are_compared_on_other_groups(criterion):
     parameters = SvmParameters(groups=SIZES, criterion=criterion, starts=1)
-    alone = fit_svm(Z, CODES, parameters).chosen
+    alone = fit_svm(Z, CODES, parameters).trained.chosen
     assert alone.learned_error < 0.05
-    apart = fit_svm(Z, CODES, parameters, row_groups=GROUPS).chosen
+    apart = fit_svm(Z, CODES, parameters, row_groups=GROUPS).trained.chosen
     assert min(apart.learned_error, apart.median_error) > 0.3
 
 
 def test_that_a_grid_search_is_cross_validated_on_other_groups():
     alone, apart = (
-        min(point.error for point in median_width_search(TrainingSet(Z, CODES, SIZES, None, groups), PARAMETERS).points)
+        min(point.error for point in median_width_search(TrainingSet(Z, CODES, SIZES, None, groups), PARAMETERS).grid)
         for groups in (None, GROUPS)
     )
     assert alone < 0.05 < 0.3 < apart

@@ -103,7 +103,7 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     model = fit_svm(Z, y, parameters, progress=listener)
     kinds = [type(payload) for payload in listener.payloads]
     assert list(dict.fromkeys(kinds)) == [Stage, WidthsStep, ChosenBy, TrainingStep]
-    assert listener.payloads[kinds.index(ChosenBy)] == model.chosen
+    assert listener.payloads[kinds.index(ChosenBy)] == model.trained.chosen
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
         "computing distances between 60 rows",
@@ -112,7 +112,7 @@ def test_that_payloads_contain_widths_then_training_and_any_report_can_cancel():
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
     assert np.all(np.diff(listener.fractions) >= 0)
-    assert model.history
+    assert model.trained.history
     for reports in range(1, len(listener.fractions), 211):
         with pytest.raises(Cancelled):
             fit_svm(Z, y, parameters, progress=StopAfter(reports))
@@ -190,7 +190,7 @@ def test_that_the_gap_that_is_claimed_holds_in_float64(loss, case):
     box = Box.of(np.where(y == 1, 1.0, -1.0), np.inf if squared else C)
     gap, _ = kkt_gap(residual, beta, box)
     assert gap < 1e-3
-    assert svm.model_.gap == pytest.approx(gap, abs=2e-4)
+    assert svm.model_.trained.gap == pytest.approx(gap, abs=2e-4)
     np.testing.assert_allclose(svm.decision_function(Z), kernel @ beta + svm.intercept_, atol=1e-2)
 
 
@@ -234,18 +234,18 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
     folds = stratified_folds(y, 1)
     assert np.bincount(folds).tolist() == [24] * 5
     median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])
-    assert [(point.sigma, point.C) for point in found.points[:12]] == [
+    assert [(point.sigma, point.C) for point in found.grid[:12]] == [
         (pytest.approx(factor**0.5), C) for factor in (0.1, 0.3, 1.0, 3.0) for C in (1.0, 10.0, 100.0)
     ]
-    for point in found.points:
+    for point in found.grid:
         gamma = 1.0 / (point.sigma**2 * median)
         wrong = 0
         for fold in range(5):
             svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
             wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
         assert abs(point.error - wrong / 120) <= 1 / 120  # one row may lie on the boundary
-    coarse, best = (min(points, key=lambda point: point.error) for points in (found.points[:12], found.points))
-    assert [point.sigma / coarse.sigma for point in found.points[12:]] == pytest.approx([(2 / 3) ** 0.5, 1.5**0.5])
+    coarse, best = (min(points, key=lambda point: point.error) for points in (found.grid[:12], found.grid))
+    assert [point.sigma / coarse.sigma for point in found.grid[12:]] == pytest.approx([(2 / 3) ** 0.5, 1.5**0.5])
     assert found.widths[0] == pytest.approx(best.sigma * np.sqrt(median))
     assert best.C == found.C
 
@@ -253,7 +253,7 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
 def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
     data, enough = TrainingSet(*layers(100), (12,)), 2 * least_memory(80)  # for four fifths of the rows
     found = median_width_search(data, SvmParameters(loss="hinge", C=1.0, memory=enough))
-    assert [point.C for point in found.points] == [1.0] * 6
+    assert [point.C for point in found.grid] == [1.0] * 6
     with pytest.raises(MemoryError, match="training on 80 points needs at least"):
         median_width_search(data, SvmParameters(loss="hinge", C=1.0, memory=enough - 2))
     with pytest.raises(MemoryError, match="distances"):
@@ -264,6 +264,6 @@ def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelle
     data = TrainingSet(*three_classes(90), SIZES)
     found = median_width_search(data, SvmParameters())
     assert len(found.widths) == 3
-    assert min(point.error for point in found.points) < 0.4
+    assert min(point.error for point in found.grid) < 0.4
     with pytest.raises(Cancelled):
         median_width_search(data, SvmParameters(), progress=StopAfter(20))

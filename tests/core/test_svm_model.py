@@ -8,7 +8,7 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm import model as svm_model
 from slide_gui.core.svm.kernel import median_distances, widths_from
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, svm_bytes, tune
+from slide_gui.core.svm.selection import C_GRID, choose_widths, enough_fresh, fit_svm, tune
 from slide_gui.core.svm.training import TrainingSet, TrainingStep
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import SIZES, WIDTHS, StopAfter, layers, sample, three_classes
@@ -31,7 +31,7 @@ def test_that_margins_equal_the_formula_in_blocks_of_any_size_and_scores_follow(
     scales = np.repeat(WIDTHS, SIZES)
     support = model.vectors.astype(np.float64) + model.embedding.centre / scales
     kernel = np.exp(-np.square((rows / scales)[:, None] - support[None]).sum(-1))
-    expected = kernel @ model.coefficients.T + model.biases
+    expected = kernel @ model.trained.coefficients.T + model.trained.biases
     np.testing.assert_allclose(model.margins(rows), expected, atol=1e-4)
     if data is layers:
         np.testing.assert_array_equal(model.predict(rows), model.scores(rows) > 0.0)
@@ -52,12 +52,12 @@ def test_that_the_model_stores_its_support_vectors_in_the_precision_that_they_ne
     rows, codes = layers(1100, noise=1.5)  # up to 1 024 rows are trained in float64
     wide = SvmParameters(SIZES, (40.0, 30.0, 50.0), loss="hinge", C=1e4)
     small, large = fit_svm(rows, codes, _given(loss="hinge", C=1.0)), fit_svm(rows, codes, wide)
-    assert np.linalg.norm(small.coefficients) < 1000.0 < np.linalg.norm(large.coefficients)
+    assert np.linalg.norm(small.trained.coefficients) < 1000.0 < np.linalg.norm(large.trained.coefficients)
     assert (small.vectors.dtype, large.vectors.dtype) == (np.float32, np.float64)
     for model in (small, large):
-        np.testing.assert_array_equal(model.vectors, model.embedding(rows, model.support, model.vectors.dtype))
-        assert np.all(np.diff(model.support) > 0)
-        assert np.all(model.coefficients.any(axis=0))
+        np.testing.assert_array_equal(model.vectors, model.embedding(rows, model.trained.support, model.vectors.dtype))
+        assert np.all(np.diff(model.trained.support) > 0)
+        assert np.all(model.trained.coefficients.any(axis=0))
     assert fit_svm(rows[:150], codes[:150], _given()).vectors.dtype == np.float64
 
 
@@ -67,19 +67,14 @@ def test_that_too_little_memory_is_refused():
     fit_svm(Z[:100], CODES[:100], _given(memory=300_000))
 
 
-def test_that_selecting_C_on_a_part_of_many_rows_takes_no_more_bytes_than_training_on_all():
-    some, all_of_them = (SvmParameters(groups=3, widths="median", C=C) for C in (None, 10.0))
-    assert svm_bytes((30_000, 30_000), 2352, 3, some) == svm_bytes((30_000, 30_000), 2352, 3, all_of_them)
-
-
 def test_that_all_pairs_share_the_progress():
     rows, codes = three_classes(90)
     listener = StopAfter()
     found = fit_svm(rows, codes, _given(C=10.0), progress=listener)
-    assert found.gap < 1e-3
-    assert found.converged
+    assert found.trained.gap < 1e-3
+    assert found.trained.converged
     assert found.steps > 3
-    assert not fit_svm(rows, codes, _given(max_iter=3)).converged
+    assert not fit_svm(rows, codes, _given(max_iter=3)).trained.converged
     steps = [step for step in listener.payloads if isinstance(step, TrainingStep)]
     assert {(step.pair, step.n_pairs) for step in steps} == {(0, 3), (1, 3), (2, 3)}
     assert listener.fractions[-1] == 1.0
@@ -89,14 +84,14 @@ def test_that_all_pairs_share_the_progress():
 def test_that_a_model_of_the_same_rows_starts_the_next_training_and_one_of_others_does_not():
     parameters = _given(C=10.0, loss="hinge")
     cold = fit_svm(Z, CODES, parameters)
-    warm = fit_svm(Z, CODES, parameters, start=cold)
+    warm = fit_svm(Z, CODES, parameters, start=cold.trained)
     assert warm.steps < cold.steps / 10
     np.testing.assert_allclose(warm.margins(Z), cold.margins(Z), atol=2e-3)
     few, (rows, codes) = fit_svm(Z[:60], CODES[:60], parameters), three_classes(60)
     for other in (cold, fit_svm(rows, codes, parameters)):
-        found = fit_svm(Z[:60], CODES[:60], parameters, start=other)
+        found = fit_svm(Z[:60], CODES[:60], parameters, start=other.trained)
         assert found.steps == few.steps
-        np.testing.assert_array_equal(found.coefficients, few.coefficients)
+        np.testing.assert_array_equal(found.trained.coefficients, few.trained.coefficients)
 
 
 def test_that_one_class_and_a_subset_of_one_row_are_refused():
@@ -109,7 +104,7 @@ def test_that_one_class_and_a_subset_of_one_row_are_refused():
 
 def test_that_shares_are_computed_from_the_medians_at_the_widths():
     parts = median_distances(Z, SIZES) / np.square(WIDTHS)
-    assert fit_svm(Z, CODES, _given()).shares == pytest.approx(parts / parts.sum())
+    assert fit_svm(Z, CODES, _given()).trained.shares == pytest.approx(parts / parts.sum())
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -121,11 +116,11 @@ def test_that_C_is_tuned_unless_it_is_given_with_one_scale_for_median_widths(los
     parameters = SvmParameters(SIZES, widths, loss=loss, seed=2)
     scale, C = tune(DATA, np.array(expected), scales, C_GRID, parameters)
     found = fit_svm(Z, CODES, parameters)
-    assert found.widths == pytest.approx(np.array(expected) * scale)
-    assert (found.C, found.history, found.chosen) == (C, (), None)
+    assert found.trained.widths == pytest.approx(np.array(expected) * scale)
+    assert (found.trained.C, found.trained.history, found.trained.chosen) == (C, (), None)
     given = fit_svm(Z, CODES, SvmParameters(SIZES, widths, loss=loss, C=7.0))
-    assert given.widths == pytest.approx(expected)
-    assert given.C == 7.0
+    assert given.trained.widths == pytest.approx(expected)
+    assert given.trained.C == 7.0
 
 
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
@@ -140,9 +135,9 @@ def test_that_learned_widths_are_tuned_on_the_rows_not_learned_on_if_there_are_e
         seen = stratified_subset(CODES, 60, 2)
         scale, C = tune(DATA, chosen.widths, (1.0, 0.5**0.5, 2.0**0.5), Cs, parameters, learned_on=seen)
     found = fit_svm(Z, CODES, parameters)
-    assert found.widths == pytest.approx(chosen.widths * scale, rel=1e-9)
-    assert pytest.approx(C, rel=1e-9) == found.C
-    assert (found.history, found.chosen) == (chosen.history, chosen.chosen)
+    assert found.trained.widths == pytest.approx(chosen.widths * scale, rel=1e-9)
+    assert pytest.approx(C, rel=1e-9) == found.trained.C
+    assert (found.trained.history, found.trained.chosen) == (chosen.history, chosen.chosen)
 
 
 def _errors(rows, codes, fitted, evaluated):

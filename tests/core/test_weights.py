@@ -119,7 +119,7 @@ def test_that_rows_of_weight_zero_take_no_part_and_support_counts_the_rows_given
     alone = MultiWidthSVC(3, starts=1).fit(Z[used], y[used], weights[used])
     np.testing.assert_array_equal(svm.decision_function(Z), alone.decision_function(Z))
     np.testing.assert_array_equal(svm.support_, used[alone.support_])
-    np.testing.assert_array_equal(svm.support_, svm.model_.support)
+    np.testing.assert_array_equal(svm.support_, svm.model_.trained.support)
     assert svm.n_support_.sum() == len(svm.support_)
     with pytest.raises(ValueError, match="every row of class 1 has weight 0"):
         svm.fit(Z, y, np.where(y == 1, 0.0, 1.0))

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -6,10 +8,10 @@ from slide_gui.core.svm import selection
 from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.kernel import median_distances
-from slide_gui.core.svm.parameters import GUARD, ChosenBy, SvmParameters, WidthsStep
+from slide_gui.core.svm.parameters import GUARD, ChosenBy, SelectedWidths, SvmParameters, WidthsStep
 from slide_gui.core.svm.selection import choose_widths
 from slide_gui.core.svm.training import TrainingSet
-from slide_gui.core.svm.widths import SelectedWidths, WidthsSample
+from slide_gui.core.svm.widths import WidthsSample
 from tests.core.svm_data import SIZES, layers, sample, three_classes
 
 
@@ -98,7 +100,7 @@ def test_that_points_of_a_grid_with_equal_counts_over_the_folds_are_equal(monkey
 
     monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
     found = selection.median_width_search(TrainingSet(*layers(240), SIZES), SvmParameters())
-    assert {point.error for point in found.points} == {5 / 240}
+    assert {point.error for point in found.grid} == {5 / 240}
     assert found.C == 1.0
 
 
@@ -158,17 +160,17 @@ def test_that_learned_and_median_widths_are_compared_by_the_weights_of_misclassi
     class Model:
         """A model that misclassifies heavy rows with learned widths, and half of the others with median widths."""
 
-        converged = True
+        trained = SimpleNamespace(converged=True)
 
-        def __init__(self, widths):
-            self._learned = widths[0] == 1.0
+        def __init__(self, selected):
+            self._learned = selected.widths[0] == 1.0
 
         def predict(self, rows, **_):
             wrong = rows[:, 0] == 1 if self._learned else (rows[:, 0] == 0) & (rows[:, 2] > 0.5)
             return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
 
     monkeypatch.setattr(selection, "learn_widths", lambda *_, **__: _learned((1.0, 1.0, 1.0), 1.0))
-    monkeypatch.setattr(selection, "train", lambda _data, widths, *_, **__: Model(widths))
+    monkeypatch.setattr(selection, "train", lambda _data, selected, *_, **__: Model(selected))
     some = WidthsSample.of(TrainingSet(Z, codes, SIZES, weights), SvmParameters(subset_size=100))
     chosen = choose_widths(TrainingSet(Z, codes, SIZES, weights), some, SvmParameters(SIZES)).chosen
     outside = np.setdiff1d(np.arange(n), some.rows)
@@ -190,7 +192,7 @@ def test_that_errors_count_by_weight_if_a_scale_and_C_are_selected(monkeypatch):
             wrong = rows[:, 0] < 8.0 if self._C == 1.0 else rows[:, 0] >= 15.0
             return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
 
-    monkeypatch.setattr(selection, "train", lambda _data, _widths, C, *_, **__: Model(C))
+    monkeypatch.setattr(selection, "train", lambda _data, selected, *_, **__: Model(selected.C))
     for weights, C in ((None, 10.0), (np.where(Z[:, 0] >= 15.0, 50.0, 1.0), 1.0)):
         data = TrainingSet(Z, codes, (2,), weights)
         assert selection.tune(data, np.ones(1), (1.0,), (1.0, 10.0), SvmParameters()) == (1.0, C)

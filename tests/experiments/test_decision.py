@@ -47,7 +47,8 @@ def test_that_support_vectors_pull_the_margin_to_where_it_is() -> None:
     dataset, restored, decider = ready(2)
     features = restored.representation.transform(dataset.test[:1])[0].astype(np.float64)
     trained = restored.representation.transform(dataset.train[decider.rows]).astype(np.float64)
-    squares = ((trained - features) ** 2).reshape(len(trained), 3, 64).sum(axis=2) / np.square(restored.model.widths)
+    widths = np.array(restored.model.trained.widths)
+    squares = ((trained - features) ** 2).reshape(len(trained), 3, 64).sum(axis=2) / np.square(widths)
     kernel = np.exp(-squares.sum(axis=1))
     decision = decider.decide(features)
     assert len(decision.nearest) == 6
@@ -59,7 +60,7 @@ def test_that_support_vectors_pull_the_margin_to_where_it_is() -> None:
         assert each.code == dataset.train_labels[each.row]
         assert each.shares == pytest.approx(squares[place] / squares[place].sum(), abs=1e-4)
         assert (each.pull > 0) == (each.code == decision.first)
-        signed = restored.model.coefficients[0, place] * (1 if decision.first == 1 else -1)
+        signed = restored.model.trained.coefficients[0, place] * (1 if decision.first == 1 else -1)
         assert each.pull == pytest.approx(signed * kernel[place], rel=1e-3)
     assert sum(decision.shares) == pytest.approx(1.0)
 

@@ -155,13 +155,13 @@ Z, CLASSES = layers(90)
 def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "_GRID_ROWS", 50)
     own = spec(DATA, method="median", seed=3)
-    model, found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS)
+    found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
     rows = np.sort(stratified_sample(CLASSES, 50, 3))
     grid = median_width_search(TrainingSet(Z[rows], CLASSES[rows], (4, 3, 5)), SvmParameters(seed=3))
-    assert found.grid == grid.points
+    assert found.grid == grid.grid
     assert (found.widths, found.C) == (pytest.approx(grid.widths), grid.C)
     assert found.medians == pytest.approx(median_distances(Z, (4, 3, 5), seed=3))
-    assert model.support.max() >= 50
+    assert found.support.max() >= 50
     assert found.history == ()
 
 

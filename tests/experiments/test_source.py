@@ -9,12 +9,12 @@ import pytest
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy
-from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.model import TrainedSvm
+from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy, GridPoint
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource, read_image
-from slide_gui.experiments.runs.result import Classifier, describe_chosen, describe_convergence, describe_widths
+from slide_gui.experiments.runs.result import describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.spec import RunSpec, describe_choice, describe_spec
 
 
@@ -119,7 +119,7 @@ def test_that_the_guard_is_not_named_as_a_criterion() -> None:
 def test_that_missing_convergence_is_reported() -> None:
     cut_off, solved = Candidate("median", 1.0, 10.0, converged=False), Candidate("learned", 1.0, 1.0)
     nothing = np.empty(0)
-    fine = Classifier((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)
+    fine = TrainedSvm((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)
     assert describe_convergence(fine) == ""
     assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved,)))) == ""
     assert describe_convergence(replace(fine, converged=False, gap=0.02)) == "not converged (gap 2.0e-02)"

@@ -218,28 +218,29 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
                 )
         check_client(client)
         model = fit_svm(rows, codes, parameters, weights=weights, progress=progress, client=client)
-        if not model.converged:
+        svm = model.trained
+        if not svm.converged:
             warnings.warn(
-                f"the SVM has not converged: its optimality gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise "
+                f"the SVM has not converged: its optimality gap is {svm.gap:.1e}, above tol={self.tol:.1e}; raise "
                 "max_iter if you set it, raise memory, scale the features, or lower C",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        n_support = np.bincount(codes[model.support], minlength=len(classes))
+        n_support = np.bincount(codes[svm.support], minlength=len(classes))
         if used is not None:
-            model = replace(model, support=used[model.support])
+            svm = replace(svm, support=used[svm.support])
         self.classes_ = classes
-        self.model_ = model
-        self.widths_ = np.array(model.widths)
-        self.shares_ = np.array(model.shares)
-        self.C_ = model.C
-        self.support_ = model.support
+        self.model_ = replace(model, trained=svm)
+        self.widths_ = np.array(svm.widths)
+        self.shares_ = np.array(svm.shares)
+        self.C_ = svm.C
+        self.support_ = svm.support
         self.n_support_ = n_support
-        self.dual_coef_ = model.coefficients
-        self.intercept_ = model.biases
-        self.history_ = list(model.history)
-        self.chosen_by_ = _chosen_by(model.chosen, self.widths)
-        self.candidates_ = [] if model.chosen is None else list(model.chosen.candidates)
+        self.dual_coef_ = svm.coefficients
+        self.intercept_ = svm.biases
+        self.history_ = list(svm.history)
+        self.chosen_by_ = _chosen_by(svm.chosen, self.widths)
+        self.candidates_ = [] if svm.chosen is None else list(svm.chosen.candidates)
         self.n_iter_ = max(1, model.steps)
         return self
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from math import isqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.svm.kernel import Embedding, kernel_tiles, squared_norms
+from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
-
-if TYPE_CHECKING:
-    from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -58,56 +56,79 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
     return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
 
 
-@dataclass(frozen=True)
-class SvmModel:
-    """A trained multi-width SVM.
+@dataclass(frozen=True, eq=False)
+class TrainedSvm:
+    """A trained multi-width SVM without its support vectors, which are rows of the data; runs store it.
 
     Attributes
     ----------
-    embedding : Embedding
-        Map from rows to vectors z between which the kernel is exp(−‖z − z'‖²).
-    vectors : ndarray of shape (n_support, d)
-        The embedded support vectors, in float64 if float32 would change the margins visibly.
+    widths, shares, medians : tuple of float
+        Width σ_t, fraction of the kernel's exponent, and median D_t of each layer.
+    C : float
+    history : tuple of WidthsStep
+        Iterations of learning the widths; empty if they were not learned.
+    grid : tuple of GridPoint
+        Results of cross-validation; empty without it.
+    gap : float
+        Largest violation of the optimality conditions over all pairs of classes.
+    converged : bool
+        True if the solver converged for every pair of classes.
+    dtype : str
+        Data type of the embedded support vectors.
     support : ndarray of int, shape (n_support,)
         Indices of the support vectors in the training set.
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients y α.
     biases : ndarray of shape (n_pairs,)
         Bias of each pair of classes.
-    n_classes : int
-    shares : tuple of float
-        Fraction of the kernel's exponent that each layer contributes.
-    C : float
-    gap : float
-        Largest violation of the optimality conditions over all pairs of classes.
-    steps : int
-        Total number of pair steps of the solver.
-    converged : bool
-        True if the solver converged for every pair of classes.
-    history : tuple of WidthsStep
-        Iterations of learning the widths; empty if they were not learned.
     chosen : ChosenBy or None
-        How learned widths were selected; None if they were not learned.
+        How learned widths were selected. None if they were not learned, or it is not recorded.
     """
 
-    embedding: Embedding
-    vectors: NDArray[np.floating]
+    widths: tuple[float, ...]
+    shares: tuple[float, ...]
+    medians: tuple[float, ...]
+    C: float
+    history: tuple[WidthsStep, ...]
+    grid: tuple[GridPoint, ...]
+    gap: float
+    converged: bool
+    dtype: str
     support: Indices
     coefficients: Array
     biases: Array
-    n_classes: int
-    shares: tuple[float, ...]
-    C: float
-    gap: float
-    steps: int
-    converged: bool
-    history: tuple[WidthsStep, ...] = ()
     chosen: ChosenBy | None = None
 
     @property
-    def widths(self) -> tuple[float, ...]:
-        """Kernel width σ_t of each layer."""
-        return self.embedding.widths
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes k; there are k (k − 1) / 2 pairs."""
+        return (1 + isqrt(1 + 8 * len(self.biases))) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class SvmModel:
+    """A trained multi-width SVM with its support vectors, which predicts classes.
+
+    Attributes
+    ----------
+    trained : TrainedSvm
+    embedding : Embedding
+        Map from rows to vectors z between which the kernel is exp(−‖z − z'‖²).
+    vectors : ndarray of shape (n_support, d)
+        The embedded support vectors, in float64 if float32 would change the margins visibly.
+    steps : int
+        Total number of pair steps of the solver; 0 for a stored SVM.
+    """
+
+    trained: TrainedSvm
+    embedding: Embedding
+    vectors: NDArray[np.floating]
+    steps: int = 0
 
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
         """Return the margins of each pair of classes, of shape (n, n_pairs), positive for the second class."""
@@ -115,8 +136,8 @@ class SvmModel:
         n, dtype = len(self.vectors), self.vectors.dtype
         used = np.flatnonzero(self.vectors.any(axis=0))  # all other columns are 0 and can be left out of the products
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
-        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=dtype)
-        margins = np.empty((len(Z), len(self.biases)))
+        by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
+        margins = np.empty((len(Z), len(self.trained.biases)))
         step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 4096))
         values = np.empty((min(step, len(Z)), n), dtype)
         for start in range(0, len(Z), step):
@@ -125,13 +146,13 @@ class SvmModel:
             block = np.take(embedded, used, axis=1), squared_norms(embedded)
             margins[rows] = kernel_tiles(block, (vectors, squares), values[: len(rows)], steady.pulse) @ by_pair
             steady.report(rows[-1] / len(Z))
-        return margins + self.biases
+        return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
         """Return (n,) margins for two classes, positive for class 1, or (n, n_classes) scores for more classes."""
         margins = self.margins(Z, progress=progress)
-        return margins[:, 0] if self.n_classes == 2 else class_scores(margins, self.n_classes)
+        return margins[:, 0] if margins.shape[1] == 1 else class_scores(margins, self.trained.n_classes)
 
     def predict(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Indices:
         """Return the class code of each row, 0 … n_classes − 1."""
-        return predicted_codes(self.margins(Z, progress=progress), self.n_classes)
+        return predicted_codes(self.margins(Z, progress=progress), self.trained.n_classes)

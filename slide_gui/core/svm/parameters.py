@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.validation import check_flag, check_integer, check_number
@@ -221,3 +224,36 @@ class ChosenBy:
     def name(self) -> str:
         """The criterion, or `GUARD` if median widths replaced the learned ones."""
         return GUARD if self.guarded else self.criterion
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """Cross-validation error at one σ and C; not `converged` if the solver reached its limit of steps in a fold."""
+
+    sigma: float
+    C: float
+    error: float
+    converged: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedWidths:
+    """Selected widths and C.
+
+    Attributes
+    ----------
+    widths : ndarray of shape (L,)
+    C : float
+    history : tuple of WidthsStep
+        Iterations of learning, on a part of the sample if the median widths were selected there.
+    chosen : ChosenBy or None
+        How the widths were selected; None if they were not learned.
+    grid : tuple of GridPoint
+        All evaluated points of a grid search; empty without one.
+    """
+
+    widths: NDArray[np.float64]
+    C: float
+    history: tuple[WidthsStep, ...] = ()
+    chosen: ChosenBy | None = None
+    grid: tuple[GridPoint, ...] = ()

@@ -25,10 +25,10 @@ from slide_gui.core.svm.kernel import (
     vector_distances,
     widths_from,
 )
-from slide_gui.core.svm.model import SvmModel, pairs_of, predicted_codes
-from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, SvmParameters
+from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_codes
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, GridPoint, SelectedWidths, SvmParameters
 from slide_gui.core.svm.training import TrainingSet, rows_of, train
-from slide_gui.core.svm.widths import SelectedWidths, WidthsSample, learn_widths
+from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
@@ -41,35 +41,6 @@ Indices = NDArray[np.intp]
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
 CS = (1.0, 10.0, 100.0)
 FINER = (2.0 / 3.0, 1.5)  # factors of the best σ², evaluated at its C
-
-
-@dataclass(frozen=True)
-class GridPoint:
-    """Cross-validation error at one σ and C; not `converged` if the solver reached its limit of steps in a fold."""
-
-    sigma: float
-    C: float
-    error: float
-    converged: bool = True
-
-
-@dataclass(frozen=True)
-class GridResult:
-    """Result of a grid search.
-
-    Attributes
-    ----------
-    C : float
-        Value at the point with the smallest error; in a tie the first point of the grid.
-    widths : tuple of float
-        Widths σ · σ_t for `MultiWidthSVC(widths=…)`.
-    points : tuple of GridPoint
-        All evaluated points.
-    """
-
-    C: float
-    widths: tuple[float, ...]
-    points: tuple[GridPoint, ...]
 
 
 def stratified_folds(codes: Indices, seed: int, row_groups: Indices | None = None) -> Indices:
@@ -163,11 +134,11 @@ class CrossValidation:
 
 def median_width_search(
     data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS
-) -> GridResult:
+) -> SelectedWidths:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
     A grid of σ and C is evaluated first, then two more values of σ around the best. A given C replaces those of the
-    grid. The folds keep the rows of a group together.
+    grid. In a tie the first point of the grid is selected. The folds keep the rows of a group together.
 
     Parameters
     ----------
@@ -221,7 +192,7 @@ def median_width_search(
     for factor in FINER:
         evaluate(coarse.sigma * factor**0.5, coarse.C)
     best = min(points, key=lambda point: point.error)
-    return GridResult(best.C, tuple((best.sigma * widths).tolist()), tuple(points))
+    return SelectedWidths(best.sigma * widths, best.C, grid=tuple(points))
 
 
 C_GRID = (1.0, 10.0, 100.0, 1000.0)
@@ -279,7 +250,8 @@ def tune(
     best, fewest, medians = points[0], np.inf, np.ones(len(data.sizes))
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
-        model = train(fitted, widths * scale, C, parameters, medians=medians, exact=False, progress=steady.pulse)
+        point = SelectedWidths(widths * scale, C)
+        model = train(fitted, point, parameters, medians=medians, exact=False, progress=steady.pulse)
         wrong = model.predict(held_out_rows.Z, progress=steady.pulse) != held_out_rows.codes
         total = _total(wrong, held_out_rows.weights)
         if total < fewest:
@@ -351,11 +323,12 @@ class _Comparison:
         fitted = data.take(sample.rows, steady.pulse)
         limited = replace(self._parameters, max_iter=_STEPS_PER_ROW * len(sample.rows))
         for widths, best in both:
-            model = train(fitted, widths, best.C, limited, medians=sample.medians, exact=False, progress=steady.pulse)
+            point = SelectedWidths(widths, best.C)
+            model = train(fitted, point, limited, medians=sample.medians, exact=False, progress=steady.pulse)
             blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
             predicted = [model.predict(take_rows(data.Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
             wrong = np.concatenate(predicted) != data.codes[outside]
-            self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), model.converged))
+            self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), model.trained.converged))
         chosen = self._decision(learned)
         widths, best = both[chosen.guarded]
         return SelectedWidths(widths, best.C, learned.history, chosen)
@@ -476,7 +449,6 @@ def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, 
 
 
 _MEDIAN_ROWS = 1000
-_LEARNING = 5  # n × n matrices that a criterion needs in addition to the distances in each layer
 _SHARES_ROWS = 500  # rows for the medians if widths are given, since they only determine `shares`
 
 
@@ -487,7 +459,7 @@ def fit_svm(
     *,
     weights: Array | None = None,
     row_groups: Indices | None = None,
-    start: SvmModel | None = None,
+    start: TrainedSvm | None = None,
     progress: Progress = NO_PROGRESS,
     client: Client | None = None,
 ) -> SvmModel:
@@ -504,8 +476,8 @@ def fit_svm(
         selected, errors are weighted. The subset, the held-out rows and the median distances ignore weights.
     row_groups : ndarray of int, shape (n,), optional
         Group of each row, such as the patient. Splits for selecting widths and C keep the rows of a group together.
-    start : SvmModel, optional
-        Model of the same rows in a neighbouring representation; the solver starts from its coefficients.
+    start : TrainedSvm, optional
+        SVM of the same rows in a neighbouring representation; the solver starts from its coefficients.
     progress : Progress
         Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
@@ -528,12 +500,8 @@ def fit_svm(
         raise ValueError("all rows belong to one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
-    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters, grouped=row_groups is not None)
-    check_free(
-        needed,
-        f"training on {len(codes)} rows of {Z.shape[1]} columns",
-        "use fewer rows or less memory for it",
-    )
+    needed, rows = _training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters.memory), len(codes)
+    check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or less memory for it")
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
@@ -542,60 +510,24 @@ def fit_svm(
     chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
     data = TrainingSet(Z, codes, sizes, weights, row_groups)
     selected = _selected_widths(data, medians, parameters, progress.part(0.0, chosen_by))
-    model = train(
-        data,
-        selected.widths,
-        selected.C,
-        parameters,
-        medians=medians,
-        start=start,
-        progress=progress.part(chosen_by, 1.0),
-        client=client,
-    )
-    return replace(model, history=selected.history, chosen=selected.chosen)
+    rest = progress.part(chosen_by, 1.0)
+    return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
 
-def svm_bytes(
-    counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters, *, grouped: bool = False
-) -> int:
-    """Return the approximate peak memory, in bytes, of selecting widths and C and training, without the input.
+def _training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
+    """Return the approximate peak memory, in bytes, of training, without its input.
 
-    The memory depends on the number of support vectors. The estimate assumes that many rows are support vectors.
+    It consists of embedded rows, kernel values and support vectors, assuming that all rows are support vectors.
 
     Parameters
     ----------
     counts : sequence of int
         Number of rows in each class.
-    columns, layers : int
-        Number of columns and of blocks of columns.
-    grouped : bool
-        True if rows have groups.
     """
-    n = sum(counts)
-    needs: list[int] = [_solved(counts, columns, parameters.memory)]
-    if parameters.widths == "learn":
-        learned = min(n, parameters.subset_size)
-        matrices: float = layers + _LEARNING
-        # Learning on four fifths of the subset needs all its distances as well.
-        if grouped or not enough_fresh(learned, n):
-            matrices = max(matrices, layers + 0.64 * matrices)
-        needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
-    elif parameters.C is None:
-        share = 0.8 * min(1.0, MOST_ROWS / n)
-        inside = [math.ceil(share * count) for count in counts]
-        needs.append(4 * int(1.25 * sum(inside)) * columns + _solved(inside, columns, parameters.memory))
-    return max(needs)
-
-
-def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the memory, in bytes, of training at given widths and C: embedded rows, kernel rows, support vectors."""
-    n, pair = sum(counts), sum(sorted(counts)[-2:])
-    rows, left = 4 * n * columns, max(memory - 4 * n * columns, 0)
-    if len(counts) == 2:
-        return 2 * rows + largest_store(pair, left)
-    shared = left // 3
-    cached = sum(4 * count * min(count, shared // max(4 * n, 1)) for count in counts)
-    return 2 * rows + cached + largest_store(pair, left - shared)
+    rows = 4 * sum(counts) * columns
+    left = max(memory - rows, 0)
+    shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0
+    return 2 * rows + shared + largest_store(sum(sorted(counts)[-2:]), left - shared)
 
 
 def _selected_widths(

@@ -24,8 +24,8 @@ from slide_gui.core.svm.kernel import (
     squared_norms,
     varying_columns,
 )
-from slide_gui.core.svm.model import SvmModel, pairs_of
-from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of
+from slide_gui.core.svm.parameters import LOSSES, SelectedWidths, SvmParameters
 from slide_gui.core.workers import TaskProgress, results_of, sent
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
@@ -100,8 +100,8 @@ class PairProblems:
         Embedding for the widths.
     C : float
     parameters : SvmParameters
-    start : SvmModel or None
-        Model from whose coefficients the solver starts.
+    start : TrainedSvm or None
+        SVM from whose coefficients the solver starts.
     exact : bool
         True if the optimality gaps must be verified in float64.
     """
@@ -110,7 +110,7 @@ class PairProblems:
     embedding: Embedding
     C: float
     parameters: SvmParameters
-    start: SvmModel | None
+    start: TrainedSvm | None
     exact: bool
 
     @property
@@ -194,17 +194,16 @@ def _solved(problems: PairProblems, number: int) -> tuple[Indices, Solution]:
 
 def train(
     data: TrainingSet,
-    widths: Array,
-    C: float,
+    selected: SelectedWidths,
     parameters: SvmParameters,
     *,
     medians: Array,
-    start: SvmModel | None = None,
+    start: TrainedSvm | None = None,
     exact: bool = True,
     progress: Progress = NO_PROGRESS,
     client: Client | None = None,
 ) -> SvmModel:
-    """Train at given widths and C, with the arguments of `fit_svm`.
+    """Train at the selected widths and C, with the arguments of `fit_svm`.
 
     The optimality gap of an `exact` model is verified in float64. `medians` are the median distances of the rows.
     """
@@ -212,8 +211,8 @@ def train(
     if start is not None and (start.n_classes != data.n_classes or start.support.max(initial=0) >= n):
         start = None
     steady = MonotonicProgress(progress)
-    embedding = Embedding.of(data.Z, data.sizes, widths, steady.pulse)
-    problems = PairProblems(data, embedding, C, parameters, start, exact)
+    embedding = Embedding.of(data.Z, data.sizes, selected.widths, steady.pulse)
+    problems = PairProblems(data, embedding, selected.C, parameters, start, exact)
     if client is None:
         solved = list(problems.solved(range(len(problems.pairs)), steady))
     else:
@@ -226,19 +225,22 @@ def train(
     coarse = np.finfo(np.float32).eps * squared_norms(vectors).max(initial=0.0) > COARSE
     if coarse or n <= _SMALL or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
         vectors = embedding(data.Z, support, np.float64, steady.pulse)
-    return SvmModel(
-        embedding=embedding,
-        vectors=vectors,
+    trained = TrainedSvm(
+        widths=embedding.widths,
+        shares=tuple(shares_of(selected.widths, medians).tolist()),
+        medians=tuple(medians.tolist()),
+        C=float(selected.C),
+        history=selected.history,
+        grid=selected.grid,
+        gap=max(solution.gap for _, solution in solved),
+        converged=all(solution.converged for _, solution in solved),
+        dtype=vectors.dtype.name,
         support=support,
         coefficients=coefficients,
         biases=np.array([solution.bias for _, solution in solved]),
-        n_classes=data.n_classes,
-        shares=tuple(shares_of(widths, medians).tolist()),
-        C=C,
-        gap=max(solution.gap for _, solution in solved),
-        steps=sum(solution.steps for _, solution in solved),
-        converged=all(solution.converged for _, solution in solved),
+        chosen=selected.chosen,
     )
+    return SvmModel(trained, embedding, vectors, sum(solution.steps for _, solution in solved))
 
 
 class _Sources:

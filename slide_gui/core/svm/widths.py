@@ -15,8 +15,9 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters, WidthsStep
+from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameters, WidthsStep
 from slide_gui.core.svm.training import TrainingSet, rows_of
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 Array = NDArray[np.float64]
@@ -59,15 +60,17 @@ class WidthsSample:
         Raises
         ------
         MemoryError
-            If learning would need more than `parameters.memory`. The message gives the required memory.
+            If learning would need more than `parameters.memory` or than is free. The message gives the required memory.
         """
         rows, layers = stratified_subset(data.codes, parameters.subset_size, parameters.seed), len(data.sizes)
-        need = 8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6))
+        need = int(8 * len(rows) ** 2 * max(layers + 6, layers + 0.64 * (layers + 6)))
+        job = f"learning {layers} widths on {len(rows)} points"
         if need > parameters.memory:
             raise MemoryError(
-                f"learning {layers} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
-                f"limit of {parameters.memory / 1e6:.0f} MB; raise the memory or learn on a smaller subset"
+                f"{job} needs about {need / 1e6:.0f} MB, more than the limit of {parameters.memory / 1e6:.0f} MB; "
+                "raise the memory or learn on a smaller subset"
             )
+        check_free(need, job, "learn on a smaller subset")
         steady = MonotonicProgress(progress)
         steady.report(0.0, Stage(f"computing distances between {len(rows)} rows"))
         some = data.take(rows, steady.pulse)
@@ -197,26 +200,6 @@ _FIRST_STEP = 0.3  # length of the first step in log σ: the gradient alone may 
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
-
-
-@dataclass(frozen=True, eq=False)
-class SelectedWidths:
-    """Selected widths and C.
-
-    Attributes
-    ----------
-    widths : ndarray of shape (L,)
-    C : float
-    history : tuple of WidthsStep
-        Iterations of learning, on a part of the sample if the median widths were selected there.
-    chosen : ChosenBy or None
-        How the widths were selected; None if they were not learned.
-    """
-
-    widths: Array
-    C: float
-    history: tuple[WidthsStep, ...] = ()
-    chosen: ChosenBy | None = None
 
 
 def best_step(history: Sequence[WidthsStep]) -> WidthsStep:

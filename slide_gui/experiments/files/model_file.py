@@ -9,7 +9,7 @@ import time
 import zipfile
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,11 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.lazy import LazyRows
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
-from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, unmarked
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +60,14 @@ class FittedModel:
     image_shape: tuple[int, int] | None
     generated: bool
     seconds: float
-    version: str = __version__
+    version: str
     feature_names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, dataset: Dataset | LazyRows, stack: Stack, seconds: float = 0.0) -> FittedModel:
         """Return the model of a stack fitted to a data set."""
         described = dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated
-        return cls(stack, *described, seconds, feature_names=dataset.feature_names)
+        return cls(stack, *described, seconds, __version__, dataset.feature_names)
 
 
 def fit_model(
@@ -167,58 +169,47 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
         raise DataError(f"is damaged or not an .npz model ({error}); {_REMEDY}", place) from None
 
 
-@dataclass(frozen=True)
-class _Manifest:
-    """The values of a model file except the weights. Entries that later versions add are ignored."""
+def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
+    """Return the model in a JSON text without its layers, and the error of each layer.
 
-    version: str
-    dataset: str
-    fingerprint: str
-    image_shape: tuple[int, int] | None
-    generated: bool
-    seconds: float
-    n_features: int
-    n_samples: int
-    parameters: StackParameters
-    errors: tuple[float, ...]
-    feature_names: tuple[str, ...] = ()
+    Entries that later versions add are ignored.
 
-    @classmethod
-    def read(cls, text: bytes) -> _Manifest:
-        """Return the manifest in a JSON text.
+    Raises
+    ------
+    ValueError
+        If an entry is missing, has a wrong type or is out of range. The message names it.
+    """
+    document = json.loads(text)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f"its format is not {FORMAT!r}")
+    version = document.get("format_version")
+    if type(version) is not int or version != FORMAT_VERSION:
+        raise ValueError(f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}")
 
-        Raises
-        ------
-        ValueError
-            If an entry has a wrong type or is out of range. The message names it.
-        """
-        document = json.loads(text)
-        if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise ValueError(f"its format is not {FORMAT!r}")
-        version = document.get("format_version")
-        if type(version) is not int or version != FORMAT_VERSION:
-            raise ValueError(f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}")
-        known = {each.name for each in fields(cls)}
-        manifest = from_document(cls, {key: value for key, value in document.items() if key in known}, "the manifest")
-        manifest._check()
-        return replace(manifest, parameters=manifest.parameters.checked())
+    def read(kind: type[T], **given: Any) -> T:
+        names = {each.name for each in fields(kind)} - set(given)  # type: ignore[arg-type]
+        return from_document(kind, {key: document[key] for key in document if key in names}, "the manifest", given)
 
-    def _check(self) -> None:
-        d, shape = self.n_features, self.image_shape
-        most = min(self.parameters.depth, MOST_LAYERS)
-        expected = {
-            "n_features": (d >= 1, "1 or more"),
-            "n_samples": (self.n_samples >= 1, "1 or more"),
-            "seconds": (self.seconds >= 0, "0 or more"),
-            "fingerprint": (re.fullmatch("[0-9a-f]{64}", self.fingerprint), "64 hexadecimal digits"),
-            "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
-            "errors": (len(self.errors) <= most and all(each >= 0 for each in self.errors), f"up to {most}, 0 or more"),
-            "feature_names": (len(self.feature_names) in (0, d), f"{d} texts"),
-            "dataset": (len(self.dataset) <= _LONGEST_NAME, "a short text"),
-        }
-        for name, (fits, what) in expected.items():
-            if not fits:
-                raise ValueError(f"{name} is {str(getattr(self, name))[:60]}, expected {what}")
+    stack = read(Stack, layers=())
+    stack = replace(stack, parameters=stack.parameters.checked())
+    model = read(FittedModel, stack=stack)
+    errors = checked_value(tuple[float, ...], document.get("errors"), "errors")
+    d, shape, most = stack.n_features, model.image_shape, min(stack.parameters.depth, MOST_LAYERS)
+    expected = {
+        "n_features": (d >= 1, "1 or more"),
+        "n_samples": (stack.n_samples >= 1, "1 or more"),
+        "seconds": (model.seconds >= 0, "0 or more"),
+        "fingerprint": (re.fullmatch("[0-9a-f]{64}", model.fingerprint), "64 hexadecimal digits"),
+        "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
+        "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"up to {most}, 0 or more"),
+        "feature_names": (len(model.feature_names) in (0, d), f"{d} texts"),
+        "dataset": (len(model.dataset) <= _LONGEST_NAME, "a short text"),
+    }
+    for name, (fits, what) in expected.items():
+        if not fits:
+            raise ValueError(f"{name} is {str(document[name])[:60]}, expected {what}")
+    names = tuple(map(clean_name, model.feature_names))
+    return replace(model, dataset=unmarked(model.dataset, model.generated), feature_names=names), errors
 
 
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
@@ -230,29 +221,20 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
         raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
     text = _member(archive, _MANIFEST, np.dtype("u1"), None, place).tobytes()
     try:
-        manifest = _Manifest.read(text)
+        model, errors = _from_manifest(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"the manifest cannot be used: {error}; {_REMEDY}", place) from None
-    d, depth = manifest.n_features, len(manifest.errors)
+    d, depth = model.stack.n_features, len(errors)
     expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
     if set(members) != expected or len(archive.infolist()) != len(expected):
         raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
     layers = []
-    for k, layer_error in enumerate(manifest.errors, start=1):
+    for k, layer_error in enumerate(errors, start=1):
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
         if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
             raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
         layers.append(Layer(weights, float(layer_error)))
-    return FittedModel(
-        Stack(manifest.parameters, tuple(layers), d, manifest.n_samples),
-        unmarked(manifest.dataset, manifest.generated),
-        manifest.fingerprint,
-        manifest.image_shape,
-        manifest.generated,
-        float(manifest.seconds),
-        manifest.version,
-        tuple(map(clean_name, manifest.feature_names)),
-    )
+    return replace(model, stack=replace(model.stack, layers=tuple(layers)))
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:

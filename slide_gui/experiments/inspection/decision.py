@@ -118,9 +118,9 @@ class Decider:
 
     def __init__(self, restored: Restored, dataset: Dataset) -> None:
         self.representation, model = restored.representation, restored.model
-        self.model, self.rows = model, restored.rows[model.support]
+        self.model, self.rows = model, restored.rows[model.trained.support]
         self._codes = restored.codes[self.rows]
-        self.labels = restored.labels[: model.n_classes]
+        self.labels = restored.labels[: model.trained.n_classes]
         vectors = np.asarray(model.vectors, dtype=np.float32)
         ends = np.cumsum(model.embedding.sizes)
         self._blocks = [
@@ -152,10 +152,10 @@ class Decider:
         """
         exponents = self._exponents(representations)
         kernel = np.exp(-exponents.sum(axis=0))
-        margins = np.einsum("ps,s->p", self.model.coefficients, kernel) + self.model.biases
-        first, second, towards = _duels(margins, self.model.n_classes)
+        margins = np.einsum("ps,s->p", self.model.trained.coefficients, kernel) + self.model.trained.biases
+        first, second, towards = _duels(margins, self.model.trained.n_classes)
         number, sign = towards[second]
-        coefficients = sign * self.model.coefficients[number]
+        coefficients = sign * self.model.trained.coefficients[number]
         order = _in_turn(kernel, coefficients > 0.0, coefficients < 0.0)
         nearest = tuple(
             SupportVector(
@@ -171,7 +171,7 @@ class Decider:
         return Decision(
             first,
             second,
-            _votes(margins, self.model.n_classes),
+            _votes(margins, self.model.trained.n_classes),
             tuple(by_class),
             nearest,
             _shares(exponents[:, order].sum(axis=1)),
@@ -201,14 +201,14 @@ class Decider:
         far = np.where(image > 0.5 * (low + high), low, high).astype(image.dtype)
         pursued = np.flatnonzero(far != image)
         margins = self._margins(image[None], progress)[0]
-        first, second, towards = _duels(margins, self.model.n_classes)
+        first, second, towards = _duels(margins, self.model.trained.n_classes)
         number, sign = towards[second]
         changed: list[int] = []
         now = image.copy()
         while len(pursued) and len(changed) < MOST_CHANGES:
             margins = self._with_one_more(now, far, pursued, progress)
             left = sign * margins[:, number]
-            flips = predicted_codes(margins, self.model.n_classes) != first
+            flips = predicted_codes(margins, self.model.trained.n_classes) != first
             best = int(np.argmin(np.where(flips, left - np.ptp(left) - 1.0, left)))
             now[pursued[best]] = far[pursued[best]]
             changed.append(int(pursued[best]))
@@ -228,7 +228,7 @@ class Decider:
 
     def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
         """Return the margins of the image with each of these features changed in turn, (len(features), n_pairs)."""
-        margins = np.empty((len(features), len(self.model.biases)))
+        margins = np.empty((len(features), len(self.model.trained.biases)))
         for start in range(0, len(features), _BATCH):
             some = features[start : start + _BATCH]
             images = np.repeat(image[None], len(some), axis=0)
@@ -252,7 +252,7 @@ class Decider:
     def _class_of(self, image: NDArray[Any], far: NDArray[Any], features: list[int], progress: Progress) -> int:
         changed = image.copy()
         changed[features] = far[features]
-        return int(predicted_codes(self._margins(changed[None], progress), self.model.n_classes)[0])
+        return int(predicted_codes(self._margins(changed[None], progress), self.model.trained.n_classes)[0])
 
     def _margins(self, images: NDArray[Any], progress: Progress) -> Array:
         progress.report(0.0)

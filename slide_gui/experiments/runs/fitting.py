@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,13 +19,13 @@ from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_o
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, fit_stack
-from slide_gui.core.svm.kernel import Embedding, block_sizes, median_distances
-from slide_gui.core.svm.model import SvmModel
-from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import GridPoint, fit_svm, median_width_search
+from slide_gui.core.svm.kernel import block_sizes, median_distances
+from slide_gui.core.svm.model import SvmModel, TrainedSvm
+from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
+from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.runs.result import Classifier, RunResult
+from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
@@ -325,7 +325,7 @@ def train_svm(
     progress: Progress,
     *,
     row_groups: Indices | None = None,
-) -> tuple[SvmModel, Classifier]:
+) -> SvmModel:
     """Select widths and C as the method requires, and train.
 
     Parameters
@@ -344,52 +344,29 @@ def train_svm(
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
-    plain = tuple(medians.tolist())
     method = METHODS[spec.method]
     if not method.learns or (method.network and spec.svm.widths == "median"):
         grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7))
-        data, widths, last = TrainingSet(Z, codes, sizes), np.asarray(grid.widths), progress.part(0.7, 1.0)
-        model = train(data, widths, grid.C, svm, medians=medians, progress=last)
-        return model, _classifier(model, plain, grid.points)
+        return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.7, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
-        svm, start = _from_neighbour(svm, plain, neighbour.classifier, int(codes.max()) + 1)
+        start = neighbour.classifier
+        svm = replace(svm, near=_near(start, medians))
     model = fit_svm(Z, codes, svm, row_groups=row_groups, start=start, progress=progress)
-    return model, _classifier(model, plain, ())
+    return replace(model, trained=replace(model.trained, medians=tuple(medians.tolist())))
 
 
-def _from_neighbour(
-    parameters: SvmParameters, medians: tuple[float, ...], near: Classifier, n_classes: int
-) -> tuple[SvmParameters, SvmModel]:
-    """Return parameters that start at the neighbour's shares and C, and its coefficients as a model to start from."""
-    ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in zip(medians, near.medians, strict=True)]
-    widths = tuple(float(w * ratio**0.5) for w, ratio in zip(near.widths, ratios, strict=True))
-    nowhere = np.empty((0, 0))
-    start = model_of(near, Embedding((), (), nowhere[0:0].ravel()), nowhere, n_classes)
-    return replace(parameters, near=(widths, near.C)), start
+def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[float, ...], float]:
+    """Return the widths that give each layer the neighbour's share at other medians, and the neighbour's C."""
+    pairs = zip(medians.tolist(), neighbour.medians, strict=True)
+    ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
+    return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C
 
 
 def _grid(
     Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, row_groups: Indices | None, progress: Progress
-) -> Any:
+) -> SelectedWidths:
     most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
     rows = np.sort(stratified_sample(codes, most, svm.seed))
     data = TrainingSet(Z, codes, block_sizes(Z.shape[1], svm.groups), None, row_groups)
     return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress)
-
-
-def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoint, ...]) -> Classifier:
-    shared = {name: getattr(model, name) for name in (*_SHARED, "widths")}
-    plain = {"C": float(model.C), "gap": float(model.gap), "converged": bool(model.converged)}
-    arrays = {"support": model.support.astype(np.int64)}
-    return Classifier(**shared | plain | arrays, medians=medians, grid=grid, dtype=model.vectors.dtype.name)
-
-
-def model_of(classifier: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
-    """Return the SVM of a stored classifier, with its support vectors embedded again."""
-    shared = {name: getattr(classifier, name) for name in _SHARED}
-    support = {"support": classifier.support.astype(np.intp)}
-    return SvmModel(embedding=embedding, vectors=vectors, n_classes=n_classes, steps=0, **shared | support)
-
-
-_SHARED = tuple({each.name for each in fields(Classifier)} & {each.name for each in fields(SvmModel)})

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from slide_gui.core.sda.model import SdaEpoch
 from slide_gui.core.svm.criteria import CRITERIA
-from slide_gui.core.svm.parameters import GUARD, ChosenBy, WidthsStep
-from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.model import TrainedSvm
+from slide_gui.core.svm.parameters import GUARD, ChosenBy
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
@@ -111,50 +111,6 @@ class Timings:
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
-@dataclass(frozen=True, eq=False)
-class Classifier:
-    """The trained SVM without its support vectors, which are rows of the data.
-
-    Attributes
-    ----------
-    widths, shares, medians : tuple of float
-        σ_t, fraction of each layer in the kernel's exponent, and median D_t, one per layer.
-    history : tuple of WidthsStep
-        Steps of learning the widths, empty if they were not learned.
-    grid : tuple of GridPoint
-        Results of cross-validation, empty without it.
-    gap : float
-        Violation of the optimality conditions.
-    dtype : str
-        Precision of the embedded support vectors.
-    support : ndarray of int, shape (n_support,)
-        Positions of the support vectors among the training rows.
-    coefficients : ndarray of shape (n_pairs, n_support)
-        Signed dual coefficients.
-    chosen : ChosenBy or None
-        Selection of the widths. None if they were not learned, or it is not recorded.
-    """
-
-    widths: tuple[float, ...]
-    shares: tuple[float, ...]
-    medians: tuple[float, ...]
-    C: float
-    history: tuple[WidthsStep, ...]
-    grid: tuple[GridPoint, ...]
-    gap: float
-    converged: bool
-    dtype: str
-    support: Integers
-    coefficients: Array
-    biases: Array
-    chosen: ChosenBy | None = None
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-        return len(self.support)
-
-
 def describe_widths(chosen_by: str) -> str:
     """Return the selection of the widths in words, given its name. Empty if there is none."""
     name = width_criterion(chosen_by)
@@ -179,7 +135,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
     return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
 
 
-def describe_convergence(classifier: Classifier) -> str:
+def describe_convergence(classifier: TrainedSvm) -> str:
     """Return the trainings of an SVM that did not converge in words, empty if all converged."""
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
     converged = [point.converged for point in classifier.grid]
@@ -220,7 +176,7 @@ class RunResult:
         True if the data are generated.
     labels : tuple of int
         The classes, in the order of the confusion matrix.
-    classifier : Classifier or None
+    classifier : TrainedSvm or None
         The SVM. None if another classifier, or the network itself, was used.
     n_train : int
         Number of training rows.
@@ -248,7 +204,7 @@ class RunResult:
     dataset: str
     generated: bool
     labels: tuple[int, ...]
-    classifier: Classifier | None
+    classifier: TrainedSvm | None
     n_train: int
     confusion: Integers
     judged: Integers
@@ -353,7 +309,7 @@ class RunResult:
         classifier = document.get("classifier")
         if classifier is not None:
             of_classifier = {name: arrays[name] for name in _OF_CLASSIFIER}
-            classifier = from_document(Classifier, classifier, "classifier", of_classifier)
+            classifier = from_document(TrainedSvm, classifier, "classifier", of_classifier)
         given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
         result._check_shapes()
@@ -382,7 +338,7 @@ def _rises(rows: Integers) -> bool:
     return bool((np.diff(rows) > 0).all())
 
 
-def _plain(classifier: Classifier) -> dict[str, Any]:
+def _plain(classifier: TrainedSvm) -> dict[str, Any]:
     """Return everything except the arrays of a classifier as values for JSON."""
     without_arrays: Any = dict.fromkeys(_OF_CLASSIFIER)
     document = asdict(replace(classifier, **without_arrays))

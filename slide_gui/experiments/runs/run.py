@@ -19,9 +19,8 @@ from slide_gui.core.baselines import OtherClassifier, fit_classifier
 from slide_gui.core.sda.model import SdaHistory
 from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
-from slide_gui.core.svm.model import SvmModel
-from slide_gui.core.svm.parameters import ChosenBy, WidthsStep
-from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.model import SvmModel, TrainedSvm
+from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.core.svm.training import TrainingStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
@@ -32,11 +31,10 @@ from slide_gui.experiments.runs.fitting import (
     Reuse,
     SdaFeatures,
     Tuned,
-    model_of,
     represent,
     train_svm,
 )
-from slide_gui.experiments.runs.result import Classifier, NetworkRecord, RunResult, Timings
+from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
@@ -297,7 +295,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
-    classifier: Classifier | None = None
+    classifier: TrainedSvm | None = None
     fine_tuning: Tuned | None = None
     if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
         fine_tuning = reuse.networks.fine_tuned(
@@ -309,7 +307,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         predict = predictor_of(fitted.representation, other)
     else:
         row_groups = None if classes.groups is None else classes.groups[rows]
-        model, classifier = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups)
+        model = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups)
+        classifier = model.trained
         predict = predictor_of(fitted.representation, model)
     trained = time.perf_counter()
     del Z
@@ -330,7 +329,7 @@ def _evaluated(
     rows: Indices,
     validation: Indices,
     predict: Predictor,
-    classifier: Classifier | None,
+    classifier: TrainedSvm | None,
     times: Timings,
     collector: ProgressCollector,
     begin: float,
@@ -446,7 +445,7 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
-    model = model_of(classifier, embedding, vectors, classes.n_train_classes)
+    model = SvmModel(classifier, embedding, vectors)
     return Restored(fitted.representation, model, rows, classes.train, classes.labels)
 
 
