@@ -72,6 +72,10 @@ def test_that_a_gesture_is_one_step_and_the_last_200_steps_are_stored(workspace)
     assert workspace.history.undoText() == ""
     workspace.history.redo()
     assert workspace.state.parameters.noise == 0.7
+    for noise in (0.8, 0.9, 0.7):  # the last is where this gesture began
+        workspace.set_parameters(gesture="noise", noise=noise)
+    workspace.history.undo()
+    assert workspace.history.undoText() == ""
     for number in range(205):
         workspace.select(pins=(number % 64,))
     steps = 0

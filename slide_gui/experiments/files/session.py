@@ -94,7 +94,6 @@ class MissingData(DataError):
     """The files of a session are in none of the searched folders."""
 
     def __init__(self, names: Sequence[str], place: str = "") -> None:
-        self.names = tuple(names)
         files = ", ".join(Path(name).name for name in names)
         super().__init__(f"needs the data {files}; locate the file, or put it into the folder of this session", place)
 
@@ -210,7 +209,7 @@ def _read(content: bytes, path: Path) -> SessionRecord:
     return replace(record, source=source, parameters=parameters)
 
 
-def located(record: SessionRecord, path: Path | None = None, folders: Iterable[Path] = ()) -> SessionRecord:
+def located(record: SessionRecord, path: Path, folders: Iterable[Path] = ()) -> SessionRecord:
     """Return the session with the current paths of its data.
 
     Each file is searched at its path relative to the session's own file, then by its name there and in the other
@@ -218,7 +217,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
 
     Parameters
     ----------
-    path : Path, optional
+    path : Path
         The file or bundle that the session was read from. Its folder is searched, too.
     folders : iterable of Path
         Further folders to search.
@@ -228,8 +227,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     MissingData
         If a file is missing.
     """
-    session_folders = [] if path is None else [path.absolute().parent]
-    session_folders = [path.absolute(), *session_folders] if path is not None and path.is_dir() else session_folders
+    session_folders = [path.absolute()] * path.is_dir() + [path.absolute().parent]
     all_folders = [*session_folders, *folders]
     paths, missing = [], []
     for name in record.source.paths:
@@ -239,7 +237,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
         else:
             paths.append(os.path.normpath(place))
     if missing:
-        raise MissingData(missing, "" if path is None else str(path))
+        raise MissingData(missing, str(path))
     return _with_paths(record, tuple(paths))
 
 
@@ -247,15 +245,8 @@ def _place(name: Path, session_folders: list[Path], all_folders: list[Path]) -> 
     """Return the path of a file found by its name, or None."""
     places = [name] if name.is_absolute() else [folder / name for folder in session_folders]
     places += [folder / name.name for folder in all_folders]
-    return next((place for place in places if _exists(place)), None)
+    return next((place for place in places if os.path.exists(place)), None)
 
 
 def _with_paths(record: SessionRecord, paths: tuple[str, ...]) -> SessionRecord:
     return replace(record, source=replace(record.source, paths=paths)) if paths else record
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # an impossible file name
-        return False

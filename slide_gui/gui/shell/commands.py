@@ -203,7 +203,7 @@ def _quit(window: MainWindow) -> None:
 @_edit(
     "Undo",
     "Ctrl+Z",
-    why_not=lambda w: "" if w.workspace.history.undoText() else "There is nothing to undo",
+    why_not=lambda w: "" if w.workspace.history.canUndo() else "There is nothing to undo",
     text_now=lambda w: f"Undo {w.workspace.history.undoText()}".strip(),
 )
 def _undo(window: MainWindow) -> None:

@@ -207,7 +207,7 @@ class MainWindow(QMainWindow):
         self.queue = self.session.queue
         self.workspace: Workspace = self.session.workspace
         self.workspace.choices = FileChoices(settings)
-        self.recent = RecentFiles(settings, self)
+        self.recent = RecentFiles(settings)
         self.opening: Opening = Opening(self.workspace, settings, self)
         self.exports: ExportController = ExportController(self.queue, settings, self, self._inputs)
         self.faults = FaultReporter(self)

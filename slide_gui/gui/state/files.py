@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Signal
+from PySide6.QtCore import QSettings
 
 from slide_gui.experiments.documents import checked_value
 from slide_gui.experiments.files.source import DataSource
@@ -121,19 +121,10 @@ class RecentOpening:
         return "file is missing" if alone else f"{missing.name} is missing"
 
 
-class RecentFiles(QObject):
-    """Recent files in the program's settings; invalid entries are ignored.
+class RecentFiles:
+    """Recent files in the program's settings; invalid entries are ignored."""
 
-    Signals
-    -------
-    changed()
-        `openings` changed.
-    """
-
-    changed = Signal()
-
-    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, settings: QSettings) -> None:
         self._settings = settings
 
     @property
@@ -160,4 +151,3 @@ class RecentFiles(QObject):
         others = [each for each in self.openings if each != opening]
         listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
         self._settings.setValue(_KEY, json.dumps(listed))
-        self.changed.emit()

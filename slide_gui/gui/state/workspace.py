@@ -53,14 +53,11 @@ class State:
     drawing: NDArray[np.float32] | None = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, State) and self.drawing is other.drawing and self._settings == other._settings
-
-    def __hash__(self) -> int:
-        return hash(self._settings)
-
-    @property
-    def _settings(self) -> tuple[Any, ...]:
-        return self.parameters, self.selection, self.test_row
+        return (
+            isinstance(other, State)
+            and self.drawing is other.drawing
+            and (self.parameters, self.selection, self.test_row) == (other.parameters, other.selection, other.test_row)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,7 +283,7 @@ class Workspace(QObject):
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
         """Change fit parameters; the layers follow.
 
-        Consecutive changes of the same gesture are one step of undo, which `UndoHistory.end_gesture` completes.
+        Consecutive changes of the same gesture are one step of undo, until `UndoHistory.end_gesture`.
         """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
@@ -350,32 +347,26 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
 
 
 _CHANGES = {
-    "noise": "change of noise",
-    "ridge": "change of ridge",
-    "depth": "change of depth",
-    "threshold": "change of threshold",
-    "squashing": "change of squashing function",
-    "fit_on": "change of the layers’ input",
-    "pins": "change of pins",
-    "sample": "change of image",
-    "transposed": "change of rows and columns",
-    "levels": "change of colour limits",
-    "colors": "change of colour map",
-    "show": "change of weights or contributions",
+    "squashing": "squashing function",
+    "fit_on": "the layers’ input",
+    "sample": "image",
+    "transposed": "rows and columns",
+    "levels": "colour limits",
+    "colors": "colour map",
+    "show": "weights or contributions",
 }
-"""Names of changes after "Undo"."""
+"""Names of parameters and selections in the Edit menu, if they differ from those in the code."""
 
 
 def _changed(state: State, old: State) -> str:
-    """Return the name of the change between two states."""
+    """Return the name of the change between two states, as it follows "Undo"."""
     names = [
         each.name
         for now, before in ((state.parameters, old.parameters), (state.selection, old.selection))
         for each in fields(now)
         if getattr(now, each.name) != getattr(before, each.name)
     ]
-    several = "change of parameters"
-    return _CHANGES.get(names[0], several) if len(names) == 1 else several
+    return f"change of {_CHANGES.get(names[0], names[0]) if len(names) == 1 else 'parameters'}"
 
 
 @cache
