@@ -1,4 +1,4 @@
-"""Define subcommands and their output: results go to stdout, progress and errors to stderr."""
+"""Output of subcommands: results go to stdout, progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -25,29 +24,11 @@ DONE, FAILED, USAGE = 0, 1, 2
 _BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
-@dataclass(frozen=True)
-class Command:
-    """A subcommand.
+Entry = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int] | None]
+"""A function that adds the options of a subcommand to its parser, and one that runs it and returns the exit code.
 
-    Attributes
-    ----------
-    name, help, about : str
-        Name, short help in the list of subcommands, and first sentence of the subcommand's own help.
-    options : callable
-        Adds the options to the parser when the subcommand is first used. The help texts come from tables whose modules
-        import NumPy, which the other subcommands should not wait for.
-    run : callable or None
-        Takes the parsed arguments and returns the exit code. None if `options` adds subcommands with their own `run`.
-    computes : bool
-        True to set the number of BLAS threads before the command runs.
-    """
-
-    name: str
-    help: str
-    about: str
-    options: Callable[[argparse.ArgumentParser], None]
-    run: Callable[[argparse.Namespace], int] | None = None
-    computes: bool = True
+The second is None if the first adds subcommands with their own `run`.
+"""
 
 
 class UsageError(Exception):

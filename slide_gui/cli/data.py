@@ -8,16 +8,20 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Command, UsageError, add_json, print_answer, progress_bar
+from slide_gui.cli.console import Entry, UsageError, add_json, print_answer, progress_bar
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.workers import ClusterError
+from slide_gui.data.catalogue import download, find
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entries
+from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
+from slide_gui.experiments.files.model_file import FittedModel, is_model_file, save_model
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.text import counted, dataset_title, label_names
-
-if TYPE_CHECKING:
-    from slide_gui.core.slide.parameters import StackParameters
-    from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.files.model_file import FittedModel
 
 
 def _datasets_options(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +42,6 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import find
-    from slide_gui.data.entries import entries
-
     rows: list[dict[str, Any]] = []
     for entry in entries():
         names = ("key", "title", "n_train", "n_test", "licence", "citation")
@@ -54,9 +55,6 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _get(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import download
-    from slide_gui.data.entries import entries
-
     known = [entry.key for entry in entries()]
     for key in arguments.key:
         if key not in known:
@@ -144,9 +142,6 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 
 def _fit(arguments: argparse.Namespace) -> int:
     parameters = options.stack_parameters(arguments)
-    from slide_gui.data.lazy import is_lazy
-    from slide_gui.experiments.files.model_file import is_model_file, save_model
-    from slide_gui.experiments.files.source import DataSource
 
     output, lazy = arguments.output, any(map(is_lazy, arguments.data))
     if output is not None:
@@ -164,9 +159,6 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _fitted(arguments: argparse.Namespace, parameters: StackParameters, lazy: bool) -> FittedModel:
     """Return the model of the named data. Lazy data, which stay in their files, are summed where the arguments say."""
-    from slide_gui.core.workers import ClusterError
-    from slide_gui.data.lazy import open_lazy, reading_errors
-
     where, place = options.cluster_choice(arguments), arguments.data[0]
     if not lazy and not where.is_here:
         raise UsageError("--workers and --scheduler need data named as zarr://PATH or parquet://PATH; leave them out")
@@ -185,8 +177,6 @@ def _fitted(arguments: argparse.Namespace, parameters: StackParameters, lazy: bo
 
 
 def _model_lines(model: FittedModel) -> Iterator[str]:
-    from slide_gui.experiments.inspection.rows import input_rms
-
     stack, p = model.stack, model.stack.parameters
     size = f"{counted(stack.n_samples, 'row')} of {counted(stack.n_features, 'feature')}"
     yield f"{dataset_title(model.dataset, model.generated)}: {size}"
@@ -199,10 +189,4 @@ def _model_lines(model: FittedModel) -> Iterator[str]:
         yield f"some values lie outside 0 to 1, the range thresholds are meant for ({largest}); scale the data"
 
 
-COMMANDS = (
-    Command(
-        "datasets", "list, download and describe data sets",
-        "list data sets, download their files, or describe one.", _datasets_options, computes=False,
-    ),
-    Command("fit", "fit a stack and save the model", "fit a stack and save it.", _fit_options, _fit),
-)  # fmt: skip
+COMMANDS: dict[str, Entry] = {"datasets": (_datasets_options, None), "fit": (_fit_options, _fit)}

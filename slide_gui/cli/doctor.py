@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib import metadata
 
 from slide_gui import __version__
-from slide_gui.cli.console import DONE, FAILED, Command, print_answer
+from slide_gui.cli.console import DONE, FAILED, Entry, print_answer
 
 PACKAGES = (
     "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "requests", "platformdirs", "threadpoolctl",
@@ -168,13 +168,4 @@ def _licences(arguments: argparse.Namespace) -> int:
     return print_answer(arguments, [asdict(part) for part in parts], lines)
 
 
-COMMANDS = (
-    Command(
-        "doctor", "check this installation", "check this installation and name problems with their remedies.",
-        lambda _: None, _doctor, computes=False,
-    ),
-    Command(
-        "licences", "list the components of the program and their licences",
-        "list every component with its version and licence.", lambda _: None, _licences, computes=False,
-    ),
-)  # fmt: skip
+COMMANDS: dict[str, Entry] = {"doctor": (lambda _: None, _doctor), "licences": (lambda _: None, _licences)}

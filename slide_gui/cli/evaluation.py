@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
-from slide_gui.progress import NO_PROGRESS
-
-if TYPE_CHECKING:
-    from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow
-    from slide_gui.progress import Progress
-    from slide_gui.reproduction.figures import ReproducedItem
-    from slide_gui.reproduction.plan import ReproductionScale
+from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entry
+from slide_gui.data.files import folder_files, write_whole
+from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.run import Load, run_evaluation
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow, info_of, stored_evaluation, time_rows
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.figures.evaluation import error_table, errors_export, markdown, time_table, times_export
+from slide_gui.figures.export import save_export
+from slide_gui.figures.style import Style
+from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.reproduction.figures import ReproducedItem, reproduce
+from slide_gui.reproduction.page import reading_page
+from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
@@ -29,11 +36,8 @@ def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     options.add_cluster_options(parser)
 
 
-def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable[[str, Progress], Dataset]:
+def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Load:
     """Return a function that loads a data set of the catalogue by key, or from the file given for that key."""
-    from slide_gui.data.entries import entry
-    from slide_gui.experiments.files.source import DataSource
-
     given = files or {}
 
     def load(key: str, progress: Progress) -> Dataset:
@@ -72,8 +76,6 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-    from slide_gui.experiments.evaluation.protocol import plan
-    from slide_gui.experiments.files.source import DataSource
 
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
@@ -88,12 +90,6 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
     options.check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
     load = _loader(arguments.generated, files)
-    from slide_gui.experiments.evaluation.run import run_evaluation
-    from slide_gui.experiments.evaluation.table import info_of, stored_evaluation, time_rows
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.figures.evaluation import errors_export, times_export
-    from slide_gui.figures.export import save_export
-    from slide_gui.figures.style import Style
 
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
@@ -146,8 +142,6 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
 
 
 def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow]) -> Iterator[str]:
-    from slide_gui.figures.evaluation import error_table, markdown, time_table
-
     for fault in state.faults:
         yield f"run repeated: {fault}"
     yield markdown(error_table(state))
@@ -161,11 +155,6 @@ def _reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.files import folder_files
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.reproduction.figures import reproduce
-    from slide_gui.reproduction.plan import reproduction_scale
-
     with usage():
         scale = reproduction_scale(arguments.quick, arguments.splits)
         where = options.cluster_choice(arguments)
@@ -188,9 +177,6 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: ReproductionScale, *, complete: bool) -> Path:
-    from slide_gui.data.files import folder_files, write_whole
-    from slide_gui.reproduction.page import reading_page
-
     page = folder / "index.html"
     text = reading_page(items, scale.left_out, complete)
     with folder_files(folder, [page.name]):
@@ -198,15 +184,7 @@ def _write_page(folder: Path, items: Sequence[ReproducedItem], scale: Reproducti
     return page
 
 
-COMMANDS = (
-    Command(
-        "benchmark", "compare all methods on all data sets: the paper's tables",
-        "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it stopped.",
-        _benchmark_options, _benchmark,
-    ),
-    Command(
-        "reproduce", "reproduce every figure and table of the paper on one page",
-        "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
-        _reproduce_options, _reproduce,
-    ),
-)  # fmt: skip
+COMMANDS: dict[str, Entry] = {
+    "benchmark": (_benchmark_options, _benchmark),
+    "reproduce": (_reproduce_options, _reproduce),
+}

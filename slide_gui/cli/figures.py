@@ -6,32 +6,36 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage, warn
+from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage, warn
 from slide_gui.cli.data import describe_model
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.data.files import folder_files
+from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, load_model
+from slide_gui.experiments.files.provenance import FigureProvenance
+from slide_gui.experiments.files.session import Selection
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.inspection.closed_form import MOST_ROWS, CopiesResult, CopiesStudy
+from slide_gui.experiments.inspection.flow import FlowResult, flow_result
+from slide_gui.experiments.inspection.rows import WeightRows, default_pixels, weight_rows
+from slide_gui.figures.color_scale import MAPS
+from slide_gui.figures.copies import copies_export
+from slide_gui.figures.export import FORMATS, FigureExport, save_bundle, save_export
+from slide_gui.figures.flow import flow_export
+from slide_gui.figures.run_exports import CURVES, figure_names, run_export
+from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
+from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, tile_limits, weights_export
 from slide_gui.progress import NO_PROGRESS, Progress
-
-if TYPE_CHECKING:
-    from slide_gui.core.slide.parameters import StackParameters
-    from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.files.model_file import FittedModel
-    from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.inspection.closed_form import CopiesResult
-    from slide_gui.experiments.inspection.flow import FlowResult
-    from slide_gui.experiments.inspection.rows import WeightRows
-    from slide_gui.figures.export import FigureExport
-    from slide_gui.figures.style import Style
 
 _FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
     """Add the options of a figure: style, --show and --bias for weights, and output files or a bundle."""
-    from slide_gui.figures.color_scale import MAPS
-    from slide_gui.figures.style import LEVELS, SHOWN, Style
-
     usual = Style()
     group = parser.add_argument_group("figure")
     options.add_fields(group, usual, levels=("colour limits", LEVELS), colors=", ".join(MAPS))
@@ -46,8 +50,6 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
 
 
 def _add_size(parser: argparse._ActionsContainer) -> None:
-    from slide_gui.figures.style import WIDTHS, Style
-
     options.add_fields(parser, Style(), width=", ".join(WIDTHS), dpi="dots per inch of a PNG")
 
 
@@ -61,8 +63,6 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
 
 def _style(arguments: argparse.Namespace) -> Style:
     """Return the requested style. Refuse invalid values."""
-    from slide_gui.figures.style import Style
-
     names = ("levels", "colors", "width", "dpi", "show", "bias")
     with usage():
         return Style(**options.given(arguments, *names), transposed=getattr(arguments, "transpose", False))
@@ -106,8 +106,6 @@ def _write(
 
     Pictures contain the session. A bundle has it as a separate file.
     """
-    from slide_gui.figures.export import save_bundle, save_export
-
     if getattr(arguments, "bundle", None) is not None:
         outputs = save_bundle(arguments.bundle, export, style, session)
     else:
@@ -120,8 +118,6 @@ def _write(
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
-    from slide_gui.experiments.files.session import Selection
-
     colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     choices = (("weights", "view", str(view)),)
@@ -147,8 +143,6 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _weights(arguments: argparse.Namespace) -> int:
-    from slide_gui.figures.style import ANIMATION_DPI, SHOWN
-
     moves = arguments.animate
     if moves and arguments.bundle is not None:
         raise UsageError("--animate and --bundle exclude each other; give one of them")
@@ -156,8 +150,6 @@ def _weights(arguments: argparse.Namespace) -> int:
         arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
     parameters = options.stack_parameters(arguments)
-    from slide_gui.experiments.inspection.rows import weight_rows
-    from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -200,9 +192,6 @@ def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[Dataset | None, FittedModel, tuple[int, ...]]:
     """Return the data (None for a loaded model), the fitted or loaded model, and the pixels shown by default."""
-    from slide_gui.experiments.files.model_file import is_model_file, load_model
-    from slide_gui.experiments.inspection.rows import default_pixels
-
     if len(source.paths) == 1 and is_model_file(source.paths[0]):
         if arguments.bundle is not None:
             raise UsageError("--bundle needs the data, because its script fits them again; name the data, not a model")
@@ -238,8 +227,6 @@ def _pixel_named(text: str, model: FittedModel) -> int:
 
 
 def _weights_documents(models: list[FittedModel], weights: list[WeightRows], style: Style) -> list[dict[str, Any]]:
-    from slide_gui.figures.weights import tile_limits
-
     documents = []
     for model, rows, limits in zip(models, weights, tile_limits(weights, style.levels), strict=True):
         pixels = []
@@ -267,8 +254,6 @@ def _flow(arguments: argparse.Namespace) -> int:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
         raise UsageError(f"--corruption is {arguments.corruption}; expected a seed of 0 or more")
-    from slide_gui.experiments.inspection.flow import flow_result
-    from slide_gui.figures.flow import flow_export
 
     source = options.data_source(arguments)
     outputs = _outputs(arguments, "flow", [source])
@@ -318,8 +303,6 @@ def _copies(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--layer is {layer}; at depth {depth} it must be 1 to {depth}")
     if most < 1 or seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
-    from slide_gui.experiments.inspection.closed_form import MOST_ROWS, CopiesResult, CopiesStudy
-    from slide_gui.figures.copies import copies_export
 
     counts = [2**k for k in range(most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
@@ -374,10 +357,6 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.errors import DataError
-    from slide_gui.experiments.files.provenance import FigureProvenance
-    from slide_gui.figures.run_exports import CURVES, figure_names, run_export
-
     style = _style(arguments)
     provenance = FigureProvenance.read(arguments.provenance)
     if provenance.figure not in figure_names():
@@ -420,15 +399,6 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     list of Path
         Written files.
     """
-    from slide_gui.core.slide.parameters import StackParameters
-    from slide_gui.data.files import folder_files
-    from slide_gui.experiments.files.model_file import fit_model
-    from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
-    from slide_gui.figures.export import FORMATS, save_export
-    from slide_gui.figures.style import Style
-    from slide_gui.figures.weights import weights_export
-
     source = DataSource("rectangles", generated=True)
     dataset = source.load(progress=progress.part(0.0, 0.3))
     model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
@@ -449,27 +419,10 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     return [*paths, screenshot]
 
 
-COMMANDS = (
-    Command(
-        "weights", "draw the weight figure", "draw the paper's weight figure as the window exports it.",
-        _weights_options, _weights,
-    ),
-    Command(
-        "flow", "draw one image and its hidden representations",
-        "draw one image and its hidden representation after each layer, as the window shows them.",
-        _flow_options, _flow,
-    ),
-    Command(
-        "copies", "compare corrupted copies with their limit",
-        "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
-        _copies_options, _copies,
-    ),
-    Command(
-        "draw", "draw an exported figure of runs again",
-        "draw an exported figure of runs again from the JSON document of its bundle.", _draw_options, _draw,
-    ),
-    Command(
-        "demo", "fit generated data and draw the weight figure",
-        "fit generated data and write the weight figure and a screenshot, without a display.", _demo_options, _demo,
-    ),
-)  # fmt: skip
+COMMANDS: dict[str, Entry] = {
+    "weights": (_weights_options, _weights),
+    "flow": (_flow_options, _flow),
+    "copies": (_copies_options, _copies),
+    "draw": (_draw_options, _draw),
+    "demo": (_demo_options, _demo),
+}

@@ -9,25 +9,28 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from slide_gui.cli.console import UsageError, progress_bar, usage, warn
+from slide_gui.core.baselines import ESTIMATORS, Estimator
+from slide_gui.core.choices import Choice, check_choice
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SQUASHINGS, StackParameters
+from slide_gui.core.slide.stack import threshold_problem
+from slide_gui.core.svm.criteria import LEARNED_BY
+from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
+from slide_gui.data import files
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.data.lazy import LazyRows
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.experiments.files.model_file import FittedModel, fit_model
+from slide_gui.experiments.files.session import SUFFIX, Selection, SessionRecord, picture_text
+from slide_gui.experiments.files.source import DataSource, read_image
+from slide_gui.experiments.runs.spec import EVALUATE, FIT_ROWS, METHODS, TRAINING, Method, depth_axis, noise_axis
+from slide_gui.experiments.store.database import store_files
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.text import counted
-
-if TYPE_CHECKING:
-    from slide_gui.core.baselines import Estimator
-    from slide_gui.core.choices import Choice
-    from slide_gui.core.sda.model import SdaParameters
-    from slide_gui.core.slide.parameters import StackParameters
-    from slide_gui.core.svm.parameters import SvmParameters
-    from slide_gui.data.dataset import Dataset, HeldOut
-    from slide_gui.data.lazy import LazyRows
-    from slide_gui.data.reading import ParseOptions
-    from slide_gui.experiments.files.model_file import FittedModel
-    from slide_gui.experiments.files.session import Selection
-    from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.runs.spec import Method
-    from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 
 T = TypeVar("T")
 
@@ -171,9 +174,6 @@ def data_source(
     UsageError
         If options exclude each other or are out of range.
     """
-    from slide_gui.data.dataset import HeldOut
-    from slide_gui.experiments.files.source import DataSource
-
     reading, held_out = read_options(arguments)
     if held_out is None and judges != "test":
         held_out = HeldOut(0.0)
@@ -189,8 +189,6 @@ def read_options(arguments: argparse.Namespace) -> tuple[ParseOptions, HeldOut |
     UsageError
         If options exclude each other or are out of range.
     """
-    from slide_gui.data.reading import ParseOptions
-
     with usage():
         options = {item.name: getattr(arguments, item.name) for item in fields(ParseOptions)}
         options["left_out"] = tuple(arguments.left_out)
@@ -206,8 +204,6 @@ def picture_session(
     choices: tuple[tuple[str, str, str], ...] = (),
 ) -> str:
     """Return the session that a picture stores so that the window can show the same view."""
-    from slide_gui.experiments.files.session import Selection, SessionRecord, picture_text
-
     return picture_text(SessionRecord(source, fingerprint, parameters, selection or Selection(), page, choices))
 
 
@@ -219,9 +215,6 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
     UsageError
         As `data_source`, and if a file is a session, which contains these options itself.
     """
-    from slide_gui.data.reading import AS_GUESSED
-    from slide_gui.experiments.files.session import SUFFIX
-
     arguments.seed = 0
     source = data_source(arguments)
     if source.reading == AS_GUESSED and source.held_out is None:
@@ -233,8 +226,6 @@ def files_source(arguments: argparse.Namespace) -> DataSource | None:
 
 
 def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
-    from slide_gui.data.dataset import HeldOut
-
     fold, seed = getattr(arguments, "fold", None), arguments.split_seed or 0
     if arguments.folds is not None:
         if arguments.held_out is not None:
@@ -266,8 +257,6 @@ def warn_of_guesses(dataset: Dataset) -> None:
 
 def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
     """Print a warning on stderr if hardly any feature differs between rows after the threshold."""
-    from slide_gui.core.slide.stack import threshold_problem
-
     if problem := threshold_problem(dataset.train, parameters):
         warn(f"{dataset.name}: {problem}")
 
@@ -295,13 +284,10 @@ def check_outputs(
     UsageError
         If an output is an input, a store, or one of the store's files.
     """
-    from slide_gui.data.files import check_outputs
-    from slide_gui.experiments.store.database import store_files
-
     stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
     inputs = [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))]
     with usage():
-        check_outputs([path for path in outputs if path is not None], inputs)
+        files.check_outputs([path for path in outputs if path is not None], inputs)
 
 
 def check_suffix(output: Path, suffixes: Sequence[str], option: str = "") -> None:
@@ -337,14 +323,11 @@ def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Se
     UsageError
         If slide-gui did not write the folder's contents, or an input is in it.
     """
-    from slide_gui.data.errors import DataError
-    from slide_gui.data.files import check_folder
-
     if folder is None:
         return
     check_outputs(arguments, [folder], sources)
     with usage():
-        check_folder(folder)
+        files.check_folder(folder)
         for each in _inputs(arguments, sources):
             if folder.resolve() in each.resolve().parents:
                 raise DataError(f"contains the input {each}; name another folder", str(folder))
@@ -368,8 +351,6 @@ def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGrou
 def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
     """Return the selected image and its name."""
     if arguments.image is not None:
-        from slide_gui.experiments.files.source import read_image
-
         values, n = read_image(arguments.image), dataset.n_features
         if values.size != n:
             raise UsageError(f"{arguments.image} holds {values.size} numbers; {dataset.name} has {n} features")
@@ -383,10 +364,6 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
 
 def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters) -> FittedModel:
     """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
-    from slide_gui.data.errors import DataError
-    from slide_gui.data.lazy import LazyRows
-    from slide_gui.experiments.files.model_file import fit_model
-
     if len(dataset.train) < 2:
         raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
     if not isinstance(dataset, LazyRows):
@@ -400,9 +377,6 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
 
     With `axes`, --noise and --depth each take a range or list of values, which are `noises` and `depths`.
     """
-    from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, SQUASHINGS, StackParameters
-    from slide_gui.experiments.runs.spec import depth_axis, noise_axis
-
     usual = StackParameters()
     group = parser.add_argument_group("stack")
     noise = "noise level, the probability that a feature is set to 0; 0 to below 1"
@@ -440,18 +414,12 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     UsageError
         If a value is out of range.
     """
-    from slide_gui.core.slide.parameters import StackParameters
-
     with usage():
         return StackParameters(**given(arguments, *(item.name for item in fields(StackParameters)))).checked()
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the classifier and of the protocol."""
-    from slide_gui.core.svm.criteria import LEARNED_BY
-    from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
-    from slide_gui.experiments.runs.spec import EVALUATE, METHODS, TRAINING
-
     usual = SvmParameters()
     group = parser.add_argument_group("classifier")
     default = "slide-svm, or custom if one of its parts is given"
@@ -494,16 +462,12 @@ def add_cluster_options(
 
 def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
     """Return where to compute runs. Refuse an invalid choice before any data are read."""
-    from slide_gui.experiments.sweeps.cluster import ClusterChoice
-
     with usage():
         return ClusterChoice(arguments.workers, arguments.scheduler).checked()
 
 
 def opened_cluster(choice: ClusterChoice) -> AbstractContextManager[Cluster | None]:
     """Connect to the workers that compute runs in place of this process. Return None in a context if there are none."""
-    from slide_gui.experiments.sweeps.cluster import Cluster
-
     return nullcontext() if choice.is_here else Cluster(choice)
 
 
@@ -518,10 +482,6 @@ _SDA = {
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of one run that replace SLIDE or the SVM, and the number of labels."""
-    from slide_gui.core.baselines import ESTIMATORS
-    from slide_gui.core.sda.model import SdaParameters
-    from slide_gui.experiments.runs.spec import FIT_ROWS
-
     usual = SdaParameters()
     group = parser.add_argument_group("representation")
     text = "fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)"
@@ -548,17 +508,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
     """Return the classifier's parameters given, with the library's defaults for the others."""
-    from slide_gui.core.svm.parameters import SvmParameters
-
     with usage():
         return SvmParameters(**given(arguments, "widths", "criterion", "loss", "C", "starts", "subset_size")).checked()
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the method with its parts, training, evaluate and test_rows, as arguments of a spec. Omit unset ones."""
-    from slide_gui.core.choices import check_choice
-    from slide_gui.experiments.runs.spec import METHODS
-
     chosen = given(arguments, "kept", "labels", "fit_rows")
     parts = {name: _estimator(name, arguments) for name in given(arguments, "transformer", "classifier")}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
@@ -583,8 +538,6 @@ def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
 
 def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
     """Return the autoencoders' parameters given, with the library's defaults for the others."""
-    from slide_gui.core.sda.model import SdaParameters
-
     values = given(arguments, "n_units", "noise", *_SDA)
     if (rows := getattr(arguments, "rows_a_step", None)) is not None:
         values["batch_size"] = rows
@@ -593,8 +546,6 @@ def _sda_parameters(arguments: argparse.Namespace) -> SdaParameters:
 
 
 def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator:
-    from slide_gui.core.baselines import Estimator
-
     name, *words = getattr(arguments, kind)
     parameters = {}
     for word in words:

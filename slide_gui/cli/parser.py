@@ -4,21 +4,108 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli import data, doctor, evaluation, figures, runs
-from slide_gui.cli.console import Command, UsageError, add_json, interruptible
-from slide_gui.cli.options import add_data_options, files_source
+from slide_gui.cli.console import UsageError, add_json, interruptible
 
 if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
 
-_COMMANDS: dict[str, Command] = {
-    command.name: command for module in (data, figures, runs, evaluation, doctor) for command in module.COMMANDS
-}
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    module : str
+        The module of `slide_gui.cli` whose `COMMANDS` contain it. It is imported when the subcommand is first used.
+    help, about : str
+        Short help in the list of subcommands, and first sentence of the subcommand's own help.
+    computes : bool
+        True to set the number of BLAS threads before the command runs.
+    """
+
+    name: str
+    module: str
+    help: str
+    about: str
+    computes: bool = True
+
+
+_COMMANDS = {
+    command.name: command
+    for command in (
+        Command(
+            "datasets", "data", "list, download and describe data sets",
+            "list data sets, download their files, or describe one.", computes=False,
+        ),
+        Command("fit", "data", "fit a stack and save the model", "fit a stack and save it."),
+        Command(
+            "weights", "figures", "draw the weight figure", "draw the paper's weight figure as the window exports it.",
+        ),
+        Command(
+            "flow", "figures", "draw one image and its hidden representations",
+            "draw one image and its hidden representation after each layer, as the window shows them.",
+        ),
+        Command(
+            "copies", "figures", "compare corrupted copies with their limit",
+            "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
+        ),
+        Command(
+            "draw", "figures", "draw an exported figure of runs again",
+            "draw an exported figure of runs again from the JSON document of its bundle.",
+        ),
+        Command(
+            "demo", "figures", "fit generated data and draw the weight figure",
+            "fit generated data and write the weight figure and a screenshot, without a display.",
+        ),
+        Command(
+            "train", "runs", "train the multi-width SVM and evaluate it",
+            "compute one run, from the data to the test error.",
+        ),
+        Command(
+            "sweep", "runs", "compute the error over noise, depth and splits",
+            "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
+        ),
+        Command(
+            "try", "runs", "test SLIDE on your data in about a minute",
+            "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
+        ),
+        Command(
+            "decide", "runs", "explain how a stored classifier predicts one image",
+            "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
+        ),
+        Command(
+            "runs", "store", "list, show, check, delete and export stored runs", "manage the runs of a store.",
+            computes=False,
+        ),
+        Command(
+            "benchmark", "evaluation", "compare all methods on all data sets: the paper's tables",
+            "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it "
+            "stopped.",
+        ),
+        Command(
+            "reproduce", "evaluation", "reproduce every figure and table of the paper on one page",
+            "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
+        ),
+        Command(
+            "doctor", "doctor", "check this installation",
+            "check this installation and name problems with their remedies.", computes=False,
+        ),
+        Command(
+            "licences", "doctor", "list the components of the program and their licences",
+            "list every component with its version and licence.", computes=False,
+        ),
+    )
+}  # fmt: skip
 
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
@@ -43,10 +130,11 @@ class _Parser(argparse.ArgumentParser):
         """Parse, as `argparse` does."""
         command, self.command = self.command, None
         if command is not None:
-            command.options(self)
-            if command.run is not None:
+            add_options, run = import_module(f"slide_gui.cli.{command.module}").COMMANDS[command.name]
+            add_options(self)
+            if run is not None:
                 add_json(self)
-                self.set_defaults(run=command.run)
+                self.set_defaults(run=run)
             self.set_defaults(computes=command.computes)
         return super().parse_known_args(*arguments, **given)
 
@@ -89,6 +177,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_window(arguments: Sequence[str]) -> int:
+    from slide_gui.cli.options import add_data_options, files_source
     from slide_gui.gui.app import run as open_window
 
     source: DataSource | None = None

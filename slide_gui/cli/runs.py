@@ -1,59 +1,51 @@
-"""Runs: `train`, `sweep` and `try` compute them, `decide` explains one, and `runs` manages a store of runs."""
+"""Runs: `train`, `sweep` and `try` compute them, and `decide` explains one."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from slide_gui.cli import options
 from slide_gui.cli.console import (
-    DONE,
-    FAILED,
-    Command,
+    Entry,
     UsageError,
-    add_json,
     announce,
     print_answer,
     progress_bar,
     usage,
 )
-from slide_gui.text import dataset_title, label_names, printable
-
-if TYPE_CHECKING:
-    from slide_gui.data.dataset import Dataset
-    from slide_gui.error_rate import ErrorRate
-    from slide_gui.experiments.files.source import DataSource
-    from slide_gui.experiments.inspection.decision import Decision, Flip
-    from slide_gui.experiments.runs.result import RunResult
-    from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
-    from slide_gui.experiments.store.store import RunStore, StoreReport
-    from slide_gui.experiments.store.stored_run import StoredRun
-    from slide_gui.experiments.sweeps.curves import LabelCurves
-    from slide_gui.experiments.sweeps.selection import PointResult
-    from slide_gui.experiments.sweeps.sweep import SweepState
-    from slide_gui.figures.export import FigureExport
-    from slide_gui.figures.run_exports import RunFigure
+from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.files import folder_files
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
+from slide_gui.experiments.runs.cost import RunShape, typical_seconds
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import restore
+from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.splits import Classes
+from slide_gui.experiments.store.store import RunStore, get_or_run
+from slide_gui.experiments.sweeps.curves import LabelCurves, label_curves, label_points
+from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
+from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_sweep
+from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
+from slide_gui.figures.export import FigureExport, save_bundle, save_export
+from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, labels_export, trial_export
+from slide_gui.figures.style import Style
+from slide_gui.text import dataset_title, label_names
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
 
 
 def _save_figure(path: Path, export: FigureExport, session: str) -> None:
-    from slide_gui.figures.export import save_export
-    from slide_gui.figures.style import Style
-
     save_export(path, export, Style(), session)
-
-
-def _describe_rate(rate: ErrorRate) -> dict[str, Any]:
-    return {"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n}
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -67,25 +59,10 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
-def _describe_result(result: RunResult) -> dict[str, Any]:
-    """Return the description of a run for --json."""
-    return {
-        "hash": result.hash,
-        "current": result.is_current,
-        **_describe_rate(result.rate),
-        "chosen_by": result.chosen_by,
-        "n_support": None if result.classifier is None else result.classifier.n_support,
-        "confusion": result.confusion.tolist(),
-        "misclassified": result.misclassified.tolist(),
-        **result.document(),
-    }
-
-
 def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
-    from slide_gui.experiments.runs.spec import RunSpec, on_every_fold
 
     source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
     options.check_outputs(arguments, arguments.figure, [source], store=output)
@@ -101,16 +78,14 @@ def _train(arguments: argparse.Namespace) -> int:
     for path, figure in figures.items():
         _save_figure(path, figure.export(result, dataset.label_names), session)
     names = label_names(result.labels, dataset.label_names)
-    document = {**_describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
-    return print_answer(arguments, document, _result_lines(result), arguments.figure)
+    document = {**describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
+    return print_answer(arguments, document, result_lines(result), arguments.figure)
 
 
 def _checked_and_read(
     arguments: argparse.Namespace, source: DataSource, choices: Mapping[str, Any], check: Callable[[RunSpec], object]
 ) -> tuple[Dataset, RunSpec]:
     """Check the spec that the arguments give, then read the data, and return them with their spec."""
-    from slide_gui.experiments.runs.spec import RunSpec
-
     stack, svm = options.stack_parameters(arguments), options.svm_parameters(arguments)
     with usage():
         base = RunSpec("", source.argument, **{"stack": stack, "svm": svm, **choices})
@@ -121,60 +96,26 @@ def _checked_and_read(
 
 def _print_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
     """Print the result of each fold and of all together, and return the exit code."""
-    from slide_gui.error_rate import ErrorRate
-
     rate = ErrorRate.of_folds([result.rate for result in results])
     wrong = sum(len(result.misclassified) for result in results)
     errors = f"test error {rate}, {wrong} of {rate.n} rows misclassified"
     together = f"{dataset.title}: {len(results)} folds, {errors}, each row tested once"
-    lines = [line for result in results for line in (*_result_lines(result), "")]
-    folds = [_describe_result(result) for result in results]
-    document = {**_describe_rate(rate), "output": arguments.output, "folds": folds}
+    lines = [line for result in results for line in (*result_lines(result), "")]
+    folds = [describe_result(result) for result in results]
+    document = {**describe_rate(rate), "output": arguments.output, "folds": folds}
     return print_answer(arguments, document, [*lines, together])
 
 
 def _stored_or_new(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result from the store, or compute and store it."""
-    from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-    from slide_gui.experiments.store.store import RunStore, get_or_run
-
     with nullcontext() if output is None else RunStore(output) as store, progress_bar("training") as progress:
         if store is None or not store.hashes(spec.hash):
             announce(typical_seconds(spec, RunShape.of(dataset)))
         return get_or_run(dataset, spec, store, progress=progress)
 
 
-def _result_lines(result: RunResult) -> Iterator[str]:
-    """Yield the lines that describe a run."""
-    from slide_gui.experiments.runs.result import describe_chosen, describe_convergence
-    from slide_gui.experiments.runs.spec import describe_spec
-
-    spec, classifier, times = result.spec, result.classifier, result.timings
-    yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
-    count = f"{len(result.misclassified)} of {result.n_test} misclassified"
-    yield f"{spec.evaluate} error {result.rate}, {count}"
-    validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
-    yield f"training error {100 * result.train_error:.2f} %{validation}, trained on {result.n_train} rows"
-    if classifier is not None:
-        shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
-        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
-        if classifier.chosen is not None:
-            yield describe_chosen(classifier.chosen)
-        vectors = f"{classifier.n_support} support vectors"
-        yield ", ".join(filter(None, [f"C = {classifier.C:.4g}", vectors, describe_convergence(classifier)]))
-    widths = {} if classifier is None else {"widths": times.widths}
-    seconds = {"fit": times.fit, "features": times.transform, **widths, "train": times.train, "test": times.test}
-    yield ", ".join(f"{name} {value:.2f} s" for name, value in seconds.items())
-    if not result.is_current:
-        yield "computed by another results version: kept, but not reused for new requests"
-    names = {"numerics": "results version"}
-    yield f"computed with {', '.join(f'{names.get(name, name)} {version}' for name, version in result.versions)}"
-
-
 def _run_figure(path: Path) -> RunFigure:
     """Return the figure of a run selected by the beginning of a file name."""
-    from slide_gui.figures.run_exports import RUN_FIGURES
-
     for name, figure in RUN_FIGURES.items():
         if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
             return figure
@@ -213,8 +154,6 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.runs.spec import SweepSpec, on_every_fold
-
     figure, counts = arguments.figure, arguments.counts
     if figure is not None:
         options.check_suffix(figure, _FIGURES, "--figure")
@@ -236,11 +175,6 @@ def _sweep(arguments: argparse.Namespace) -> int:
         choices["stack"] = replace(options.stack_parameters(arguments), noise=noises[0], depth=depths[0])
     elif counts is not None:
         choices["labels"] = counts[0]
-    from slide_gui.experiments.runs.splits import Classes
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.experiments.sweeps.curves import label_curves, label_points
-    from slide_gui.experiments.sweeps.sweep import plan_sweep, run_sweep
-    from slide_gui.figures.run_exports import curves_export, labels_export
 
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
@@ -289,14 +223,12 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
         **{name: getattr(point, name) for name in ("noise", "depth", "split", "seed")},
         **({} if point.fold is None else {"fold": point.fold + 1}),
         "hash": point.spec.hash,
-        **_describe_rate(answer.rate),
+        **describe_rate(answer.rate),
         **{name: getattr(answer, name) for name in ("validation_error", "chosen_by", "seconds")},
     }
 
 
 def _sweep_document(dataset: Dataset, base: RunSpec, state: SweepState) -> dict[str, Any]:
-    from slide_gui.experiments.sweeps.selection import chosen_places, mean_rate
-
     best = chosen_places(state.done)
     return {
         "dataset": dataset.name,
@@ -316,8 +248,6 @@ def _sweep_document(dataset: Dataset, base: RunSpec, state: SweepState) -> dict[
 
 
 def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator[str]:
-    from slide_gui.experiments.sweeps.selection import best_words, mean_rate
-
     yield f"{dataset.title}: {base.method}, {base.evaluate} error in %"
     for fault in state.faults:
         yield f"run repeated: {fault}"
@@ -361,13 +291,6 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _try(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.files import folder_files
-    from slide_gui.experiments.store.store import RunStore
-    from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
-    from slide_gui.figures.export import save_bundle
-    from slide_gui.figures.run_exports import trial_export
-    from slide_gui.figures.style import Style
-
     where, source, folder = options.cluster_choice(arguments), options.data_source(arguments), arguments.out
     options.check_folder(arguments, folder, [source])
     dataset = options.read_data(source)
@@ -399,11 +322,8 @@ def _decide_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _decide(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.inspection.decision import Decider
-    from slide_gui.experiments.runs.run import restore
-
-    with _open_store(arguments.store) as store:
-        spec_hash = _full_hash(store, arguments.hash)
+    with open_store(arguments.store) as store:
+        spec_hash = full_hash(store, arguments.hash)
         result = store.load(spec_hash)
     dataset = options.read_data(options.data_source(arguments))
     image, name = options.chosen_image(dataset, arguments)
@@ -451,148 +371,9 @@ def _decision_lines(document: dict[str, Any]) -> Iterator[str]:
         yield "found no small set of features whose change alters the predicted class"
 
 
-def _runs_options(parser: argparse.ArgumentParser) -> None:
-    inner = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    for name, task, text in (
-        ("list", _list, "print the table of runs"),
-        ("show", _show, "print one run"),
-        ("check", _check, "check every run against its recorded checksum"),
-        ("delete", _delete, "hide runs from the table"),
-        ("restore", _restore, "restore deleted runs"),
-        ("export", _export, "write the table as CSV"),
-    ):
-        command = inner.add_parser(name, help=text, description=text)
-        command.add_argument("store", type=Path, metavar="STORE")
-        if task in (_show, _delete, _restore):
-            many = "+" if task is not _show else None
-            command.add_argument("hash", nargs=many, metavar="HASH", help="hash of the run, or its first digits")
-        if task is _check:
-            text = "save the undamaged runs to this new store"
-            command.add_argument("--save-whole", dest="output", type=Path, metavar="NEW", help=text)
-        if task is _export:
-            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
-        add_json(command)
-        command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
-
-
-def _open_store(path: Path, *, read_only: bool = True) -> RunStore:
-    from slide_gui.experiments.store.store import RunStore
-
-    if not path.is_file():
-        raise UsageError(f"{str(path)!r}: this run store does not exist")
-    return RunStore(path, read_only=read_only)
-
-
-def _with_store(arguments: argparse.Namespace) -> int:
-    with _open_store(arguments.store, read_only=arguments.read_only) as store:
-        if arguments.task is _export and arguments.output is None:
-            arguments.output = Path("runs.csv")
-            options.refuse_existing([arguments.output])
-        options.check_outputs(arguments, [getattr(arguments, "output", None)])
-        code: int = arguments.task(store, arguments)
-        return code
-
-
-def _full_hash(store: RunStore, beginning: str) -> str:
-    hashes = store.hashes(beginning)
-    if len(hashes) != 1:
-        raise UsageError(f"{len(hashes) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
-    return hashes[0]
-
-
-def _list(store: RunStore, arguments: argparse.Namespace) -> int:
-    runs = store.runs()
-    extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
-    document = [run.document() | more for run, more in zip(runs, extra, strict=True)]
-    return print_answer(arguments, document, _run_lines(runs))
-
-
-def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
-    from slide_gui.experiments.store.stored_run import SHOWN
-
-    rows = [["hash", *(column.title for column in SHOWN)]]
-    rows += [[run.hash[:12], *(printable(column.text(run)) for column in SHOWN)] for run in runs]
-    sides = ["<", *("<>"[column.is_number] for column in SHOWN)]
-    formats = [f"{side}{max(map(len, cells))}" for side, cells in zip(sides, zip(*rows, strict=True), strict=True)]
-    marks = ["", *("" if run.is_current else "*" for run in runs)]
-    for cells, mark in zip(rows, marks, strict=True):
-        yield "  ".join([*map(format, cells, formats), mark]).rstrip()
-    if not all(run.is_current for run in runs):
-        yield "* computed by another results version: kept, but not reused for new requests"
-
-
-def _show(store: RunStore, arguments: argparse.Namespace) -> int:
-    spec_hash = _full_hash(store, arguments.hash)
-    result = store.load(spec_hash)
-    return print_answer(arguments, _describe_result(result) | {"hash": spec_hash}, _result_lines(result))
-
-
-def _check(store: RunStore, arguments: argparse.Namespace) -> int:
-    report, new = store.check(), arguments.output
-    saved = None if new is None else store.save_whole(new)
-    document = {
-        "runs": report.n_runs,
-        "faults": report.faults,
-        "damage": report.damage,
-        "whole": len(report.whole),
-        "saved": saved,
-    }
-    print_answer(arguments, document, _report_lines(report, arguments.store, new, saved))
-    return FAILED if report.faults or report.damage else DONE
-
-
-def _report_lines(report: StoreReport, store: Path, new: Path | None, saved: int | None) -> Iterator[str]:
-    for name, fault in report.faults.items():
-        yield f"{name[:12]}  {fault}"
-    for damaged in report.damage:
-        yield f"{store}: {damaged}"
-    yield f"{report.n_runs} runs, {len(report.faults)} damaged, {len(report.whole)} with undamaged results"
-    if (report.faults or report.damage) and new is None:
-        yield f"save those with: slide-gui runs check {shlex.quote(str(store))} --save-whole NEW"
-    if new is not None:
-        yield f"saved {saved} runs to {new}"
-
-
-def _delete(store: RunStore, arguments: argparse.Namespace, *, undo: bool = False) -> int:
-    hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
-    store.delete(hashes, undo=undo)
-    done = "restored" if undo else "deleted; slide-gui runs restore restores them"
-    return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {done}"])
-
-
-_restore = partial(_delete, undo=True)
-
-
-def _export(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.figures.tables import runs_csv
-
-    runs = store.runs()
-    runs_csv(arguments.output, runs)
-    return print_answer(arguments, {"output": arguments.output, "runs": len(runs)}, [], [arguments.output])
-
-
-COMMANDS = (
-    Command(
-        "train", "train the multi-width SVM and evaluate it", "compute one run, from the data to the test error.",
-        _train_options, _train,
-    ),
-    Command(
-        "sweep", "compute the error over noise, depth and splits",
-        "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
-        _sweep_options, _sweep,
-    ),
-    Command(
-        "try", "test SLIDE on your data in about a minute",
-        "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
-        _try_options, _try,
-    ),
-    Command(
-        "decide", "explain how a stored classifier predicts one image",
-        "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
-        _decide_options, _decide,
-    ),
-    Command(
-        "runs", "list, show, check, delete and export stored runs", "manage the runs of a store.",
-        _runs_options, computes=False,
-    ),
-)  # fmt: skip
+COMMANDS: dict[str, Entry] = {
+    "train": (_train_options, _train),
+    "sweep": (_sweep_options, _sweep),
+    "try": (_try_options, _try),
+    "decide": (_decide_options, _decide),
+}

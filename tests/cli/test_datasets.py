@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.data import catalogue
 from slide_gui.data.entries import entries
 from slide_gui.progress import NO_PROGRESS, Progress
 from tests.cli.conftest import Cli
@@ -49,7 +48,7 @@ def test_that_get_downloads_the_named_data_sets(cli: Cli, monkeypatch: pytest.Mo
     def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         return [Path(key) / "file"]
 
-    monkeypatch.setattr(catalogue, "download", download)
+    monkeypatch.setattr("slide_gui.cli.data.download", download)
     document = cli("datasets get convex mnist --json").json
     assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 

@@ -9,7 +9,6 @@ import pytest
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.reproduction import plan
 from tests.cli.conftest import Cli
 from tests.experiments.tiny import rectangles
 from tests.figures.test_reproduction import EXTENT
@@ -43,7 +42,7 @@ def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli: Cli, mon
         return rectangles(60, 80)
 
     monkeypatch.setattr(DataSource, "load", load)
-    monkeypatch.setattr(plan, "reproduction_scale", lambda quick, splits: EXTENT)
+    monkeypatch.setattr("slide_gui.cli.evaluation.reproduction_scale", lambda quick, splits: EXTENT)
     document = cli("reproduce --out out --json").json
     assert Path(document["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     names = [item["name"] for item in document["made"]]

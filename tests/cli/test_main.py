@@ -191,7 +191,8 @@ sys.exit(main())
         ("argparse", 130),
         ("numpy", 130),
         ("numpy.linalg", 130),
-        ("slide_gui.experiments.files.model_file", 1),
+        ("slide_gui.experiments.files.model_file", 130),
+        ("slide_gui.data.generators.rectangles", 1),
     ],
 )
 def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path: Path, module: str, code: int) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from slide_gui.cli.console import UsageError
 from slide_gui.cli.parser import build_parser
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import RECORD
@@ -184,10 +186,8 @@ def test_that_every_option_that_names_a_file_is_known_to_these_tests() -> None:
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for key, inner in action.choices.items():
-                    command = getattr(inner, "command", None)
-                    if command is not None:
-                        inner.command = None
-                        command.options(inner)
+                    with suppress(UsageError):
+                        inner.parse_known_args([])  # adds the options
                     walk(inner, f"{name} {key}".strip())
             elif action.type is Path and action.dest not in INPUTS:
                 found.add((name, action.dest))
