@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ class DataSource:
             return cls.parse(texts[0], seed)
         return cls(paths=tuple(texts), seed=seed)
 
-    @property
+    @cached_property
     def argument(self) -> str:
         """The text that `parse` reads."""
         if self.key:

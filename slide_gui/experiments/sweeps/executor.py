@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event
 from typing import Protocol
 
@@ -128,6 +128,30 @@ class InlineExecutor:
         """Do nothing, because no run is active between two calls of `completed`."""
 
 
+@dataclass(eq=False)
+class _Pending:
+    """A run that is not complete.
+
+    Attributes
+    ----------
+    wanted : bool
+        True if it was requested itself, not only as the start of another run.
+    followers : list of str
+        Runs that wait for it.
+    chain : float
+        Typical seconds of the chain of runs that begins with it.
+    order : float
+        Of equal rank, the run with the smallest number starts first.
+    """
+
+    request: RunRequest
+    kind: RunKind
+    wanted: bool = False
+    followers: list[str] = field(default_factory=list)
+    chain: float = 0.0
+    order: float = 0.0
+
+
 class RunLoop(AbstractContextManager["RunLoop"]):
     """Yields the results of requested runs, from the store or as they complete.
 
@@ -179,19 +203,14 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         self.fraction = 0.0
         self._expected: Sequence[RunKind] = ()
         self._incoming: deque[RunRequest] = deque()
-        self._pending: dict[str, RunRequest] = {}  # not completed: requested runs, and those that they start from
+        self._pending: dict[str, _Pending] = {}  # requested runs, and those that they start from
         self._new: list[str] = []  # pending runs that are not yet ordered
-        self._wanted: set[str] = set()  # pending runs that were requested
+        self._n_ordered = 0
         self._active: dict[str, None] = {}
         self._ready: list[tuple[int, float, str]] = []
-        self._followers: dict[str, list[str]] = {}
-        self._chains: dict[str, float] = {}  # typical seconds of the chain of runs that begins with a run
-        self._orders: dict[str, float] = {}
         self._latest: dict[str, str] = {}  # shared autoencoders → the last run that trains some of their layers
-        self._results: dict[str, RunResult] = {}  # that runs to be submitted start from; without a store, all
-        self._n_uses: Counter[str] = Counter()  # run → number of runs to be submitted that start from it
+        self._results: dict[str, RunResult] = {}  # all, if there is no store
         self._shapes: dict[str, RunShape] = {}
-        self._kinds: dict[str, RunKind] = {}
         self._seconds: float | None = None  # estimated for pending and expected runs
         self._started = time.monotonic()
 
@@ -226,9 +245,9 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         if not n_left:
             return 0.0
         if self._seconds is None:
-            self._seconds = self.cost.total([*map(self._kinds.__getitem__, self._pending), *self._expected])
+            self._seconds = self.cost.total([*(each.kind for each in self._pending.values()), *self._expected])
         run = next(iter(self._active or self._pending), None)
-        first = self._expected[0] if run is None else self._kinds[run]
+        first = self._expected[0] if run is None else self._pending[run].kind
         spent = 0.0 if self._executor.parallel else time.monotonic() - self._started
         seconds = self.cost.left(self._seconds, first, self.fraction, spent)
         return seconds / max(min(self._executor.n_slots, n_left), 1)
@@ -239,19 +258,15 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         """Return the stored result of a requested run, or add the run to the pending ones."""
         self._report(self.fraction)
         spec = request.spec
-        if spec.hash in self._pending:
-            self._wanted.add(spec.hash)
-            return None
-        result = self._stored(spec)
+        result = None if spec.hash in self._pending else self._stored(spec)
         if result is None:
-            self._wanted.add(spec.hash)
-            self._add(request)
+            self._add(request).wanted = True
         else:
             self.cost.add(self._kind(request), result.seconds)
         return result
 
     def _stored(self, spec: RunSpec) -> RunResult | None:
-        if spec.hash in self._results or self._store is None:
+        if self._store is None:
             return self._results.get(spec.hash)
         try:
             return self._store.take(spec)
@@ -261,44 +276,40 @@ class RunLoop(AbstractContextManager["RunLoop"]):
             self.faults.append(str(error))
             return None
 
-    def _add(self, request: RunRequest) -> None:
-        """Add a run to the pending ones, after the run that it starts from."""
-        spec, near = request.spec, request.spec.neighbour
-        if near is not None:
-            self._n_uses[near.hash] += 1
-            stored = None if near.hash in self._pending else self._stored(near)
-            if stored is not None:
-                self._results[near.hash] = stored
-            elif near.hash not in self._pending:
+    def _add(self, request: RunRequest) -> _Pending:
+        """Add a run to the pending ones, after the run that it starts from, and return it."""
+        spec_hash, near = request.spec.hash, request.spec.neighbour
+        if spec_hash not in self._pending:
+            if near is not None and near.hash not in self._pending and self._stored(near) is None:
                 self._add(replace(request, spec=near))
-        self._pending[spec.hash] = request
-        self._followers[spec.hash] = []
-        self._kind(request)
-        self._new.append(spec.hash)
-        self._seconds = None
+            self._pending[spec_hash] = _Pending(request, self._kind(request))
+            self._new.append(spec_hash)
+            self._seconds = None
+        return self._pending[spec_hash]
 
     def _kind(self, request: RunRequest) -> RunKind:
-        spec_hash, fingerprint = request.spec.hash, request.dataset.fingerprint
+        fingerprint = request.dataset.fingerprint
         if fingerprint not in self._shapes:
             self._shapes[fingerprint] = RunShape.of(request.dataset)
-        if spec_hash not in self._kinds:
-            self._kinds[spec_hash] = RunKind.of(request.spec, self._shapes[fingerprint])
-        return self._kinds[spec_hash]
+        return RunKind.of(request.spec, self._shapes[fingerprint])
 
     # Order
 
     def _order_new(self) -> None:
         """Order the new runs, and make those ready that depend on no pending run."""
         new, self._new = self._new, []
-        before = {each: self._run_before(self._pending[each].spec) for each in new}
+        before = {each: self._run_before(self._pending[each].request.spec) for each in new}
         for spec_hash, first in before.items():
             if first is not None:
-                self._followers[first].append(spec_hash)
+                self._pending[first].followers.append(spec_hash)
         for spec_hash in reversed(new):  # a run comes before those that start from it
-            after = max((self._chains[each] for each in self._followers[spec_hash]), default=0.0)
-            self._chains[spec_hash] = self._kinds[spec_hash].typical + after
+            pending = self._pending[spec_hash]
+            after = max((self._pending[each].chain for each in pending.followers), default=0.0)
+            pending.chain = pending.kind.typical + after
         for spec_hash, first in before.items():
-            self._orders[spec_hash] = -self._chains[spec_hash] if self._executor.parallel else len(self._orders)
+            pending = self._pending[spec_hash]
+            self._n_ordered += 1
+            pending.order = -pending.chain if self._executor.parallel else self._n_ordered
             if first is None:
                 self._make_ready(spec_hash)
 
@@ -317,15 +328,19 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         return first
 
     def _make_ready(self, spec_hash: str) -> None:
-        heapq.heappush(self._ready, (self._pending[spec_hash].rank, self._orders[spec_hash], spec_hash))
+        pending = self._pending[spec_hash]
+        heapq.heappush(self._ready, (pending.request.rank, pending.order, spec_hash))
 
     # Computation
 
     def _compute(self) -> RunResult | None:
         """Submit the ready runs, and return a completed result that was requested, or None after a short wait."""
         self._order_new()
-        while self._ready and not self._pause.is_set() and self._executor.accepts(self._pending[self._ready[0][2]]):
-            self._submit(heapq.heappop(self._ready)[2])
+        while self._ready and not self._pause.is_set():
+            pending = self._pending[self._ready[0][2]]
+            if not self._executor.accepts(pending.request):
+                break
+            self._submit(heapq.heappop(self._ready)[2], pending)
         if self._pause.is_set() and not self._active:
             time.sleep(POLL_SECONDS)
             self._report(0.0)
@@ -336,24 +351,20 @@ class RunLoop(AbstractContextManager["RunLoop"]):
         spec_hash = result.spec.hash
         if self._store is not None:
             self._store.save(result)
-        if self._n_uses[spec_hash] or self._store is None:
+        else:
             self._results[spec_hash] = result
-        for follower in self._followers.pop(spec_hash):
+        complete = self._pending.pop(spec_hash)
+        for follower in complete.followers:
             self._make_ready(follower)
-        self.cost.add(self._kinds[spec_hash], result.seconds)
-        del self._pending[spec_hash], self._active[spec_hash]
+        self.cost.add(complete.kind, result.seconds)
+        del self._active[spec_hash]
         self.live, self.fraction, self._seconds = None, 0.0, None
-        return result if spec_hash in self._wanted else None
+        return result if complete.wanted else None
 
-    def _submit(self, spec_hash: str) -> None:
-        request, near = self._pending[spec_hash], None
-        if request.spec.neighbour is not None:
-            key = request.spec.neighbour.hash
-            near = self._results[key]
-            self._n_uses[key] -= 1
-            if not self._n_uses[key] and self._store is not None:
-                del self._results[key]
-        self._executor.submit(request, near, self._chains[spec_hash])
+    def _submit(self, spec_hash: str, pending: _Pending) -> None:
+        near = pending.request.spec.neighbour
+        neighbour = None if near is None else self._stored(near)
+        self._executor.submit(pending.request, neighbour, pending.chain)
         self._active[spec_hash] = None
         self._started = time.monotonic()
 

@@ -122,15 +122,20 @@ class RunController(QObject):
         self.trial.ended.connect(library.refresh)
         workspace.dataset_changed.connect(self._follow_dataset)
 
+    def _base(self) -> RunSpec | None:
+        dataset, source = self._workspace.dataset, self._workspace.source
+        if dataset is None or source is None:
+            return None
+        return RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out)
+
     # Requests --------------------------------------------------------------------------------------------------
 
     def spec_of(self, svm: SvmParameters, method: str = "slide-svm") -> RunSpec | None:
         """Return the run with the window's parameters, or None without labelled data."""
-        dataset, source = self._workspace.dataset, self._workspace.source
-        if dataset is None or source is None or self.why_not():
+        base = self._base()
+        if base is None or self.why_not():
             return None
-        stack = self._workspace.state.parameters
-        return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
+        return replace(base, method=method, stack=self._workspace.state.parameters, svm=svm)
 
     def training_time(self, svm: SvmParameters, method: str) -> str:
         """Return the estimated duration of training in a sentence, or "" without labelled data."""
@@ -142,10 +147,8 @@ class RunController(QObject):
 
     def bases(self) -> tuple[RunSpec, ...]:
         """Return a template run on the open data set for each fold."""
-        dataset, source = self._workspace.dataset, self._workspace.source
-        if dataset is None or source is None:
-            return ()
-        return on_every_fold(RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out), dataset)
+        base, dataset = self._base(), self._workspace.dataset
+        return () if base is None or dataset is None else on_every_fold(base, dataset)
 
     @property
     def shows_open_data(self) -> bool:
