@@ -329,11 +329,14 @@ class Plot(HoverWidget):
     def _view_changed(self) -> None:
         """Respond to a new visible range or size."""
 
+    def _paint_below(self, painter: QPainter, theme: Theme) -> None:
+        """Draw the moving marks below the items."""
+
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         """Draw the texts next to the axes."""
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Draw the moving marks above the plot."""
+        """Draw the moving marks above the items."""
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         """Return the callout to show and its anchor, or None."""
@@ -401,25 +404,25 @@ class Plot(HoverWidget):
             if not self._filled:
                 paint_placeholder(painter, self, self._placeholder)
             else:
+                self._paint_below(painter, theme_of(self))
                 self._still.draw(painter, self, self._version, self.paint_still)
                 self.paint_moving(painter)
             focus_ring(painter, self)
 
     def paint_still(self, painter: QPainter) -> None:
         """Draw the items and the texts next to the axes; the picture is cached (10 to 18 ms)."""
-        theme, box, area = theme_of(self), self.box(), QRectF(self.rect())
+        box, area = self.box(), QRectF(self.rect())
         self._update_ticks()
-        painter.fillRect(area, QColor(theme.background))
         painter.save()
         self._view.scene().render(painter, area, area)
         painter.restore()
         painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme.text))
+        painter.setPen(QColor(theme_of(self).text))
         painter.drawText(QRectF(8, 2, box.right() - 8, 20), MIDDLE, self._titles[1])
         foot = QRectF(box.left(), self._x_axis.geometry().bottom(), box.width(), 18)
         painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter), self._titles[0])
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        self._paint_labels(painter, theme)
+        self._paint_labels(painter, theme_of(self))
 
     def paint_moving(self, painter: QPainter) -> None:
         """Draw the moving marks above the cached picture."""

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.pages.curves.points import (
     ErrorMark,
     ErrorPoint,
     PointPlot,
-    PointState,
     chosen_of,
-    depth_pen,
     draw_ring,
     lines_of,
 )
 from slide_gui.gui.plots.axes import apart, nice_ticks
-from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
+from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import fixed, per_cent
 
 REACH = 12
@@ -36,7 +34,8 @@ WAITING = 10
 BAND = 0.2
 _ROOM = 0.03  # fraction of the height
 RADIUS, SWATCH = 3.5, 16
-LEGEND = "paper"  # text for the hollow marks
+SIZE = 2 * RADIUS + 1.5  # of a point with its edge
+LEGEND = "◇ paper"  # text for the hollow marks
 CHOSEN = "best on validation"  # text for the ring
 SIDE = 0.02
 """Margin beyond noise levels 0 and 1, for the points there."""
@@ -59,8 +58,7 @@ class ErrorPlot(PointPlot):
         self._noise: float | None = None
         self._before_click: float | None = None
         self._depth: int | None = None
-        self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
-        self._open = self._scatter(2, size=2 * RADIUS + 1.5)
+        self._dots, self._open, self._hollow = self._scatter(2), self._scatter(2), self._scatter(3, symbol="d")
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line per depth: plot")
 
@@ -123,110 +121,88 @@ class ErrorPlot(PointPlot):
                 drawn |= self._draw_intervals(theme, depth, known)
             drawn |= self._draw_lines(theme, depth, known)
         self._empty_others(drawn)
-        settled = [p for p in self._points if p.is_known and p.state == "done"]
-        estimated = [p for p in self._points if p.is_known and p.state == "refining"]
-        colours = [self._brush(theme.pin(p.depth).name()) for p in settled]
-        for item, shown, edge, fill in (
-            (self._dots, settled, theme.background, colours),
-            (self._open, estimated, theme.muted, self._brush(theme.background)),
-            (self._hollow, self._marks, theme.text, None),
+        finished = [p for p in self._points if p.is_known and p.state == "done"]
+        others = [p for p in self._points if p.is_known and p.state != "done"]
+        colours = [self._brush(theme.pin(p.depth)) for p in finished]
+        sizes = [SIZE + 3 * (p.state == "running") for p in others]
+        for item, shown, size, edge, fill in (
+            (self._dots, finished, SIZE, theme.background, colours),
+            (self._open, others, sizes, theme.muted, self._brush(theme.background)),
+            (self._hollow, self._marks, 12, theme.text, None),
         ):
             places = {"x": [p.noise for p in shown], "y": [p.error for p in shown]}
-            item.setData(**places, pen=self._pen(edge, 1.5), brush=fill)
+            item.setData(**places, size=size, pen=self._pen(edge, 1.5), brush=fill)
 
     def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
-        low, high = self._full_range[1]
-        colour, drawn = theme.pin(depth), set()
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
+        if not measured:
+            return set()
+        key = ("whisker" if len(measured) == 1 else "band", depth)
+        noises, lows, highs = np.array([(p.noise, p.low, p.high) for p in measured]).T
+        xs, ys = np.append(noises, noises[::-1]), np.clip(np.append(highs, lows[::-1]), *self._full_range[1])
         if len(measured) == 1:
-            colour.setAlphaF(0.7)
-            (point,) = measured
-            ends = np.clip([point.low, point.high], low, high)
-            self._curve(("whisker", depth), 0).setData(np.full(2, point.noise), ends, pen=self._pen(colour, 1.5))
-            drawn.add(("whisker", depth))
-        elif measured:
-            colour.setAlphaF(BAND)
-            xs = [*(p.noise for p in measured), *(p.noise for p in measured[::-1])]
-            ys = np.clip([*(p.high for p in measured), *(p.low for p in measured[::-1])], low, high)
-            self._curve(("band", depth), 0).setData(
-                np.array(xs), ys, pen=None, fillLevel="enclosed", brush=QBrush(colour)
-            )
-            drawn.add(("band", depth))
-        return drawn
+            self._curve(key, 0).setData(xs, ys, pen=self._pen(washed(theme.pin(depth).name(), 0.7), 1.5))
+        else:
+            brush = self._brush(washed(theme.pin(depth).name(), BAND))
+            self._curve(key, 0).setData(xs, ys, pen=None, fillLevel="enclosed", brush=brush)
+        return {key}
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw a line, dashed and grey next to points that are not finished."""
-        by_kind = _runs(known)
-        for kind, runs in by_kind.items():
-            pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
-            pen.setCosmetic(True)
-            if kind != "done":
-                pen = QPen(QColor(theme.muted), 1.5 * self.devicePixelRatioF())
-                pen.setCosmetic(True)
-                pen.setDashPattern([2.0, 3.0])
-            xs = [[*(p.noise for p in run), math.nan] for run in runs]
-            ys = [[*(p.error for p in run), math.nan] for run in runs]
-            self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
-        return {("line", depth, kind) for kind in by_kind}
+        xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
+        done = np.array([p.state == "done" for p in known], bool)
+        finished = done & np.roll(done, -1)  # each point with the next one
+        solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
+        for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
+            self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
+        return {("line", depth), ("rest", depth)}
+
+    def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
+        """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
+        return self._pen(theme.pin(depth), width, (1.8, 1.2) if depth >= len(PINS[theme.name]) else ())
 
     # Texts next to the axes, and moving marks
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
         if self._marks:
-            wide = QFontMetricsF(painter.font()).horizontalAdvance(LEGEND)
-            painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, LEGEND)
-            painter.setPen(QPen(QColor(theme.text), 1.5))
-            middle = QPointF(box.right() - wide - 12, 12.5)
-            painter.drawPolygon([middle + QPointF(*step) for step in ((0, -6), (5, 0), (0, 6), (-5, 0))])
+            painter.drawText(QRectF(box.left(), 2, box.width(), 20), RIGHT, LEGEND)
         if chosen_of(self._points):
-            painter.setPen(QColor(theme.text))
             left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
-            _ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
+            draw_ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
             painter.setPen(QColor(theme.muted))
             painter.drawText(QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN)
         self._paint_ends(painter, theme, box)
+        painter.setPen(QPen(QColor(theme.muted), 1.5))
+        painter.setBrush(QColor(theme.background))
+        for point in self._points:
+            if not point.is_known and box.contains(self.position(point)):
+                painter.drawEllipse(self.position(point), RADIUS + 1.5, RADIUS + 1.5)
+
+    def _is_cursor_shown(self) -> bool:
+        left, right = self.shown()[0]
+        return self._noise is not None and left <= self._noise <= right
+
+    def _paint_below(self, painter: QPainter, theme: Theme) -> None:
+        if self._noise is not None and self._is_cursor_shown():
+            box, x = self.box(), snapped(self.at(self._noise, 0.0).x(), self.devicePixelRatioF())
+            painter.setPen(QPen(QColor(theme.accent), 3.0 if self._dragging and self._grabbed else 2.0))
+            painter.drawLine(QPointF(x, box.top() - 8), QPointF(x, box.bottom()))
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        box, noise, (left, right) = self.box(), self._noise, self.shown()[0]
-        cursor = self.at(noise, 0.0).x() if noise is not None and left <= noise <= right else None
+        box, current = self.box(), self.current()
         painter.save()
-        painter.setClipRect(box.adjusted(0, -8, 0, 0))
-        if cursor is not None:
-            hot = self._dragging and self._grabbed
-            painter.setPen(QPen(QColor(theme.accent), 3.0 if hot else 2.0))
-            crisp = snapped(cursor, self.devicePixelRatioF())
-            painter.drawLine(QPointF(crisp, box.top() - 8), QPointF(crisp, box.bottom()))
         painter.setClipRect(box)
-        current = self.current()
         for point in self._points:
-            place = self.position(point)
-            if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
-                self._paint_point(painter, theme, point, place)
             if point.is_selected:
-                _ring(painter, theme, place, RADIUS + 3.0)
+                draw_ring(painter, theme, self.position(point), RADIUS + 3.0)
             if current is not None and point.key == current.key:
-                _ring(painter, theme, place, 10.0 if point.chosen else 7.0)
+                draw_ring(painter, theme, self.position(point), 10.0 if point.chosen else 7.0)
         painter.restore()
-        if cursor is not None and noise is not None:
-            self._paint_cursor_values(painter, theme, box, noise)
-            self._paint_cursor_noise(painter, theme, box, noise)
-
-    def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
-        """Draw a finished point filled, another one hollow, and a larger one while it is computed."""
-        page = QColor(theme.background)
-        painter.setPen(Qt.PenStyle.NoPen)
-        if point.state == "done":
-            for fill, radius in ((page, RADIUS + 1.5), (theme.pin(point.depth), RADIUS)):
-                painter.setBrush(fill)
-                painter.drawEllipse(place, radius, radius)
-            return
-        painter.setBrush(page)
-        painter.drawEllipse(place, RADIUS + 1.5, RADIUS + 1.5)
-        painter.setPen(QPen(QColor(theme.muted), 1.5))
-        radius = RADIUS + 1.5 if point.state == "running" else RADIUS
-        painter.drawEllipse(place, radius, radius)
+        if self._noise is not None and self._is_cursor_shown():
+            self._paint_cursor_values(painter, theme, box, self._noise)
+            self._paint_cursor_noise(painter, theme, box, self._noise)
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
         """Return depth, visible end of the line and height of its label, without overlaps."""
@@ -249,11 +225,10 @@ class ErrorPlot(PointPlot):
             colour = theme.pin(depth)
             colour.setAlphaF(0.5)
             painter.setPen(QPen(colour, 1.0))
-            knee = max(end.x() + RADIUS + 3, box.right() - 2)
-            if knee > end.x() + RADIUS + 4:
-                painter.drawLine(QPointF(end.x() + RADIUS + 3, end.y()), QPointF(knee, end.y()))
-            painter.drawLine(QPointF(knee, end.y()), QPointF(left - 2, y))
-            painter.setPen(depth_pen(theme, depth, 2.5))
+            start = QPointF(end.x() + RADIUS + 3, end.y())
+            knee = QPointF(max(start.x(), box.right() - 2), end.y())
+            painter.drawPolyline([start, knee, QPointF(left - 2, y)])
+            painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
             painter.setPen(QColor(theme.text))
             painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
@@ -272,7 +247,7 @@ class ErrorPlot(PointPlot):
         painter.setBrush(QColor(theme.accent))
         painter.drawRoundedRect(pill, 4.0, 4.0)
         painter.setPen(QColor(theme.on_accent))
-        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), text)
+        painter.drawText(pill, CENTRE, text)
 
     def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
         """Draw the value of each line next to the cursor, on the side with more space."""
@@ -296,11 +271,10 @@ class ErrorPlot(PointPlot):
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(washed(theme.background, 0.88))
             painter.drawRoundedRect(QRectF(left, y - 8, wide, 16), 3.0, 3.0)
-            painter.setPen(depth_pen(theme, depth, 2.5))
+            painter.setPen(self._depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left + 4, y), QPointF(left + 4 + SWATCH, y))
             painter.setPen(QColor(theme.text))
-            place = QRectF(left, y - 8, wide - 5, 16)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), text)
+            painter.drawText(QRectF(left, y - 8, wide - 5, 16), RIGHT, text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
         target: ErrorPoint | ErrorMark | None = self._current
@@ -404,10 +378,6 @@ class ErrorPlot(PointPlot):
         return now if to == at else column[to]
 
 
-def _ring(painter: QPainter, theme: Theme, place: QPointF, radius: float) -> None:
-    draw_ring(painter, theme, theme.text, lambda: painter.drawEllipse(place, radius, radius))
-
-
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
     """Return the error of a line at a noise level and True if computed there; nan outside the line."""
     known = [p for p in line if p.is_known]
@@ -418,19 +388,6 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
         return math.nan, False
     noises, errors = [p.noise for p in known], [p.error for p in known]
     return float(np.interp(noise, noises, errors, math.nan, math.nan)), False
-
-
-def _runs(known: Sequence[ErrorPoint]) -> dict[PointState, list[list[ErrorPoint]]]:
-    """Return the segments of a line by style, which the less certain of their two points determines."""
-    stretches: dict[PointState, list[list[ErrorPoint]]] = {}
-    for kind, pairs in groupby(pairwise(known), key=_kind):
-        run = list(pairs)
-        stretches.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
-    return stretches
-
-
-def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> PointState:
-    return "done" if all(p.state == "done" for p in pair) else "refining"
 
 
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:

@@ -13,7 +13,7 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import ErrorPoint, PointPlot, best_words, chosen_of, draw_ring, lines_of
+from slide_gui.gui.pages.curves.points import ErrorPoint, PointPlot, best_words, chosen_of, draw_frame, lines_of
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, ink_on, paint_ramp, sequential, theme_of
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.text import fixed
@@ -168,10 +168,10 @@ class HeatMap(PointPlot):
                 strip = QRectF(box.left(), box.bottom() - 3, box.width(), 3)
                 painter.fillRect(strip, washed(theme.accent, 0.8))
             if point.is_selected:
-                _ring(painter, theme, self.cell(*at), theme.text)
+                draw_frame(painter, theme, theme.text, self.cell(*at), 3.0)
         current = self.current()
         if current is not None:
-            _ring(painter, theme, self.cell(*self.place_of(current)), theme.muted)
+            draw_frame(painter, theme, theme.muted, self.cell(*self.place_of(current)), 3.0)
         painter.restore()
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
@@ -213,10 +213,6 @@ def _table(theme: Theme) -> NDArray[np.uint8]:
     ramp = [sequential(theme, entry / (255 - FIRST)) for entry in range(256 - FIRST)]
     table = [QColor(theme.background), *ramp]
     return np.array([c.getRgb() for c in table], np.uint8)
-
-
-def _ring(painter: QPainter, theme: Theme, box: QRectF, colour: str) -> None:
-    draw_ring(painter, theme, colour, lambda: painter.drawRoundedRect(box, 3.0, 3.0))
 
 
 def _same(noise: float) -> float:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QMargins, Qt, Signal
+from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.plots.axes import Plot, Ticks, linear_ticks
-from slide_gui.gui.theme import PINS, Theme
+from slide_gui.gui.theme import Theme
 from slide_gui.text import count, counted, fixed, per_cent, place_name
 
 PointState = Literal["done", "running", "refining"]
@@ -123,23 +123,17 @@ def best_words(points: Sequence[ErrorPoint]) -> str:
     return f"best on validation: {errors}" if chosen else ""
 
 
-def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
-    """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
-    pen = QPen(theme.pin(depth), width)
-    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
-    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-    if depth >= len(PINS[theme.name]):
-        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-        pen.setDashPattern([1.8, 1.2])
-    return pen
+def draw_ring(painter: QPainter, theme: Theme, centre: QPointF, radius: float) -> None:
+    """Draw a ring with a halo that separates it from its surroundings."""
+    draw_frame(painter, theme, theme.text, QRectF(centre, centre).adjusted(-radius, -radius, radius, radius), radius)
 
 
-def draw_ring(painter: QPainter, theme: Theme, colour: str, draw: Callable[[], None]) -> None:
-    """Draw the outline of a ring with a halo that separates it from its surroundings."""
+def draw_frame(painter: QPainter, theme: Theme, colour: str, box: QRectF, corner: float) -> None:
+    """Draw a frame with rounded corners and a halo that separates it from its surroundings."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
         painter.setPen(pen)
-        draw()
+        painter.drawRoundedRect(box, corner, corner)
 
 
 class PointPlot(Plot):
