@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from PySide6.QtCore import (
     QModelIndex,
     QPersistentModelIndex,
-    QPointF,
     QRectF,
     Qt,
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QStyle,
     QStyledItemDelegate,
@@ -29,9 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import label
-from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, washed
 from slide_gui.text import plain
 
 
@@ -41,34 +36,30 @@ class Standing:
 
     Attributes
     ----------
-    legend, spoken : str
-        Text of the legend, and text for screen readers.
+    symbol, legend, spoken : str
+        Mark, text of the legend, and text for screen readers.
     light, dark : str
         Colours of the two themes; better and worse differ for all kinds of colour vision.
-    corners : tuple of (x, y)
-        Corners of the mark, from −1 to 1; empty for a ring.
     """
 
+    symbol: str
     legend: str
     spoken: str
     light: str = ""
     dark: str = ""
-    corners: tuple[tuple[float, float], ...] = ()
 
 
 STANDINGS = {
-    "reference": Standing("SLIDE-SVM", "", corners=((0, -1), (1, 0), (0, 1), (-1, 0))),
+    "reference": Standing("◆", "SLIDE-SVM", ""),
     "better": Standing(
-        "significantly fewer errors", "significantly fewer errors than SLIDE-SVM",
-        "#0072B2", "#56B4E9", ((-1, -0.8), (1, -0.8), (0, 0.8)),
+        "▼", "significantly fewer errors", "significantly fewer errors than SLIDE-SVM", "#0072B2", "#56B4E9"
     ),
-    "equal": Standing("no significant difference", "no significant difference from SLIDE-SVM"),
+    "equal": Standing("○", "no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": Standing(
-        "significantly more errors", "significantly more errors than SLIDE-SVM",
-        "#D55E00", "#E69F00", ((-1, 0.8), (1, 0.8), (0, -0.8)),
+        "▲", "significantly more errors", "significantly more errors than SLIDE-SVM", "#D55E00", "#E69F00"
     ),
-}  # fmt: skip
-_MARK = 9  # size of a mark in pixels
+}
+_INDENT = 15  # pixels, the space of a mark
 
 
 def standing_color(standing: str, theme: Theme) -> str:
@@ -78,49 +69,23 @@ def standing_color(standing: str, theme: Theme) -> str:
     return color or (theme.text if standing == "reference" else theme.muted)
 
 
-def paint_mark(painter: QPainter, box: QRectF, standing: str, theme: Theme) -> None:
-    """Draw the mark: a diamond for the reference, a triangle down or up for fewer or more errors, else a ring."""
-    color, middle, radius = QColor(standing_color(standing, theme)), box.center(), box.width() / 2
-    corners = STANDINGS[standing].corners
-    painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    if corners:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(color)
-        painter.drawPolygon(QPolygonF([middle + QPointF(radius * x, radius * y) for x, y in corners]))
-    else:
-        painter.setPen(QPen(color, 1.5))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(middle, radius - 1, radius - 1)
-    painter.restore()
-
-
-class _Mark(QWidget):
-    """The mark of one result in the legend."""
-
-    def __init__(self, standing: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._standing = standing
-        self.setFixedSize(_MARK, _MARK)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        paint_mark(painter, QRectF(self.rect()), self._standing, theme_of(self))
-        painter.end()
-
-
 class StandingLegend(QWidget):
     """A line that explains the marks."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setFixedHeight(20)
-        row = flush(QHBoxLayout(self), 5)
-        for key, standing in STANDINGS.items():
-            row.addWidget(_Mark(key, self))
-            row.addWidget(label(standing.legend, self))
-            row.addSpacing(10)
-        row.addStretch(1)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme, left = theme_of(self), 0
+        with QPainter(self) as painter:
+            painter.setFont(figure_font(self, SECONDARY))
+            for key, standing in STANDINGS.items():
+                texts = (standing.symbol, standing_color(key, theme)), (f" {standing.legend}    ", theme.muted)
+                for text, color in texts:
+                    painter.setPen(QColor(color))
+                    painter.drawText(QRectF(left, 0, self.width(), 20), MIDDLE, text)
+                    left += painter.fontMetrics().horizontalAdvance(text)
 
 
 Index = QModelIndex | QPersistentModelIndex
@@ -174,33 +139,10 @@ class EvaluationRow:
     strong: bool = False
 
 
-ROW, HEAD = 38, 44
-"""Heights of a row and of the header in pixels."""
+ROW = 38
+"""Height of a row in pixels."""
 _PAD = 6
 _GAP = 6  # least distance in pixels between the value of a cell and the text to its right
-
-
-class EvaluationHeader(QHeaderView):
-    """The header with title and note of each column and a mark at the sorted one."""
-
-    def __init__(self, table: EvaluationTable) -> None:
-        super().__init__(Qt.Orientation.Horizontal, table)
-        self._table = table
-        self.setSectionsClickable(True)
-        self.setHighlightSections(False)
-        self.setFixedHeight(HEAD)
-        self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
-
-    def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
-        theme, box, table = theme_of(self), QRectF(rect), self._table
-        painter.fillRect(box, QColor(theme.panel))
-        painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
-        if not section and not table.ordered:
-            return
-        head = table.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
-        room = box.adjusted(_PAD, 5, -_PAD, -5)
-        is_sorted = table.ordered and section == (0 if table.order is None else table.order + 1)
-        _paint_title(painter, self, room, head.title + (" ↓" if is_sorted else ""), head.note, True, is_sorted)
 
 
 class EvaluationDelegate(QStyledItemDelegate):
@@ -213,67 +155,48 @@ class EvaluationDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, rows = self._table, self._table.rows
         theme, box, row = theme_of(view), QRectF(option.rect), rows[index.row()]
-        cell = row.cells[index.column() - 1] if index.column() else None
+        column = index.column()
+        cell = row.cells[column - 1] if column else EvaluationCell(row.title, note=row.note)
         last = index.row() + 1 < len(rows) and bool(row.key) and not rows[index.row() + 1].key
         painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        if cell is not None and cell.standing in ("better", "worse"):
-            wash = QColor(standing_color(cell.standing, theme))
-            wash.setAlphaF(0.16)
-            painter.fillRect(box.adjusted(0, 0, -1, -1), wash)
-        elif cell is not None and cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
+        if cell.standing in ("better", "worse"):
+            painter.fillRect(box.adjusted(0, 0, -1, -1), washed(standing_color(cell.standing, theme), 0.16))
+        elif cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
             painter.fillRect(box.adjusted(0, 0, -1, -1), QColor(theme.hover))
-        painter.fillRect(
-            QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.muted if last else theme.line)
-        )
-        room = box.adjusted(_PAD, 3, -_PAD, -3)
-        if cell is None:
-            _paint_title(painter, view, room, row.title, row.note, row.strong)
-        else:
-            self._paint_cell(painter, room, row, cell)
-            if cell.fraction is not None:
-                done = box.width() * min(max(cell.fraction, 0.0), 1.0)
-                painter.fillRect(QRectF(box.left(), box.bottom() - 3, box.width(), 3), QColor(theme.line))
-                painter.fillRect(QRectF(box.left(), box.bottom() - 3, done, 3), QColor(theme.accent))
+        line, bar = box.adjusted(0, box.height() - 1, 0, 0), box.adjusted(0, box.height() - 3, 0, 0)
+        painter.fillRect(line, QColor(theme.muted if last else theme.line))
+        indent = _INDENT if view.ordered and column else 0
+        self._paint_texts(painter, box.adjusted(_PAD, 3, -_PAD, -3), cell, indent, row.strong)
+        if cell.fraction is not None:
+            painter.fillRect(bar, QColor(theme.line))
+            bar.setWidth(bar.width() * min(max(cell.fraction, 0.0), 1.0))
+            painter.fillRect(bar, QColor(theme.accent))
         if view.hasFocus() and view.currentIndex() == index:
             painter.setPen(QPen(QColor(theme.accent), 2))
             painter.drawRect(box.adjusted(1, 1, -2, -2))
         painter.restore()
 
-    def _paint_cell(self, painter: QPainter, room: QRectF, row: EvaluationRow, cell: EvaluationCell) -> None:
+    def _paint_texts(self, painter: QPainter, inner: QRectF, cell: EvaluationCell, indent: int, strong: bool) -> None:
+        """Draw the mark, the value with the text to its right, and the note below them."""
         view, theme = self._table, theme_of(self._table)
-        upper = QRectF(room.left(), room.top(), room.width(), room.height() / 2 + 1)
-        indent = _MARK + 6 if view.ordered else 0
-        text = upper.adjusted(indent, 0, 0, 0)
+        half = inner.height() / 2
+        upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
+        painter.setFont(figure_font(view, BODY, strong=strong))
         if cell.standing:
-            middle = QRectF(room.left(), upper.center().y() - _MARK / 2, _MARK, _MARK)
-            paint_mark(painter, middle, cell.standing, theme)
-        painter.setFont(figure_font(view, BODY, strong=row.strong))
+            painter.setPen(QColor(standing_color(cell.standing, theme)))
+            painter.drawText(upper, MIDDLE, STANDINGS[cell.standing].symbol)
         painter.setPen(QColor(theme.text))
-        painter.drawText(text, MIDDLE, cell.main)
-        figure = painter.fontMetrics().horizontalAdvance(cell.main)
+        value = upper.adjusted(indent, 0, 0, 0)
+        _paint_line(painter, value, cell.main)
+        taken = painter.fontMetrics().horizontalAdvance(cell.main)
         painter.setFont(figure_font(view, SECONDARY))
         painter.setPen(QColor(theme.muted))
         wide = painter.fontMetrics().horizontalAdvance(cell.aside)
-        fits = not figure or not wide or figure + _GAP + wide <= text.width()
-        lower = upper.translated(0, room.height() / 2)
+        fits = not taken or not wide or taken + _GAP + wide <= value.width()
         painter.drawText(upper if fits else lower, RIGHT, cell.aside)
         if cell.fraction is not None:
             painter.setPen(QColor(theme.accent_text))
-        _paint_line(painter, lower.adjusted(indent, 0, 0 if fits else -wide - _GAP, 0), cell.note)
-
-
-def _paint_title(
-    painter: QPainter, widget: QWidget, room: QRectF, title: str, note: str, strong: bool, accented: bool = False
-) -> None:
-    """Draw a title and the note below it."""
-    theme = theme_of(widget)
-    painter.setFont(figure_font(widget, BODY, strong=strong))
-    painter.setPen(QColor(theme.accent_text if accented else theme.text))
-    _paint_line(painter, room if not note else room.adjusted(0, 0, 0, -room.height() / 2), title)
-    painter.setFont(figure_font(widget, SECONDARY))
-    painter.setPen(QColor(theme.muted))
-    _paint_line(painter, room.adjusted(0, room.height() / 2, 0, 0), note)
+        _paint_line(painter, lower.adjusted(0, 0, 0 if fits else -wide - _GAP, 0), cell.note)
 
 
 def _paint_line(painter: QPainter, box: QRectF, text: str) -> None:
@@ -310,7 +233,6 @@ class EvaluationTable(QTableWidget):
         self.ordered = ordered
         self.order: int | None = None
         self._given: tuple[EvaluationRow, ...] = ()
-        self.setHorizontalHeader(EvaluationHeader(self))
         self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -323,9 +245,14 @@ class EvaluationTable(QTableWidget):
         self.verticalHeader().hide()
         self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.verticalHeader().setDefaultSectionSize(ROW)
-        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
-        if ordered:
-            self.horizontalHeader().sectionClicked.connect(self._head_clicked)
+        head = self.horizontalHeader()
+        head.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table encloses the header too
+        head.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        head.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        head.setHighlightSections(False)
+        head.setSectionsClickable(ordered)
+        head.setSortIndicatorShown(ordered)
+        head.sectionClicked.connect(self._head_clicked)
         self.clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
@@ -338,8 +265,9 @@ class EvaluationTable(QTableWidget):
                 self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
                 self.horizontalHeader().resizeSection(0, _TITLE)
         self.setRowCount(len(rows))
-        for section, head in enumerate([EvaluationHead("Method"), *heads] if heads else []):
-            item = QTableWidgetItem(head.title)
+        first = EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("")
+        for section, head in enumerate([first, *heads] if heads else []):
+            item = QTableWidgetItem(f"{head.title}\n{head.note}")
             item.setToolTip(head.tip)
             self.setHorizontalHeaderItem(section, item)
         self.set_order(self.order)
@@ -347,6 +275,7 @@ class EvaluationTable(QTableWidget):
     def set_order(self, column: int | None) -> None:
         """Sort the rows by a column, counted from 0, or restore the given order."""
         self.order, self.rows = column, self._given
+        self.horizontalHeader().setSortIndicator(0 if column is None else column + 1, Qt.SortOrder.AscendingOrder)
         if column is not None and column < len(self.heads):
 
             def rank(row: EvaluationRow) -> tuple[bool, bool, tuple[float, ...]]:
@@ -360,7 +289,6 @@ class EvaluationTable(QTableWidget):
             for number, cell in enumerate(row.cells, start=1):
                 spoken = STANDINGS[cell.standing].spoken if cell.standing else ""
                 self._set_item(line, number, cell.tip, cell.main, spoken, cell.aside, cell.note)
-        self.horizontalHeader().viewport().update()
 
     def _set_item(self, line: int, column: int, tip: str, *texts: str) -> None:
         """Set the tooltip of a cell and its text for screen readers; the delegate draws it."""
