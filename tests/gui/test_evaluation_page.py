@@ -269,7 +269,7 @@ def test_that_the_timing_of_the_tutorial_reports_and_shows_seconds_unless_it_is_
         controller.time_tutorial()
         wait(lambda: window.queue.busy)
         settle()
-        window.stop()
+        window.session.stop()
         wait(lambda: not window.queue.busy)
     assert controller.timing.latest is None
     assert controller.times() == before

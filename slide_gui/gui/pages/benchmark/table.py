@@ -188,11 +188,11 @@ class EvaluationDelegate(QStyledItemDelegate):
         painter.setPen(QColor(theme.text))
         value = upper.adjusted(indent, 0, 0, 0)
         _paint_line(painter, value, cell.main)
-        taken = painter.fontMetrics().horizontalAdvance(cell.main)
+        value_width = painter.fontMetrics().horizontalAdvance(cell.main)
         painter.setFont(figure_font(view, SECONDARY))
         painter.setPen(QColor(theme.muted))
         wide = painter.fontMetrics().horizontalAdvance(cell.aside)
-        fits = not taken or not wide or taken + _GAP + wide <= value.width()
+        fits = not value_width or not wide or value_width + _GAP + wide <= value.width()
         painter.drawText(upper if fits else lower, RIGHT, cell.aside)
         if cell.fraction is not None:
             painter.setPen(QColor(theme.accent_text))
