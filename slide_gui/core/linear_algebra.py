@@ -35,17 +35,6 @@ def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
     return result
 
 
-def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the solution x of a x = b for a symmetric positive definite a, which is overwritten if it is large.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a is singular.
-    """
-    return solver(a, progress)(b, progress)
-
-
 def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
     """Return a function that solves a x = b for any b, for a symmetric positive definite a.
 

@@ -6,7 +6,7 @@ import pytest
 from slide_gui.core.sampling import held_out_mask
 from slide_gui.core.svm import criteria
 from slide_gui.core.svm import widths as svm_widths
-from slide_gui.core.svm.criteria import CRITERIA, evaluate, hold_out, press, radius_margin, span
+from slide_gui.core.svm.criteria import CRITERIA, KernelProblem, evaluate, hold_out, press, radius_margin, span
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.newton import newton
 from slide_gui.core.svm.parameters import SvmParameters
@@ -40,7 +40,7 @@ def test_that_hold_out_is_the_smoothed_error_of_an_svm_that_never_saw_the_points
     inner = kernel[np.ix_(active, active)] + RIDGE * np.eye(len(active))
     *beta, bias = np.linalg.solve(_bordered(inner), np.append(y[active], 0.0))
     expected = np.mean(0.5 * (1.0 + np.tanh(-5.0 * y[held_out] * (kernel[np.ix_(held_out, active)] @ beta + bias))))
-    found = hold_out(kernel, y, RIDGE, held_out)
+    found = hold_out(KernelProblem(kernel, y, RIDGE, held_out=held_out))
     assert found.value == pytest.approx(expected, abs=1e-10)
     assert 0.05 < expected < 0.95
     assert not found.beta[held_out].any()
@@ -67,7 +67,7 @@ def test_that_span_is_the_smoothed_error_of_the_smoothed_leave_one_out_outputs(w
     system = _bordered(kernel[np.ix_(active, active)] + np.diag(diagonal[active] + loosened))
     spans = 1.0 / np.diag(np.linalg.inv(system))[:-1] - loosened
     errors = 0.5 * (1.0 + np.tanh(-5.0 * (1.0 - y[active] * beta * spans)))
-    found = span(kernel, y, RIDGE, weights=weights)
+    found = span(KernelProblem(kernel, y, RIDGE, weights))
     assert found.value == pytest.approx(weights[active] @ errors / weights.sum(), abs=1e-10)
     assert found.n_support == len(active) < 50
 
@@ -82,7 +82,7 @@ def test_that_span_without_smoothing_is_the_error_of_svms_trained_without_each_p
         svm = newton(kernel[np.ix_(others, others)], y[others], 5.0)
         output = y[point] * (kernel[point, others] @ svm.beta + svm.bias)
         errors.append(0.5 * (1.0 + np.tanh(-5.0 * output)))
-    assert span(kernel, y, 5.0).value == pytest.approx(np.mean(errors), abs=1e-9)
+    assert span(KernelProblem(kernel, y, 5.0)).value == pytest.approx(np.mean(errors), abs=1e-9)
 
 
 @pytest.mark.parametrize("weights", [np.ones(30), _weights(30)], ids=["equal", "weighted"])
@@ -94,7 +94,7 @@ def test_that_press_is_the_squared_error_of_fits_without_each_point(weights):
         system = _bordered(kernel[np.ix_(others, others)] + np.diag(RIDGE / weights[others]))
         *beta, bias = np.linalg.solve(system, np.append(y[others], 0.0))
         squares.append((y[point] - kernel[point, others] @ beta - bias) ** 2)
-    found = press(kernel, y[:, None], RIDGE, weights=weights)
+    found = press(KernelProblem(kernel, y[:, None], RIDGE, weights))
     assert found.value == pytest.approx(np.average(squares, weights=weights), abs=1e-10)
 
 
@@ -103,7 +103,9 @@ def test_that_radius_margin_is_variance_in_feature_space_times_squared_norm_and_
     y = 2.0 * codes - 1.0
     svm, ridged, centring = newton(kernel, y, 0.1), kernel + 0.1 * np.eye(50), np.eye(50) - 1.0 / 50
     variance = np.trace(centring @ ridged @ centring) / 50
-    assert abs(radius_margin(kernel, y, 0.1).value - variance * (svm.beta @ ridged @ svm.beta) / 50) < 1e-10
+    assert (
+        abs(radius_margin(KernelProblem(kernel, y, 0.1)).value - variance * (svm.beta @ ridged @ svm.beta) / 50) < 1e-10
+    )
     Z, y = layers(60)
     with pytest.raises(ValueError, match=r"radius-margin criterion .* not defined with weights; choose span, hold-out"):
         MultiWidthSVC(3, criterion="radius-margin").fit(Z, y, _weights(60))
@@ -170,7 +172,7 @@ def test_that_three_classes_are_the_mean_of_their_pairs_each_on_its_own_points(c
 
 def test_that_press_of_three_classes_is_the_mean_over_each_class_against_the_rest():
     kernel, codes = _problem(45, three_classes)
-    columns = [press(kernel, np.where(codes == k, 1.0, -1.0)[:, None], RIDGE) for k in range(3)]
+    columns = [press(KernelProblem(kernel, np.where(codes == k, 1.0, -1.0)[:, None], RIDGE)) for k in range(3)]
     together = evaluate("press", kernel, codes, RIDGE, np.zeros(45, dtype=bool))
     assert together.value == pytest.approx(np.mean([column.value for column in columns]), abs=1e-12)
     np.testing.assert_allclose(together.gradient, np.mean([column.gradient for column in columns], axis=0), atol=1e-12)

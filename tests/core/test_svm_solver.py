@@ -179,7 +179,7 @@ def _matrix(n, C, squared, dtype=np.float64, noise=0.5):
     ridge = 1.0 / C if squared else 0.0
     kernel = np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 40.0) + ridge * np.eye(n)
     y = 2.0 * y - 1.0
-    return kernel.astype(dtype), y, Box.of(y, np.inf if squared else C), ridge
+    return kernel.astype(dtype), y, Box.of(y, np.inf if squared else C, ridge)
 
 
 @pytest.fixture
@@ -192,27 +192,27 @@ def only(monkeypatch):
 @pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_active_sets_and_pair_steps_reach_the_same_solution(only, squared, C, dtype):
-    kernel, y, box, ridge = _matrix(250, C, squared, dtype)
+    kernel, y, box = _matrix(250, C, squared, dtype)
     outputs = []
     for kind in ("active sets", "pair steps"):
         only(kind)
-        beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-4, 10**7)
+        beta, residual, _ = minimise(kernel, y, np.zeros(250), box, 1e-4, 10**7)
         gap, bias = kkt_gap(residual, beta, box)
         assert gap < 1e-4
         assert abs(beta.sum()) < 1e-9 * C
         assert np.all((beta >= box.lower) & (beta <= box.upper))
         np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=2e-4)
-        outputs.append(kernel @ beta + bias - ridge * beta)
+        outputs.append(kernel @ beta + bias - box.ridge * beta)
     np.testing.assert_allclose(*outputs, atol=3e-4)
 
 
 def test_that_active_sets_save_most_steps_on_an_ill_conditioned_kernel_and_are_tried_after_enough_pair_steps(only):
-    kernel, y, box, ridge = _matrix(400, 1e4, False)
-    both, steps = minimise(kernel, y, np.zeros(400), box, ridge, 1e-6, 10**7)[2], {}
+    kernel, y, box = _matrix(400, 1e4, False)
+    both, steps = minimise(kernel, y, np.zeros(400), box, 1e-6, 10**7)[2], {}
     for kind in ("active sets", "pair steps"):
         only(kind)
-        near, residual, first = minimise(kernel, y, np.zeros(400), box, ridge, 0.5, 10**7)
-        beta, residual, steps[kind] = minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, before=10**9)
+        near, residual, first = minimise(kernel, y, np.zeros(400), box, 0.5, 10**7)
+        beta, residual, steps[kind] = minimise(kernel, residual, near, box, 1e-6, 10**7, before=10**9)
         assert kkt_gap(residual, beta, box)[0] < 1e-6
     assert steps["active sets"] * 100 < steps["pair steps"]
     assert both * 5 < first + steps["pair steps"]
@@ -220,43 +220,43 @@ def test_that_active_sets_save_most_steps_on_an_ill_conditioned_kernel_and_are_t
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_active_sets_converge_on_repeated_rows_whose_kernel_is_singular(only, dtype):
-    kernel, y, _, _ = _matrix(200, 1e3, False, dtype)
+    kernel, y, _ = _matrix(200, 1e3, False, dtype)
     twice = np.repeat(np.arange(200), 2)
     kernel, y = kernel[np.ix_(twice, twice)], y[twice]
     box = Box.of(y, 1e3)
     only("active sets")
-    near, residual, _ = minimise(kernel, y, np.zeros(400), box, 0.0, 0.5, 10**7)
-    beta, residual, steps = minimise(kernel, residual, near, box, 0.0, 1e-4, 10**7, before=10**9)
+    near, residual, _ = minimise(kernel, y, np.zeros(400), box, 0.5, 10**7)
+    beta, residual, steps = minimise(kernel, residual, near, box, 1e-4, 10**7, before=10**9)
     assert kkt_gap(residual, beta, box)[0] < 1e-4
     assert steps <= 30
 
 
 def test_that_pair_steps_continue_if_active_sets_do_not_converge(only, monkeypatch):
-    kernel, y, box, ridge = _matrix(250, 10.0, False)
+    kernel, y, box = _matrix(250, 10.0, False)
     only("active sets")
     monkeypatch.setattr(smo, "_MOST_SYSTEMS", 1)
-    beta, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 1e-4, 10**7)
+    beta, residual, _ = minimise(kernel, y, np.zeros(250), box, 1e-4, 10**7)
     assert kkt_gap(residual, beta, box)[0] < 1e-4
 
 
 def test_that_systems_count_as_steps_and_any_report_can_cancel(only):
-    kernel, y, box, ridge = _matrix(250, 10.0, False)
-    near, residual, _ = minimise(kernel, y, np.zeros(250), box, ridge, 0.1, 10**7)
+    kernel, y, box = _matrix(250, 10.0, False)
+    near, residual, _ = minimise(kernel, y, np.zeros(250), box, 0.1, 10**7)
     only("active sets")
-    assert minimise(kernel, residual, near, box, ridge, 1e-6, 2)[2] <= 2
+    assert minimise(kernel, residual, near, box, 1e-6, 2)[2] <= 2
     listener = StopAfter()
-    minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, listener)
+    minimise(kernel, residual, near, box, 1e-6, 10**7, listener)
     assert len(listener.fractions) > 3
     for reports in range(1, len(listener.fractions)):
         with pytest.raises(Cancelled):
-            minimise(kernel, residual, near, box, ridge, 1e-6, 10**7, StopAfter(reports))
+            minimise(kernel, residual, near, box, 1e-6, 10**7, StopAfter(reports))
 
 
 def test_that_minimising_ends_with_residuals_in_double_precision():
     source, y = _problem(200, 20.0, noise=1.0)
     kernel, tol = source.kernel(np.arange(200)), 1e-2
     kernel = (kernel + kernel.T) / np.float32(2.0)
-    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, tol, 20_000)
+    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), tol, 20_000)
     assert np.linalg.norm(beta) > 3e4  # a float32 product would have an error of 9e-3 or more
     np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=0.1 * tol, rtol=0)
 

@@ -67,36 +67,58 @@ def relative(weights: Array | None) -> Array | float:
     return 1.0 if weights is None else weights / weights.mean()
 
 
-def ridges(ridge: float, weights: Array | None) -> Array | float:
-    """Return the values 1/(C wᵢ) that K̃ adds to the diagonal of K."""
-    return ridge if weights is None else ridge / weights
+@dataclass(frozen=True, eq=False)
+class KernelProblem:
+    """A classification problem on a kernel matrix.
+
+    Attributes
+    ----------
+    kernel : ndarray of shape (n, n)
+        K without the ridge.
+    y : ndarray of shape (n,) or (n, k)
+        Labels −1 and 1; one column for each one-vs-rest problem if the criterion accepts any number of classes.
+    ridge : float
+        1/C.
+    weights : ndarray of shape (n,), optional
+        Weights of the points, by which C is multiplied.
+    held_out : ndarray of bool, shape (n,), optional
+        True for held-out points. The other points must include both classes.
+    start : ndarray of shape (n,), optional
+        Coefficients at a neighbouring kernel, from which the solver starts.
+    progress : Progress
+        Can cancel the computation.
+    """
+
+    kernel: Array
+    y: Array
+    ridge: float
+    weights: Array | None = None
+    held_out: NDArray[np.bool_] | None = None
+    start: Array | None = None
+    progress: Progress = NO_PROGRESS
+
+    @property
+    def ridges(self) -> Array | float:
+        """The values 1/(C wᵢ) that K̃ adds to the diagonal of K."""
+        return self.ridge if self.weights is None else self.ridge / self.weights
 
 
-def hold_out(
-    kernel: Array,
-    y: Array,
-    ridge: float,
-    held_out: NDArray[np.bool_],
-    *,
-    weights: Array | None = None,
-    start: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> Evaluation:
+def hold_out(problem: KernelProblem) -> Evaluation:
     """Return the smoothed error on held-out points and its gradient G.
 
     The criterion is J = (1/m) Σ ½(1 + tanh(−s y f)) over the m held-out points, where f is trained on the others. With
     weights it is the weighted mean.
 
-    Parameters
-    ----------
-    kernel, y, ridge, weights, start, progress
-        Same as in `radius_margin`.
-    held_out : ndarray of shape (n,), bool
-        True for the held-out points. The other points must include both classes.
+    Raises
+    ------
+    ValueError
+        If no point is held out.
     """
-    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    inner = take_submatrix(kernel, train, progress)
-    diagonal = at(ridges(ridge, weights), train)
+    kernel, y, weights, held_out, start = problem.kernel, problem.y, problem.weights, problem.held_out, problem.start
+    if held_out is None or not held_out.any():
+        raise ValueError("the hold-out criterion needs a class of at least two rows, but two classes have one row each")
+    progress, train, test = problem.progress, np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    inner, diagonal = take_submatrix(kernel, train, progress), at(problem.ridges, train)
     svm = newton(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
     beta = svm.beta[svm.active]
     active = train[svm.active]
@@ -115,37 +137,17 @@ def hold_out(
     return Evaluation(float(np.mean(0.5 * (1.0 + tanh) * share)), gradient, coefficients, len(active))
 
 
-def press(
-    kernel: Array,
-    targets: Array,
-    ridge: float,
-    *,
-    weights: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> Evaluation:
+def press(problem: KernelProblem) -> Evaluation:
     """Return the leave-one-out squared error of kernel ridge regression and its gradient G.
 
     The criterion is J = mean r² with r = β / diag A and β = A y. A is the top-left block of H⁻¹ over all points, where
-    H is K̃ bordered by ones.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-        K without the ridge.
-    targets : ndarray of shape (n, k)
-        One column of −1 and 1 for each one-vs-rest problem.
-    ridge : float
-        1/C.
-    weights : ndarray of shape (n,), optional
-        Weights of the squared errors, both in the regression and in their mean.
-    progress : Progress
-        Can cancel the computation.
+    H is K̃ bordered by ones. Squared errors are weighted both in the regression and in their mean.
     """
-    n, columns = targets.shape
+    (n, columns), weights, progress = problem.y.shape, problem.weights, problem.progress
     share = relative(None if weights is None else weights[:, None])
-    inverse = bordered_inverse(kernel, np.arange(n), ridges(ridge, weights), progress)
+    inverse = bordered_inverse(problem.kernel, np.arange(n), problem.ridges, progress)
     diagonal = np.diag(inverse)[:, None]
-    beta = inverse @ targets
+    beta = inverse @ problem.y
     errors = beta / diagonal
     scale = n * columns
     adjoint = inverse @ (2.0 * errors / (scale * diagonal) * share)
@@ -156,50 +158,27 @@ def press(
     return Evaluation(float(np.mean(errors**2 * share)), gradient, beta, n)
 
 
-def radius_margin(
-    kernel: Array,
-    y: Array,
-    ridge: float,
-    *,
-    weights: Array | None = None,
-    start: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> Evaluation:
+def radius_margin(problem: KernelProblem) -> Evaluation:
     """Return the radius over margin and its gradient G.
 
     The criterion is J = R² yᵀβ / n with R² = 1 + 1/C − mean(K̃). Its gradient is
-    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-        K without the ridge.
-    y : ndarray of shape (n,)
-        Labels −1 or 1.
-    ridge : float
-        1/C.
-    weights : ndarray of shape (n,), optional
-        Weights of the points, by which C is multiplied. This criterion counts errors and accepts no weights.
-    start : ndarray of shape (n,), optional
-        Coefficients at a neighbouring kernel, from which the solver starts.
-    progress : Progress
-        Can cancel the computation.
+    G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n. It counts errors and accepts no weights.
 
     Raises
     ------
     ValueError
         If weights are given.
     """
-    if weights is not None:
+    if problem.weights is not None:
         raise ValueError(
             "the radius-margin criterion bounds the number of misclassified points and is not defined with weights; "
             "choose span, hold-out or press, or leave the weights out"
         )
-    n = len(y)
-    svm = newton(kernel, y, ridge, start=start, progress=progress)
+    kernel, y, n = problem.kernel, problem.y, len(problem.y)
+    svm = newton(kernel, y, problem.ridge, start=problem.start, progress=problem.progress)
     squared_norm = float(y @ svm.beta)
     squared_radius = 1.0 + float(svm.ridge) - (float(kernel.mean()) + float(svm.ridge) / n)
-    progress.report(0.0)
+    problem.progress.report(0.0)
     gradient = np.outer(svm.beta * (-squared_radius / n), svm.beta)
     gradient -= squared_norm / n**3
     gradient.flat[:: n + 1] += squared_norm / n**2
@@ -210,25 +189,17 @@ _SMOOTHING = 0.1  # η: with it, points leave the active set gradually and not a
 _LEAST = 1e-10
 
 
-def span(
-    kernel: Array,
-    y: Array,
-    ridge: float,
-    *,
-    weights: Array | None = None,
-    start: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> Evaluation:
+def span(problem: KernelProblem) -> Evaluation:
     """Return the smoothed leave-one-out error and its gradient G, which is zero outside the active set.
 
     Let Δ = η/|β|, let A be the top-left block of (H + diag(Δ, 0))⁻¹, where H is K̃ bordered by ones, and let
-    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)). For
-    parameters see `radius_margin`. With weights, J is the weighted mean, and a point is left out with its full weight.
+    S = 1/diag A − Δ. The leave-one-out outputs are o = 1 − y β S, and J = (1/n) Σ ½(1 + tanh(−s o)).
+    With weights, J is the weighted mean, and a point is left out with its full weight.
     """
-    n = len(y)
-    svm = newton(kernel, y, ridges(ridge, weights), start=start, progress=progress)
+    kernel, y, n, progress = problem.kernel, problem.y, len(problem.y), problem.progress
+    svm = newton(kernel, y, problem.ridges, start=problem.start, progress=progress)
     active = svm.active
-    share = at(relative(weights), active)
+    share = at(relative(problem.weights), active)
     beta, labels = svm.beta[active], y[active]
     size = np.maximum(np.abs(beta), _LEAST)
     inverse = bordered_inverse(kernel, active, at(svm.ridge, active) + _SMOOTHING / size, progress)
@@ -259,15 +230,14 @@ class Criterion(Choice):
     Attributes
     ----------
     evaluate : callable
-        Function (kernel, labels of −1 and 1, ridge, weights=…, progress=…) → Evaluation. It also
-        accepts start=… if the criterion is defined for two classes.
+        Function of a `KernelProblem`.
     any_classes : bool
         True if the criterion accepts one column of labels per class; otherwise it is defined for two classes.
     holds_out : bool
-        True if the criterion also accepts held_out=…, which requires a class of at least two rows.
+        True if the criterion uses held-out points, which requires a class of at least two rows.
     """
 
-    evaluate: Callable[..., Evaluation]
+    evaluate: Callable[[KernelProblem], Evaluation]
     any_classes: bool = False
     holds_out: bool = False
 
@@ -358,32 +328,20 @@ def evaluate(
     if chosen.any_classes:
         columns = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
         columns = columns[:, 1:] if n_classes == 2 else columns
-        return chosen.evaluate(kernel, columns, ridge, weights=weights, progress=progress)
+        return chosen.evaluate(KernelProblem(kernel, columns, ridge, weights, progress=progress))
     starts = {} if starts is None else starts
     pairs = list(combinations(range(n_classes), 2))
-    value, support = 0.0, 0
-    gradient = np.zeros_like(kernel) if len(pairs) > 1 else None
-    beta = np.zeros(len(codes))
+    value, support, gradient = 0.0, 0, np.zeros(kernel.shape)
     for pair in pairs:
         members = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        alone = len(members) == len(codes)
-        part = kernel if alone else kernel[np.ix_(members, members)]
+        part = kernel if len(pairs) == 1 else kernel[np.ix_(members, members)]
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
-        given = {"held_out": _some(held_out[members])} if chosen.holds_out else {}
         some = None if weights is None else weights[members]
-        evaluation = chosen.evaluate(part, y, ridge, weights=some, start=starts.get(pair), progress=progress, **given)
-        starts[pair] = beta = evaluation.beta
+        evaluation = chosen.evaluate(KernelProblem(part, y, ridge, some, held_out[members], starts.get(pair), progress))
+        starts[pair] = evaluation.beta
+        if len(pairs) == 1:
+            return evaluation
         value += evaluation.value / len(pairs)
         support += evaluation.n_support
-        if gradient is None:
-            gradient = evaluation.gradient
-        else:
-            gradient[np.ix_(members, members)] += evaluation.gradient / len(pairs)
-    assert gradient is not None
-    return Evaluation(value, gradient, beta, support)
-
-
-def _some(held_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    if not held_out.any():
-        raise ValueError("the hold-out criterion needs a class of at least two rows, but two classes have one row each")
-    return held_out
+        gradient[np.ix_(members, members)] += evaluation.gradient / len(pairs)
+    return Evaluation(value, gradient, evaluation.beta, support)

@@ -175,11 +175,6 @@ class SolverOptions:
         """Largest number of pair steps."""
         return 2**62 if self.max_iter is None else self.max_iter
 
-    @property
-    def ridge(self) -> float:
-        """Value added to the diagonal of the kernel."""
-        return 1.0 / self.C if self.squared else 0.0
-
 
 @dataclass(frozen=True)
 class SolverStep:
@@ -288,8 +283,9 @@ def solve(
             f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, more than the "
             f"limit of {options.memory / 1e6:.0f} MB; raise the memory or use fewer points"
         )
-    box = Box.of(y, np.inf if options.squared else options.C if weights is None else options.C * weights)
-    ridge = options.ridge if weights is None else options.ridge / weights
+    limit = np.inf if options.squared else options.C if weights is None else options.C * weights
+    ridge = 1.0 / options.C if options.squared else 0.0
+    box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
     many = False
@@ -309,7 +305,7 @@ def solve(
     inexact = source if isinstance(source, VectorRows) and source.dtype == np.float32 else None
     left = -1 if inexact is None else options.memory - inexact.refined_bytes
     refinable = left >= least_memory(n, 8)
-    solver = _WorkingSetSolver(source, y, box, ridge, options, scratch, many, refinable, steady)
+    solver = _WorkingSetSolver(source, y, box, options, scratch, many, refinable, steady)
     solution = solver.run(beta)
     if inexact is None:
         if isinstance(source, VectorRows):
@@ -327,7 +323,7 @@ def solve(
     many = bool(np.count_nonzero(solution.beta) > _MANY * n)
     options = replace(options, memory=left)
     refined = VectorRows.of(inexact.exact_rows(np.arange(n), steady.pulse))
-    solver = _WorkingSetSolver(refined, y, box, ridge, options, scratch, many, False, steady)
+    solver = _WorkingSetSolver(refined, y, box, options, scratch, many, False, steady)
     return _certain(solver.run(solution.beta, solution.steps), refined.rounding, options.tol)
 
 
@@ -394,7 +390,6 @@ class _WorkingSetSolver:
         source: KernelRows,
         y: Array,
         box: Box,
-        ridge: Array | float,
         options: SolverOptions,
         scratch: ScratchBuffer,
         many: bool,
@@ -402,7 +397,7 @@ class _WorkingSetSolver:
         progress: MonotonicProgress,
     ) -> None:
         n = len(y)
-        self._source, self._y, self._box, self._ridge, self._options = source, y, box, ridge, options
+        self._source, self._y, self._box, self._options = source, y, box, options
         self._progress, self._refinable = progress, refinable
         self._entire, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
         values = scratch.floats(self._largest**2 + capacity * n, source.dtype)
@@ -433,7 +428,7 @@ class _WorkingSetSolver:
             points = np.flatnonzero((beta != 0.0) | (margin < 2.0 * error + self._options.tol))
             residual = solution.residual.copy()
             product = exact_product(source, beta, points, self._progress.pulse)
-            residual[points] = self._y[points] - product - at(self._ridge, points) * beta[points]
+            residual[points] = self._y[points] - product - at(self._box.ridge, points) * beta[points]
             gap, bias = kkt_gap(residual, beta, self._box)
             converged = gap < self._options.tol
             solution = replace(solution, gap=gap, bias=bias, converged=converged, residual=residual)
@@ -473,7 +468,7 @@ class _WorkingSetSolver:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
             before = beta
             if self._entire:
-                beta, residual = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0)
+                beta, residual = self._minimise(self._matrix, residual, beta, box, 0.0)
             else:
                 beta = self._step(residual, beta, bias, gap)
             iteration += 1
@@ -483,8 +478,8 @@ class _WorkingSetSolver:
     def _step(self, residual: Array, beta: Array, bias: float, gap: float) -> Array:
         """Solve for one working set and update the residuals of all points in place."""
         points = self._working_set(residual, beta, bias)
-        box, ridge = self._box.take(points), at(self._ridge, points)
-        moved, _ = self._minimise(self._kernel(points), residual[points], beta[points], box, ridge, _LOOSE * gap)
+        kernel, box = self._kernel(points), self._box.take(points)
+        moved, _ = self._minimise(kernel, residual[points], beta[points], box, _LOOSE * gap)
         change = moved - beta[points]
         changed = np.flatnonzero(change)
         beta = beta.copy()
@@ -497,23 +492,15 @@ class _WorkingSetSolver:
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
-        kernel.flat[:: size + 1] = 1.0 + at(self._ridge, points)
+        kernel.flat[:: size + 1] = 1.0 + at(self._box.ridge, points)
         return kernel
 
     def _minimise(
-        self,
-        kernel: NDArray[np.floating],
-        residual: Array,
-        beta: Array,
-        box: Box,
-        ridge: Array | float,
-        loose: float,
+        self, kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, loose: float
     ) -> tuple[Array, Array]:
-        options, before = self._options, self._steps
-        target, left = max(0.5 * options.tol, loose), options.limit - before
-        beta, residual, steps = minimise(
-            kernel, residual, beta, box, ridge, target, left, self._progress.pulse, before=before
-        )
+        before, target, pulse = self._steps, max(0.5 * self._options.tol, loose), self._progress.pulse
+        left = self._options.limit - before
+        beta, residual, steps = minimise(kernel, residual, beta, box, target, left, pulse, before=before)
         self._steps += steps
         return beta, residual
 
@@ -521,7 +508,7 @@ class _WorkingSetSolver:
         """Subtract K̃·change from the residuals."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
-            residual[points] -= at(self._ridge, points) * change
+            residual[points] -= at(self._box.ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
         """Return the sorted working set: free support vectors and points that violate or nearly violate conditions."""

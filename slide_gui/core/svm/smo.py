@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import solve_symmetric, take_submatrix
+from slide_gui.core.linear_algebra import at, solver, take_submatrix
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -21,26 +21,29 @@ _CURVATURE = {"f": 1e-6, "d": 1e-10}  # added to ‖φ_i − φ_j‖²/2, by dat
 
 @dataclass(frozen=True)
 class Box:
-    """Bounds of the signed dual coefficients β_i = y_i α_i.
+    """Bounds of the signed dual coefficients β_i = y_i α_i, and the ridge of the kernel; both follow from loss and C.
 
     Attributes
     ----------
     lower, upper : ndarray of shape (n,)
         For the hinge loss 0 ≤ y β ≤ C, where C is multiplied by the weight of the point. For the squared hinge
         0 ≤ y β.
+    ridge : float or ndarray of shape (n,)
+        Values that K̃ adds to the diagonal of K: 1/C for the squared hinge, otherwise 0.
     """
 
     lower: Array
     upper: Array
+    ridge: Array | float = 0.0
 
     @classmethod
-    def of(cls, y: Array, limit: Array | float) -> Box:
+    def of(cls, y: Array, limit: Array | float, ridge: Array | float = 0.0) -> Box:
         """Return the box for 0 ≤ y β ≤ limit."""
-        return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0))
+        return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0), ridge)
 
     def take(self, rows: NDArray[np.intp]) -> Box:
-        """Return the bounds of some points."""
-        return Box(self.lower[rows], self.upper[rows])
+        """Return the bounds and the ridge of some points."""
+        return Box(self.lower[rows], self.upper[rows], at(self.ridge, rows))
 
 
 def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
@@ -101,7 +104,6 @@ def pair_steps(
     residual: Array,
     beta: Array,
     box: Box,
-    ridge: Array | float,
     tol: float,
     max_steps: int,
     progress: Progress,
@@ -117,7 +119,7 @@ def pair_steps(
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, divide, maximum = np.subtract, np.multiply, np.divide, np.maximum
     scalar = kernel.dtype.type
-    curvature = _CURVATURE[kernel.dtype.char]
+    ridge, curvature = box.ridge, _CURVATURE[kernel.dtype.char]
     top: Any = scalar(1.0 + (ridge if isinstance(ridge, float) else 0.0) + curvature)
     one, halves = top, None if isinstance(ridge, float) else (ridge / 2.0).astype(kernel.dtype)
     step = 0
@@ -180,7 +182,6 @@ def minimise(
     residual: Array,
     beta: Array,
     box: Box,
-    ridge: Array | float,
     tol: float,
     max_steps: int,
     progress: Progress = NO_PROGRESS,
@@ -198,8 +199,7 @@ def minimise(
     beta : ndarray of shape (q,)
         Start, which is not changed.
     box : Box
-    ridge : float or ndarray of shape (q,)
-        Diagonal of `kernel` minus 1.
+        Its ridge is the diagonal of `kernel` minus 1.
     tol : float
         The iteration stops if the violation of the optimality conditions is below this value.
     max_steps : int
@@ -233,7 +233,7 @@ def minimise(
                 (beta, residual), near = solution, -np.inf
                 continue  # check the gap, which may be too large because of rounding
         most = min(_LEAST_STEPS + patience, max_steps - steps)
-        moved, moves = pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
+        moved, moves = pair_steps(kernel, residual, beta, box, 0.8 * tol, most, progress)
         steps, waited = steps + moves, waited + moves
         # Residuals in float32 drift, so they are recomputed after each round.
         change = moved - beta
@@ -267,7 +267,7 @@ def _active_sets(
         system.flat[:: len(inside) + 1] += _ROUNDING[kernel.dtype.char]
         columns = np.column_stack([right[inside], np.ones(len(inside))])
         try:
-            solved = solve_symmetric(system, columns, progress)
+            solved = solver(system, progress)(columns, progress)
         except np.linalg.LinAlgError:
             return None, systems
         systems += 1
