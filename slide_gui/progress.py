@@ -103,11 +103,11 @@ _RISE = 1.2
 """After half of the job, the time left never exceeds its smallest earlier value times this factor."""
 
 
+@dataclass
 class TimeLeft:
     """Estimator of the remaining time of a job, for window and command line."""
 
-    def __init__(self) -> None:
-        self._least = math.inf
+    _least: float = math.inf
 
     def seconds(self, spent: float, fraction: float, known: float | None) -> float | None:
         """Return the seconds left; None while unknown.

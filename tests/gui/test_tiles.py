@@ -4,7 +4,7 @@ import pytest
 
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
-from slide_gui.gui.pages.tile_source import TileSource
+from slide_gui.gui.pages.weights.selected_rows import TileSource
 from tests.gui.helpers import StubSource, dataset, wait
 from tests.gui.test_workspace import workspace  # noqa: F401
 

@@ -8,8 +8,7 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.pages.tile_source import TileSource
-from slide_gui.gui.pages.weights.view import PixelSelection
+from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
 from slide_gui.text import pixel_name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -282,6 +283,12 @@ def _column(dataset: Dataset, column: int) -> str:
     return f"“{name}”" if dataset.opened.header else f"column {name}"
 
 
+def _settings(state: State) -> dict[str, Any]:
+    """Return the parameters and settings that the panel shows, by name."""
+    stack = {name: getattr(state.parameters, name) for name in (*_SLIDERS, "squashing", "fit_on")}
+    return stack | {name: getattr(state.selection, name) for name in ("show", "levels", "colors")}
+
+
 class ParameterPanel(QScrollArea):
     """The panel on the left, whose controls show and set the workspace's parameters.
 
@@ -332,7 +339,7 @@ class ParameterPanel(QScrollArea):
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
-        self._show_state(workspace.state, workspace.state)
+        self._show_state(workspace.state, None)
 
     def show_parts(self, needed: frozenset[str]) -> None:
         """Show the parts that affect the current page and hide the others; names as in `Page.needs`."""
@@ -502,15 +509,21 @@ class ParameterPanel(QScrollArea):
         self._datasets.set_title(dataset.title)
 
     @Slot(object, object)
-    def _show_state(self, state: State, _old: State) -> None:
-        parameters, selection = state.parameters, state.selection
-        for name, slider in self.sliders.items():
-            slider.set_value(getattr(parameters, name))
-        self.sliders["noise"].set_extra(f"p = {1 - parameters.noise:.2f}")
-        self.sliders["depth"].set_extra(plural("layer", "layers", parameters.depth))
-        self.sliders["threshold"].setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
-        for name, box in self._boxes.items():
-            box.setCurrentIndex(box.findData(getattr(selection if hasattr(selection, name) else parameters, name)))
+    def _show_state(self, state: State, old: State | None) -> None:
+        """Show the settings that differ from the old ones, or all of them."""
+        parameters, settings, before = state.parameters, _settings(state), {} if old is None else _settings(old)
+        changed = {name: value for name, value in settings.items() if before.get(name) != value}
+        for name, value in changed.items():
+            if name in self.sliders:
+                self.sliders[name].set_value(value)
+            else:
+                self._boxes[name].setCurrentIndex(self._boxes[name].findData(value))
+        if "noise" in changed:
+            self.sliders["noise"].set_extra(f"p = {1 - parameters.noise:.2f}")
+        if "depth" in changed:
+            self.sliders["depth"].set_extra(plural("layer", "layers", parameters.depth))
+        if "squashing" in changed:
+            self.sliders["threshold"].setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
 
     @Slot()
     def _show_fit(self) -> None:

@@ -11,7 +11,6 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.rows import Explorer, Fit, Preview
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.progress import Progress
-from slide_gui.text import counted
 
 _SETTLE_SECONDS = 0.04  # a slider that has not moved for this long counts as released
 
@@ -101,7 +100,7 @@ class Fitting(QObject):
             return fit
 
         self._queue.submit(
-            f"Fitting {counted(parameters.depth, 'layer')}",
+            "Fitting the layers",
             work,
             channel="fit",
             on_payload=self._fitted,

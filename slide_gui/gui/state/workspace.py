@@ -123,6 +123,8 @@ class Workspace(QObject):
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
+        self.feature_names: tuple[str, ...] = ()
+        """Names of all pixels or features of the data."""
         self._opening = 0
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.rested)
@@ -248,14 +250,11 @@ class Workspace(QObject):
 
     def has_feature(self, feature: int) -> bool:
         """True if the open data set has this feature; a view can briefly show earlier data."""
-        return self.dataset is not None and 0 <= feature < self.dataset.n_features
+        return 0 <= feature < len(self.feature_names)
 
     def feature_name(self, feature: int) -> str:
         """Return the name of a pixel or feature, or its number if it does not exist."""
-        dataset = self.dataset
-        if dataset is None or not self.has_feature(feature):
-            return str(feature)
-        return pixel_name(feature, dataset.image_shape, dataset.feature_names)
+        return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
     @Slot(object)
     def _opened(self, opened: _Opening) -> None:
@@ -272,6 +271,8 @@ class Workspace(QObject):
         state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
         self.state, old = state, self.state
         self.dataset, self.source, self.confirmed = dataset, opened.source, confirmed
+        shape, names = dataset.image_shape, dataset.feature_names
+        self.feature_names = tuple(pixel_name(feature, shape, names) for feature in range(dataset.n_features))
         self.fitting.use(opened.explorer, state.parameters)
         self.history.clear()
         self.dataset_changed.emit(self.dataset)
@@ -319,7 +320,7 @@ class Workspace(QObject):
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
         before = self.state
-        if self.dataset is not None:
+        if self.dataset is not None and state.selection is not before.selection:
             state = replace(state, selection=_fitting(state.selection, self.dataset))
         if state != before:
             self.history.record(text or _changed(state, before), self._replace, before, state, gesture)

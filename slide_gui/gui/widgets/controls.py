@@ -130,12 +130,20 @@ class UndoOfWindow(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stop these shortcuts from reaching the text field."""
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
-            for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo):
-                if event.matches(keys) and (self._always or not self._line.isModified()):
-                    event.ignore()
-                    return True
-        return super().eventFilter(watched, event)
+        return isinstance(event, QKeyEvent) and pass_undo_to_window(event, self._line, always=self._always)
+
+
+def pass_undo_to_window(event: QKeyEvent, line: QLineEdit, *, always: bool = False) -> bool:
+    """Leave a shortcut of undo or redo to the window, as `UndoOfWindow` does; return True if the event is one."""
+    keys = QKeySequence.StandardKey
+    passes = (
+        event.type() == QEvent.Type.ShortcutOverride
+        and (event.matches(keys.Undo) or event.matches(keys.Redo))
+        and (always or not line.isModified())
+    )
+    if passes:
+        event.ignore()
+    return passes
 
 
 class ChoiceButtons(QButtonGroup):

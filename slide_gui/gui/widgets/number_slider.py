@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
+from slide_gui.gui.widgets.controls import PlainLabel, pass_undo_to_window
 from slide_gui.gui.widgets.controls import label as caption
 from slide_gui.gui.widgets.layouts import flush
 
@@ -89,7 +89,6 @@ class NumberSlider(QWidget):
         self._rest.timeout.connect(self._settle)
         for each in (self._number, self._label):
             each.installEventFilter(self)
-        UndoOfWindow(self._number)
 
     def _arrange(self) -> None:
         layout = flush(QGridLayout(self), 2)
@@ -192,7 +191,11 @@ class NumberSlider(QWidget):
         if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
             self.reset()
             return True
-        if watched is self._number and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+        if watched is not self._number or not isinstance(event, QKeyEvent):
+            return False
+        if pass_undo_to_window(event, self._number):
+            return True
+        if event.type() == QEvent.Type.KeyPress:
             steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
             if steps is not None:
                 self._slider.setValue(self._slider.value() + steps)
@@ -200,7 +203,7 @@ class NumberSlider(QWidget):
             if event.key() == Qt.Key.Key_Escape:
                 self._number.setText(self._shown_text)
                 return True
-        return super().eventFilter(watched, event)
+        return False
 
 
 def _shortest(value: float) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QImage
 
-from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
 
@@ -50,15 +50,43 @@ class Tile:
         caption: str,
         marker: int,
         quantity: str = "",
+        stale: bool = False,
     ) -> Tile:
         """Return the tile of d values: an image of a shape, or bars without a shape."""
         pixels = values.astype(np.float32)
-        return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity)
+        return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
 
     def equals(self, other: Tile) -> bool:
         """True if another tile looks the same."""
         ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale) for t in (self, other))
         return ours == theirs and np.array_equal(self.values, other.values, equal_nan=True)
+
+
+def row_tile(
+    row: NDArray[np.float64],
+    shape: tuple[int, int] | None,
+    scale: ColorScale,
+    feature: int,
+    quantity: str = "",
+    stale: bool = False,
+) -> Tile:
+    """Return the tile of a row of W with its bias last, captioned with the largest value and the bias.
+
+    Parameters
+    ----------
+    quantity : str
+        Name of the values if they are not weights.
+    """
+    largest = float(np.abs(row[:-1]).max(initial=0.0))
+    caption = f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
+    return Tile.of(row[:-1], shape, scale, caption, feature, quantity, stale)
+
+
+def short_size(size: float) -> str:
+    """Return a size in at most four characters, from 1e−9 to 9999."""
+    if 0 < size < 0.005:
+        return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
+    return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
 
 @dataclass(frozen=True)

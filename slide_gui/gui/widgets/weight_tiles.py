@@ -22,7 +22,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
-from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, Theme
 from slide_gui.gui.widgets.painted import (
     ARROWS,
     CLICKS,
@@ -238,7 +238,7 @@ class WeightTiles(PaintedWidget):
 
     @cached_property
     def _caption_widths(self) -> tuple[float, float]:
-        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
+        advance = QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance
         return advance(USUAL_CAPTION), max(map(advance, USUAL_CAPTION.split(" · ")))
 
     def hasHeightForWidth(self) -> bool:
@@ -256,7 +256,7 @@ class WeightTiles(PaintedWidget):
     # Painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, layout = theme_of(self), self.layout_of()
+        theme, layout = self.theme, self.layout_of()
         painter = QPainter(self)
         if not self.rows:
             painter.setPen(QColor(theme.muted))
@@ -264,7 +264,7 @@ class WeightTiles(PaintedWidget):
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
             focus_ring(painter, self)
             return
-        fonts = figure_font(self, BODY), figure_font(self, BODY, strong=True), figure_font(self, SECONDARY)
+        fonts = self.figure_font(), self.figure_font(strong=True), self.figure_font(SECONDARY)
         area = QRectF(event.rect()).adjusted(0, -LEAST_PITCH, 0, LEAST_PITCH)  # with captions
         visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
         painter.setFont(fonts[0])
@@ -319,11 +319,11 @@ class WeightTiles(PaintedWidget):
         layout = self.layout_of()
         if layout.bars:
             if image is None or (image.width(), image.height()) != layout.device_size:
-                background = QColor(theme_of(self).background)
+                background = QColor(self.theme.background)
                 image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
         elif image is None:
             shown = tile.values.T if self._transposed else tile.values
-            table = ink_table(theme_of(self).is_dark) if tile.scale is INK else colour_table(tile.scale)
+            table = ink_table(self.theme.is_dark) if tile.scale is INK else colour_table(tile.scale)
             image = self._images[tile] = coloured_image(tile.scale.indices(shown), table)
         return image
 

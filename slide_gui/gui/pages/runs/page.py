@@ -21,7 +21,6 @@ from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
 from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.pages.runs.table import RunTable
-from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
@@ -30,7 +29,7 @@ from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.tiles import TileRow
+from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant

@@ -459,7 +459,7 @@ class AllRows(View):
         stack, number = self._workspace.fitting.stack, self._choice.layer
         if stack is None or not self._workspace.state.parameters.depth or not self._workspace.fitting.is_fresh(number):
             return ()
-        names, layer = self._source.names(), stack.layers[number - 1]
+        names, layer = self._workspace.feature_names, stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         weights = layer.weights if rms is None else layer.weights * np.append(rms, 1.0)
         quantity = "Weights" if rms is None else "Contributions"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -449,7 +448,7 @@ class CopiesPart(View):
         scale = ColorScale.symmetric(self._source.color_map, nearby_peak(limit[:-1], a, shape))
         error, stale = float(point.row_errors[0, a]), self._is_stale(copies)
         tiles = tuple(
-            replace(Tile.of(values[:-1], shape, scale, caption, a), stale=stale)
+            Tile.of(values[:-1], shape, scale, caption, a, stale=stale)
             for values, caption in (
                 (estimate, f"b {signed(float(estimate[-1]), 3)}"),
                 (limit, f"b {signed(float(limit[-1]), 3)}"),

@@ -18,9 +18,9 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.tile_source import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
+from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
@@ -183,7 +183,7 @@ class FlowPart(View):
         return f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
 
     def tables(self) -> tuple[NumberTable, ...]:
-        flow, names = self.flow, self._source.names()
+        flow, names = self.flow, self._workspace.feature_names
         if flow is None or self._stale:
             return ()
         lines = [_line("x", None, 0.0, flow.clean), _line("input", None, flow.corruption_error, flow.corrupted)]

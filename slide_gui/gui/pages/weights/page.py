@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QColor, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.page import NumberTable, Page
-from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel
-from slide_gui.gui.pages.weights.view import PixelSelection, ShownImage, View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
+from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.layouts import nested
@@ -142,6 +142,7 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self.wall: LayerWall | None = None
         self._brush = 1
+        self._arranged_for: tuple[tuple[int, int] | None, int] | None = None  # contents that the widths fit
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         self._views.setMinimumSize(200, 160)  # overrides the minimum of the largest hidden view
@@ -333,7 +334,7 @@ class WeightsPage(Page):
                     cells.append(np.concatenate([row[-1:], row[:-1]]))
         if not cells:
             return None
-        heads = ("bias", *self._source.names())
+        heads = ("bias", *self._workspace.feature_names)
         return NumberTable("Rows of W of the figure", ("pixel", "layer"), names, heads, np.array(cells))
 
     # From the workspace ----------------------------------------------------------------------------------------
@@ -351,14 +352,20 @@ class WeightsPage(Page):
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
+        if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
+            self.shown.refresh()
         if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Show the workspace's current state."""
+        theme, selection = theme_of(self), self._workspace.state.selection
+        self._source.color_map = theme.diverging if selection.colors == "auto" else selection.colors
+        self.pixels.colors = (QColor(theme.accent), *(theme.pin(number) for number in range(len(selection.pins))))
         self._sample.refresh()
         self.pixels.watch()
+        self._arranged_for = None
         self._show_fit()
 
     @Slot()
@@ -367,12 +374,14 @@ class WeightsPage(Page):
         is_covered = not self.isVisible() or (self.wall is not None and self.wall.isVisible())
         if self._workspace.dataset is None or is_covered:
             return
-        selection = self._workspace.state.selection
-        self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors
         self._show_subtitle()
         self._sample.refresh_numbers()
         self.shown_view().refresh()
-        self._divide_width()
+        stack = self._workspace.fitting.stack
+        content = self._workspace.dataset.image_shape, 0 if stack is None else len(stack.layers)
+        if content != self._arranged_for:
+            self._arranged_for = content
+            self._divide_width()
         self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.tiles import TileRow
@@ -24,6 +23,7 @@ class PinnedRows(View):
         self.tiles = self._add_tiles("Weights of the pinned pixels, layer by layer")
         self.tiles.row_removed.connect(self._release)
         self._with_bar = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
+        self._bar: tuple[ColorScale, str, tuple[str, ...]] | None = None
         self._nothing = self._in_place_of_layers()
         column = flush(QVBoxLayout(self))
         column.addWidget(self._nothing, 0, Qt.AlignmentFlag.AlignTop)
@@ -39,21 +39,21 @@ class PinnedRows(View):
 
     @Slot()
     def refresh(self) -> None:
-        theme, state, features = theme_of(self), self._workspace.state, self._pixels.features()
+        state, features = self._workspace.state, self._pixels.features()
         depth = state.parameters.depth
         self._nothing.setVisible(depth == 0)
         self._with_bar.setVisible(depth > 0)
         self.tiles.set_transposed(state.selection.transposed)
-        table, rows = self._source.tiles(features), []
-        for number, feature in enumerate(features):
-            name, tiles = self._workspace.feature_name(feature), table.tiles[number]
-            if number:
-                rows.append(TileRow(name, "pinned", theme.pin(number - 1), True, tiles))
-            else:
-                where = "in the middle" if self._pixels.feature is None else "hovered"
-                rows.append(TileRow(name, where, QColor(theme.accent), False, tiles))
-        self.tiles.set_content(table.titles, tuple(rows))
-        self._with_bar.set_scale(*table.bar)
+        table = self._source.tiles(features)
+        selected = "in the middle" if self._pixels.feature is None else "hovered"
+        rows = tuple(
+            TileRow(self._workspace.feature_name(feature), "pinned" if i else selected, color, i > 0, tiles)
+            for i, (feature, color, tiles) in enumerate(zip(features, self._pixels.colors, table.tiles, strict=True))
+        )
+        self.tiles.set_content(table.titles, rows)
+        if table.bar != self._bar:
+            self._bar = table.bar
+            self._with_bar.set_scale(*table.bar)
 
     @Slot()
     def _moved(self) -> None:

@@ -12,12 +12,13 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from slide_gui.core.slide.parameters import MOST_LAYERS
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.painted import integer_scale
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, ThemedWidget, integer_scale
 from slide_gui.text import layer_name
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
@@ -26,9 +27,10 @@ _LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # widths that the numbers below the imag
 _READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 LINE, HEAD, EDGE = 22, 24, 4
 USUAL = "+0.0000"
+_LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 
 
-class Readout(QWidget):
+class Readout(ThemedWidget):
     """A table with rows such as weight, rank, bias and per cent, and one column per layer.
 
     If the columns do not fit the width, the table is transposed.
@@ -73,12 +75,12 @@ class Readout(QWidget):
     def is_turned(self, width: int | None = None) -> bool:
         """True if the layers are in rows because their columns do not fit."""
         room = (self.width() if width is None else width) - self._first_column() - EDGE
-        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
+        advance = QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
     def holds(self, columns: int, text: str) -> bool:
         """Return True if a text fits into this number of columns."""
-        advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
+        advance = QFontMetricsF(self.figure_font(SECONDARY + 1)).horizontalAdvance(text) + 6
         return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
 
     def hasHeightForWidth(self) -> bool:
@@ -96,8 +98,8 @@ class Readout(QWidget):
 
     def _first_column(self, turned: bool = False) -> float:
         if turned:  # the title of the table shares a line with the column titles
-            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
-        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
+            return QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
+        return QFontMetricsF(self.figure_font(SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
         """Return the column titles and the lines as displayed."""
@@ -124,32 +126,30 @@ class Readout(QWidget):
         return [first + total + (i + 1) * gap for i, total in enumerate(accumulate(widths))]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        theme, turned = theme_of(self), self.is_turned()
+        theme, turned = self.theme, self.is_turned()
         titles, lines = self._cells(turned)
         painter = QPainter(self)
         first = self._first_column(turned)
-        small = figure_font(self, SECONDARY)
-        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
+        small = self.figure_font(SECONDARY)
+        body = self.figure_font(SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
         ends = self._ends(titles, lines, QFontMetricsF(body))
-        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        middle = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
         metrics = QFontMetricsF(small)
         room = ends[0] - 2 * EDGE - metrics.horizontalAdvance(titles[0]) if titles else self.width() - 2.0 * EDGE
         title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), middle, title)
+        painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), MIDDLE, title)
         for title, end in zip(titles, ends, strict=True):
-            painter.drawText(QRectF(0, 0, end, HEAD), right, title)
+            painter.drawText(QRectF(0, 0, end, HEAD), RIGHT, title)
         for line, (name, texts) in enumerate(lines):
             top = HEAD + line * LINE
             painter.setPen(QPen(QColor(theme.line), 1.0))
             painter.drawLine(EDGE, top, self.width() - EDGE, top)
             painter.setFont(body)
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
+            painter.drawText(QRectF(EDGE, top, first, LINE), MIDDLE, name)
             for text, end in zip(texts, ends, strict=False):
-                painter.drawText(QRectF(0, top, end, LINE), right, text)
+                painter.drawText(QRectF(0, top, end, LINE), RIGHT, text)
         painter.end()
 
 
@@ -222,8 +222,8 @@ class SamplePanel(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show the current pins."""
-        theme, selection = theme_of(self), self._workspace.state.selection
-        pins = [(pin, theme.pin(number)) for number, pin in enumerate(selection.pins)]
+        selection = self._workspace.state.selection
+        pins = list(zip(selection.pins, self._pixels.colors[1:], strict=True))
         self.image.set_transposed(selection.transposed)
         for view in (self.image, self.bars):
             view.set_pins(pins)
@@ -247,7 +247,7 @@ class SamplePanel(QWidget):
         across = len(_READOUT_ROWS) if self._readout.is_turned() else depth
         decimals = 3 if self._readout.holds(across, "+0.000") else 2
         for k in range(1, depth + 1):
-            columns.append(layer_name(k))
+            columns.append(_LAYERS[k])
             row, shown = self._source.row(target, k), self._source.shown(target, k)
             if row is None or shown is None or self._source.is_stale(target, k):
                 cells.append(("–",) * len(_READOUT_ROWS))

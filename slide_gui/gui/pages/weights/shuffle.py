@@ -14,13 +14,12 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.tile_source import row_tile, short_size
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK
-from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Tile, TileRow, row_tile, short_size
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from slide_gui.progress import Progress
 from slide_gui.text import count, significant
@@ -130,8 +129,7 @@ class ShuffleView(View):
                 put_back.append(None)
                 continue
             row = self._shuffled_row(fit, k, int(back[feature]))
-            here = row_tile(row, dataset.image_shape, tile.scale, int(back[feature]), quantity)
-            shuffled.append(replace(here, stale=tile.stale))
+            shuffled.append(row_tile(row, dataset.image_shape, tile.scale, int(back[feature]), quantity, tile.stale))
             there = row_tile(row[np.append(back, -1)], dataset.image_shape, tile.scale, feature, quantity)
             caption = f"{there.caption.split(' · ')[0]} · Δ {short_size(fit.differences[k - 1])}"
             put_back.append(replace(there, caption=caption, stale=tile.stale))

@@ -15,8 +15,8 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable, PageView
-from slide_gui.gui.pages.tile_source import TileSource
-from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
@@ -144,72 +144,6 @@ class ViewSpec(PageView):
     covers_image: bool = False
 
 
-class PixelSelection(QObject):
-    """The pixel whose rows the views show, and the weight under the cursor.
-
-    Signals
-    -------
-    moved()
-        `feature` changed.
-    crossed()
-        `target` or `source` changed.
-    """
-
-    moved = Signal()
-    crossed = Signal()
-
-    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._workspace = workspace
-        self.feature: int | None = None
-        self._target: int | None = None
-        self.source: int | None = None
-        self.watches_all = False
-        """True if all rows are previewed while the noise slider moves, not only those shown."""
-        workspace.dataset_changed.connect(self._forget)
-
-    @property
-    def target(self) -> int:
-        """Return the pixel whose numbers are shown."""
-        return self.features()[0] if self._target is None else self._target
-
-    def features(self) -> tuple[int, ...]:
-        """Return the selected pixel, or the central one, followed by the pins."""
-        first = _center(self._workspace.dataset) if self.feature is None else self.feature
-        return (first, *self._workspace.state.selection.pins)
-
-    def watch(self) -> None:
-        """Tell the workspace which rows to preview while the noise slider moves."""
-        dataset = self._workspace.dataset
-        if self.watches_all and dataset is not None:
-            self._workspace.fitting.watch(tuple(range(dataset.n_features)))
-        else:
-            self._workspace.fitting.watch(self.features())
-
-    @Slot(object)
-    def point_at(self, feature: int | None) -> None:
-        """Select a pixel. Ignore None, which means that the mouse has left, and pixels of earlier data."""
-        if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
-            return
-        self.feature = feature
-        self._target = self.source = None
-        self.watch()
-        self.moved.emit()
-
-    def cross(self, target: int | None, source: int | None) -> None:
-        """Select the weight with which `target` is reconstructed from `source`, or none."""
-        if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
-            return
-        if (target, source) != (self._target, self.source):
-            self._target, self.source = target, source
-            self.crossed.emit()
-
-    @Slot(object)
-    def _forget(self, _dataset: object) -> None:
-        self.feature = self._target = self.source = None
-        self.watch()
-
-
 class ShownImage(QObject):
     """The image that the page shows: a training image, the mean or a test image.
 
@@ -229,7 +163,6 @@ class ShownImage(QObject):
         self.caption = ""
         self.is_mean = False
         workspace.dataset_changed.connect(self._forget)
-        workspace.state_changed.connect(self._follow)
 
     @Slot()
     def next(self) -> None:
@@ -260,7 +193,8 @@ class ShownImage(QObject):
             shown = ~sample if sample < 0 else sample
             self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
 
-    def _show_selected(self) -> None:
+    def refresh(self) -> None:
+        """Show the image that is selected in the workspace."""
         dataset, row = self._workspace.dataset, self._workspace.state.test_row
         sample = self._workspace.state.selection.sample
         if dataset is None:
@@ -283,12 +217,7 @@ class ShownImage(QObject):
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
         self._mean = None
-        self._show_selected()
-
-    @Slot(object, object)
-    def _follow(self, state: State, old: State) -> None:
-        if (state.selection.sample, state.test_row) != (old.selection.sample, old.test_row):
-            self._show_selected()
+        self.refresh()
 
 
 def _class_caption(dataset: Dataset, labels: NDArray[np.int64] | None, row: int) -> str:
@@ -357,12 +286,3 @@ class LayerChoice(QWidget):
     def _choose(self, layer: int) -> None:
         self.layer = layer
         self.chosen.emit(layer)
-
-
-def _center(dataset: Dataset | None) -> int:
-    if dataset is None:
-        return 0
-    if dataset.image_shape is None:
-        return dataset.n_features // 2
-    rows, columns = dataset.image_shape
-    return (rows // 2) * columns + columns // 2

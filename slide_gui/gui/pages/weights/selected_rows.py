@@ -1,22 +1,105 @@
-"""Tiles of rows of W with their colour limits, and whether they match the parameters."""
+"""The rows of W that the Weights page shows: the selected pixels, and their tiles with colour limits."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QColor
 
 from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
-from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.tiles import Tile
+from slide_gui.gui.widgets.tiles import Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
+
+
+class PixelSelection(QObject):
+    """The pixel whose rows the views show, and the weight under the cursor.
+
+    Attributes
+    ----------
+    colors : tuple of QColor
+        Colours of `features`.
+
+    Signals
+    -------
+    moved()
+        `feature` changed.
+    crossed()
+        `target` or `source` changed.
+    """
+
+    moved = Signal()
+    crossed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.feature: int | None = None
+        self._target: int | None = None
+        self.source: int | None = None
+        self.colors: tuple[QColor, ...] = ()
+        self.watches_all = False
+        """True if all rows are previewed while the noise slider moves, not only those shown."""
+        workspace.dataset_changed.connect(self._forget)
+
+    @property
+    def target(self) -> int:
+        """Return the pixel whose numbers are shown."""
+        return self.features()[0] if self._target is None else self._target
+
+    def features(self) -> tuple[int, ...]:
+        """Return the selected pixel, or the central one, followed by the pins."""
+        first = _center(self._workspace.dataset) if self.feature is None else self.feature
+        return (first, *self._workspace.state.selection.pins)
+
+    def watch(self) -> None:
+        """Tell the workspace which rows to preview while the noise slider moves."""
+        dataset = self._workspace.dataset
+        if self.watches_all and dataset is not None:
+            self._workspace.fitting.watch(tuple(range(dataset.n_features)))
+        else:
+            self._workspace.fitting.watch(self.features())
+
+    @Slot(object)
+    def point_at(self, feature: int | None) -> None:
+        """Select a pixel. Ignore None, which means that the mouse has left, and pixels of earlier data."""
+        if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
+            return
+        self.feature = feature
+        self._target = self.source = None
+        self.watch()
+        self.moved.emit()
+
+    def cross(self, target: int | None, source: int | None) -> None:
+        """Select the weight with which `target` is reconstructed from `source`, or none."""
+        if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
+            return
+        if (target, source) != (self._target, self.source):
+            self._target, self.source = target, source
+            self.crossed.emit()
+
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        self.feature = self._target = self.source = None
+        self.watch()
+
+
+def _center(dataset: Dataset | None) -> int:
+    if dataset is None:
+        return 0
+    if dataset.image_shape is None:
+        return dataset.n_features // 2
+    rows, columns = dataset.image_shape
+    return (rows // 2) * columns + columns // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +140,16 @@ class TileSource:
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of some rows of W from the current state, stack and preview."""
         selection, layers = self._workspace.state.selection, range(1, self._workspace.state.parameters.depth + 1)
-        stack, quantity = self._workspace.fitting.stack, self.quantity()
+        stack, quantity, shape = self._workspace.fitting.stack, self.quantity(), self._shape
         # Pinned rows set the colour limits, so that their colours stay when the pointer moves.
-        setting = selection.pins or features[:1]
-        limits = [max((self._peak(feature, k) for feature in setting), default=1.0) for k in layers]
+        setting = features if selection.levels == "tile" else selection.pins or features[:1]
+        rows = {(feature, k): self.shown(feature, k) for feature in {*features, *setting} for k in layers}
+        peaks = {
+            (feature, k): 0.0 if row is None else nearby_peak(row[:-1], feature, shape)
+            for (feature, k), row in rows.items()
+            if feature in setting
+        }
+        limits = [max((peaks[feature, k] for feature in setting), default=1.0) for k in layers]
         titles = tuple(f"layer {k}" for k in layers)
         most, note, labels = 1.0, quantity or f"per {selection.levels}", SHARES_OF_LIMIT
         if selection.levels == "layer":
@@ -71,12 +160,12 @@ class TileSource:
             limits = [most] * len(limits)
 
         def tile(feature: int, k: int) -> Tile | None:
-            row = self.shown(feature, k)
+            row = rows[feature, k]
             if row is None:
                 return None
-            limit = self._peak(feature, k) if selection.levels == "tile" else limits[k - 1]
-            shown = row_tile(row, self._shape, ColorScale.symmetric(self.color_map, limit), feature, quantity)
-            return replace(shown, stale=self.is_stale(feature, k))
+            limit = peaks[feature, k] if selection.levels == "tile" else limits[k - 1]
+            scale = ColorScale.symmetric(self.color_map, limit)
+            return row_tile(row, shape, scale, feature, quantity, self.is_stale(feature, k))
 
         return WeightTable(
             titles,
@@ -94,11 +183,6 @@ class TileSource:
             return row
         return None
 
-    def names(self) -> list[str]:
-        """Return the names of all features."""
-        dataset = self._workspace.dataset
-        return [self._workspace.feature_name(i) for i in range(0 if dataset is None else dataset.n_features)]
-
     def by_layer(self, feature: int) -> NumberTable | None:
         """Return the row of W of a feature as tiles show it, one column per layer, or None if there is none."""
         known = self._fresh_rows(feature)
@@ -107,7 +191,7 @@ class TileSource:
         pixel = self._workspace.feature_name(feature)
         title = f"Contributions to {pixel}, by layer" if self.shows_contributions() else f"Weights of {pixel}, by layer"
         heads = tuple(f"layer {k}" for k, _ in known)
-        names = [(name,) for name in [*self.names(), "bias"]]
+        names = [(name,) for name in (*self._workspace.feature_names, "bias")]
         return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
 
     def pictures(self, feature: int) -> list[NumberTable]:
@@ -178,33 +262,7 @@ class TileSource:
         """Return the name of the quantity shown instead of weights, or ""."""
         return "contribution" if self.shows_contributions() else ""
 
-    def _peak(self, feature: int, layer: int) -> float:
-        row = self.shown(feature, layer)
-        return 0.0 if row is None else nearby_peak(row[:-1], feature, self._shape)
-
     @property
     def _shape(self) -> tuple[int, int] | None:
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
-
-
-def row_tile(
-    row: NDArray[np.float64], shape: tuple[int, int] | None, scale: ColorScale, feature: int, quantity: str = ""
-) -> Tile:
-    """Return the tile of a row of W with its bias last, captioned with the largest value and the bias.
-
-    Parameters
-    ----------
-    quantity : str
-        Name of the values if they are not weights.
-    """
-    largest = float(np.abs(row[:-1]).max(initial=0.0))
-    caption = f"max {short_size(largest)} · b {signed(float(row[-1]), 2)}"
-    return Tile.of(row[:-1], shape, scale, caption, feature, quantity)
-
-
-def short_size(size: float) -> str:
-    """Return a size in at most four characters, from 1e−9 to 9999."""
-    if 0 < size < 0.005:
-        return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
-    return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
