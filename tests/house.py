@@ -93,6 +93,7 @@ def paths() -> dict[str, list[str]]:
         wait(app, lambda: window.session.runs.result is not None)
         app.processEvents()
 
+    wait(app, lambda: workspace.is_at_rest)  # what the fit above changed is arranged
     fitting._SETTLE_SECONDS = 60.0  # leaves out the other layers, which are fitted after a rest
     workspace.fitting.changed.connect(paints.clear)  # what was painted before shows the earlier noise level
     files = {"noise slider to painted tile": trace.of(drag)}

@@ -9,7 +9,7 @@ from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, ShortcutList
 from slide_gui.gui.shell.palette import CommandPalette
-from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, press, settle, wait
+from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, press, record, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -56,14 +56,18 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     assert tiles.rows[-1].removable
 
 
-def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
+def test_that_each_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
     slider = window.panel.sliders["ridge"].findChild(QSlider)
     before = slider.value()
-    for step in (3, 12, 21):
-        slider.setValue(before + step)
-    window.workspace.history.end_gesture()
+    (settled,) = record(window.panel.sliders["ridge"].value_settled)
+    for drags, steps in enumerate(((1, 2), (3, 12, 21)), start=1):
+        for step in steps:
+            slider.setValue(before + step)
+        wait(lambda drags=drags: len(settled) == drags)
     at_rest(window)
     assert window.workspace.model().stack.parameters.ridge == 100.0
+    window.actions_by_name["undo"].trigger()
+    assert slider.value() == before + 2
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""

@@ -110,9 +110,11 @@ class NumberSlider(QWidget):
 
         With uneven steps the number shows the value itself.
         """
+        before = self._slider.value()
         with QSignalBlocker(self._slider):
             self._slider.setValue(self._position_of(value))
-        self._settled = self.value()
+        if self._slider.value() != before:  # a value that is set while it moves is not settled
+            self._settled = self.value()
         self._show_text(value if self._values else self.value())
 
     def set_extra(self, text: str) -> None:
