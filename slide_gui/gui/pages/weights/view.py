@@ -193,6 +193,7 @@ class ShownImage(QObject):
             shown = ~sample if sample < 0 else sample
             self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
 
+    @Slot()
     def refresh(self) -> None:
         """Show the image that is selected in the workspace."""
         dataset, row = self._workspace.dataset, self._workspace.state.test_row
