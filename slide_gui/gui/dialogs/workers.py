@@ -33,7 +33,6 @@ _TRAVELS = (
     "Sweeps, benchmarks and trials are computed there; training and the pages use this window. Data, parameters and "
     "results travel to the scheduler, so use one that strangers cannot reach, or tls://."
 )
-_COLUMNS = ("Worker", "Threads", "Memory", "Versions")
 
 
 class ClusterDialog(QDialog):
@@ -77,7 +76,13 @@ class ClusterDialog(QDialog):
         self.status = label("", self, "", wraps=True, height=36)
         self.status.setAccessibleName("Connection")
         column.addWidget(self.status)
-        self.list = _list(self)
+        self.list = QTreeWidget(self)
+        self.list.setHeaderLabels(["Worker", "Threads", "Memory", "Versions"])
+        self.list.setAccessibleName("Workers")
+        self.list.setRootIsDecorated(False)
+        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
+        self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.list.header().setStretchLastSection(True)
         column.addWidget(self.list, 1)
         buttons = nested(column, QHBoxLayout())
         self.dashboard = add_button(self, buttons, "Open dashboard", "Open Dask’s page of workers in the browser")
@@ -123,11 +128,9 @@ class ClusterDialog(QDialog):
     @Slot()
     def _choose(self) -> None:
         try:
-            choice = self.choice()
+            self._controller.choose(self.choice())
         except ValueError as error:
             self.status.setText(f"{str(error)[:1].upper()}{str(error)[1:]}.")
-            return
-        self._controller.choose(choice)
 
     @Slot()
     def _follow(self) -> None:
@@ -159,20 +162,9 @@ class ClusterDialog(QDialog):
         QDesktopServices.openUrl(QUrl(self._controller.state.dashboard))
 
 
-def _list(parent: QWidget) -> QTreeWidget:
-    workers = QTreeWidget(parent)
-    workers.setHeaderLabels(list(_COLUMNS))
-    workers.setAccessibleName("Workers")
-    workers.setRootIsDecorated(False)
-    workers.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
-    workers.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    workers.header().setStretchLastSection(True)
-    return workers
-
-
 def _cells(worker: Worker) -> list[str]:
     memory = f"{worker.memory / 2**30:.1f} GiB" if worker.memory else "no limit"
     versions = [f"{name} {version}" for name, version in worker.versions]
     half = (len(versions) + 1) // 2
-    lines = ", ".join(versions[:half]), ", ".join(versions[half:])
-    return [f"{worker.name}\n{worker.address}", str(worker.threads), memory, "\n".join(lines)]
+    lines = f"{', '.join(versions[:half])}\n{', '.join(versions[half:])}"
+    return [f"{worker.name}\n{worker.address}", str(worker.threads), memory, lines]

@@ -109,7 +109,7 @@ class TitleBar(QFrame):
             self._buttons[name].setIcon(icon(_ICONS[name], theme))
 
 
-_RAIL, _BESIDE = 72, 8  # least width of the navigation, and its margins around the longest word
+_LEAST_WIDTH, _MARGINS = 72, 8  # of the navigation; the margins are around its longest word
 
 
 class Navigation(QFrame):
@@ -133,7 +133,7 @@ class Navigation(QFrame):
         column.addWidget(self._panel)
         self._panel.ensurePolished()
         words = [*(spec.text for spec in PAGES), "Hide", "Show"]
-        width = max(_RAIL, _BESIDE + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
+        width = max(_LEAST_WIDTH, _MARGINS + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
 
@@ -170,11 +170,8 @@ class Navigation(QFrame):
 
 _OPENS_AT, _LEAST = QSize(1280, 800), QSize(848, 472)
 _NARROW = 900  # width of a window below which the panel is hidden by default, as with large type on small screens
-_PLACE = "window/geometry"
-
-
-_PRIVATE = "no data leave this computer"
-_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
+_GEOMETRY = "window/geometry"
+_LEAVES = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
 
 
 class MainWindow(QMainWindow):
@@ -201,8 +198,8 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
-        self._panel_folded = settings.value("panel_folded", False, bool)
-        self._beside_little = False  # True if the panel is shown in a narrow window
+        # By whether the window is narrow.
+        self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
         self.queue = self.session.queue
         self.workspace: Workspace = self.session.workspace
@@ -321,9 +318,9 @@ class MainWindow(QMainWindow):
 
     def restore_place(self) -> None:
         """Restore the geometry that the window had when it was closed; Qt keeps it on the screen."""
-        place = self.settings.value(_PLACE)
-        if isinstance(place, QByteArray):
-            self.restoreGeometry(place)
+        geometry = self.settings.value(_GEOMETRY)
+        if isinstance(geometry, QByteArray):
+            self.restoreGeometry(geometry)
 
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and of the store."""
@@ -429,22 +426,21 @@ class MainWindow(QMainWindow):
     @property
     def shows_panel(self) -> bool:
         """True if the panel is shown; in a narrow window it is hidden by default."""
-        return self._beside_little if self.width() < _NARROW else not self._panel_folded
+        return self._panel_is_shown[self.width() < _NARROW]
 
     def show_panel(self, shown: bool) -> None:
         """Show or hide the panel; the choice is stored unless the window is narrow."""
-        if self.width() < _NARROW:
-            self._beside_little = shown
-        else:
-            self._panel_folded = not shown
-            self.settings.setValue("panel_folded", self._panel_folded)
+        is_narrow = self.width() < _NARROW
+        self._panel_is_shown[is_narrow] = shown
+        if not is_narrow:
+            self.settings.setValue("panel_folded", not shown)
         self._show_panel()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the panel if it would leave too little width for the page."""
         super().resizeEvent(event)
         if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
-            self._beside_little = False
+            self._panel_is_shown[True] = False
             self._show_panel()
 
     @Slot()
@@ -459,8 +455,10 @@ class MainWindow(QMainWindow):
     def _show_place(self) -> None:
         """Show whether data leave this computer."""
         scheduler = self.session.scheduler
-        self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else _PRIVATE)
-        self._right_status.setToolTip(_FAR if scheduler else "The network is used only for downloads that you request")
+        self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else "no data leave this computer")
+        self._right_status.setToolTip(
+            _LEAVES if scheduler else "The network is used only for downloads that you request"
+        )
 
     def event(self, event: QEvent) -> bool:
         """Let commands follow before a shortcut of one is pressed."""
@@ -492,7 +490,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""
-        self.settings.setValue(_PLACE, self.saveGeometry())
+        self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()
         self.workspace.history.clear()  # its destructor would emit signals, and slots would use it

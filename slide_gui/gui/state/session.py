@@ -122,10 +122,9 @@ class Session(QObject):
     def close(self) -> None:
         """Cancel all jobs and wait for the workers to end."""
         self.queue.close()
-        if "cluster" in vars(self):
-            self.cluster.close()
-        if "library" in vars(self):
-            self.library.close()
+        for part in ("cluster", "library"):
+            if part in vars(self):
+                getattr(self, part).close()
 
     @Slot()
     def stop_shown(self) -> None:
@@ -138,11 +137,7 @@ class Session(QObject):
 
     def stop(self) -> None:
         """Stop all jobs; results so far stay, and finished ones are stored."""
-        parts = vars(self)
         self.workspace.cancel()
-        if "runs" in parts:
-            self.runs.stop()
-        if "evaluation" in parts:
-            self.evaluation.stop()
-        if "cluster" in parts:
-            self.cluster.stop()
+        for part in ("runs", "evaluation", "cluster"):
+            if part in vars(self):
+                getattr(self, part).stop()

@@ -188,14 +188,10 @@ class Workspace(QObject):
             work,
             channel="open",
             on_result=self._opened,
-            on_failure=self._not_opened,
+            on_failure=lambda _error: self.fall_back(),
             on_stop=self.fall_back,
             failure=failure,
         )
-
-    @Slot(object)
-    def _not_opened(self, _error: Exception) -> None:
-        self.fall_back()
 
     def fall_back(self) -> None:
         """Open the fallback if no data are open."""
@@ -205,36 +201,45 @@ class Workspace(QObject):
 
     def read_as(self, reading: ParseOptions) -> None:
         """Read the open files with other settings, or confirm the current ones, and store them."""
-        source, dataset, choices = self.source, self.dataset, self.choices
+        source, dataset = self.source, self.dataset
         if source is None or dataset is None or not source.paths:
             return
         wanted = replace(source, reading=reading)
-
-        def work(progress: Progress) -> _Opening:
-            again = dataset if wanted == source else wanted.load(progress=progress.part(0.0, 0.95))
-            if choices is not None:
-                choices.remember(wanted)
-            return _ready(wanted, again, confirmed=True)
-
         if wanted == source:
             self.confirmed = True
             self.confirmed_changed.emit()
-        self._submit_opening("Opening the data again", work, "The data could not be read with these settings")
+
+        def load(progress: Progress) -> Dataset:
+            return dataset if wanted == source else wanted.load(progress=progress.part(0.0, 0.95))
+
+        failure = "The data could not be read with these settings"
+        self._open_again("Opening the data again", wanted, load, failure, confirmed=True)
 
     def hold_out(self, held_out: HeldOut) -> None:
         """Split the open data set in another way and store it."""
-        source, dataset, choices, confirmed = self.source, self.dataset, self.choices, self.confirmed
+        source, dataset = self.source, self.dataset
         if source is None or dataset is None:
             return
-        wanted = replace(source, held_out=held_out)
 
-        def work(_progress: Progress) -> _Opening:
-            again = divide(dataset, held_out)
+        def load(_progress: Progress) -> Dataset:
+            return divide(dataset, held_out)
+
+        wanted, failure = replace(source, held_out=held_out), "The rows could not be split like this"
+        self._open_again("Splitting the rows", wanted, load, failure, confirmed=self.confirmed)
+
+    def _open_again(
+        self, title: str, source: DataSource, load: Callable[[Progress], Dataset], failure: str, *, confirmed: bool
+    ) -> None:
+        """Load the open data with other settings in the job queue, and store the settings."""
+        choices = self.choices
+
+        def work(progress: Progress) -> _Opening:
+            dataset = load(progress)
             if choices is not None:
-                choices.remember(wanted)
-            return _ready(wanted, again, confirmed=confirmed)
+                choices.remember(source)
+            return _ready(source, dataset, confirmed=confirmed)
 
-        self._submit_opening("Splitting the rows", work, "The rows could not be split like this")
+        self._submit_opening(title, work, failure)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Open files or a folder as one data set."""
