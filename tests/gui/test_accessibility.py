@@ -126,7 +126,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window):
     closed_window.resize(1280, 720)
     closed_window.show()
     over_pages(walked, closed_window, "no data")
-    closed_window.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
+    closed_window.notice.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
     walked.over(closed_window, "notice")
     assert not walked.faults, "\n".join(walked.faults)
 

@@ -59,7 +59,7 @@ def test_that_each_page_exports_its_own_figure_with_the_files_that_reproduce_it(
         dialog.save_button.click()
         wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
         assert "Exported" in trained.notice.accessibleName()
-        trained.notice.dismiss()
+        trained.notice.hide()
         assert forms(name) <= {path.name for path in bundle.iterdir()}
         provenance = FigureProvenance.read(bundle / f"{name}.json")
         assert [point.spec.hash for point in provenance.points] == [trained.session.runs.library.runs[0].hash]
@@ -146,10 +146,10 @@ def test_that_a_page_without_results_has_nothing_to_export_or_copy(window):
         window.actions_by_name["export"].trigger()
         assert window.findChildren(ExportDialog) == []
         assert "Nothing to export yet" in window.notice.accessibleName()
-        window.notice.dismiss()
+        window.notice.hide()
         window.actions_by_name["copy_table"].trigger()
         assert "Nothing to copy yet" in window.notice.accessibleName()
-        window.notice.dismiss()
+        window.notice.hide()
 
 
 def exported(window, tmp_path, monkeypatch, chosen):
@@ -157,7 +157,7 @@ def exported(window, tmp_path, monkeypatch, chosen):
     dialog = dialog_of(window, "weights")
     choose(dialog.format_box, "bundle")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(chosen))
-    window.notice.dismiss()
+    window.notice.hide()
     dialog.save_button.click()
     wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
     return Path(window.notice.accessibleName().removeprefix("Exported: "))
@@ -264,7 +264,7 @@ def test_that_an_export_requested_during_a_fit_opens_after_it(window):
 
 
 def test_that_a_waiting_export_is_cancelled_by_another_page_or_its_button(window):
-    for leave in (lambda: show_page(window, "runs"), lambda: window.notice.remedy_requested.emit()):
+    for leave in (lambda: show_page(window, "runs"), lambda: window.notice.remedy.click()):
         show_page(window, "weights")
         window.workspace.set_parameters(noise=0.85 if window.workspace.state.parameters.noise == 0.45 else 0.45)
         window.actions_by_name["export"].trigger()
@@ -289,6 +289,6 @@ def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path,
         wait(lambda: trained.notice.isVisible() and not trained.queue.busy, 60)
         assert "The export could not be written" in trained.notice.accessibleName()
         assert "is an input; choose another output" in trained.notice.accessibleName()
-        trained.notice.dismiss()
+        trained.notice.hide()
         link.unlink()
     assert {path: path.read_bytes() for path in before} == before

@@ -156,7 +156,7 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened, pict
     (dialog,) = dialogs(window)
     look_at(dialog)
     dialog.hide()
-    window.show_message(UserMessage(TAG, TAG, "Do it", details=TAG, path=TAG))
+    window.notice.show_message(UserMessage(TAG, TAG, "Do it", details=TAG, path=TAG))
     shown["notice"] = look_at(window)
     assert not picture.opened()
     for key, text in shown.items():

@@ -59,7 +59,7 @@ def test_that_an_empty_folder_and_a_missing_path_are_refused_with_the_reason(win
     before = window.workspace.dataset
     (tmp_path / "hollow").mkdir()
     for name in ("hollow", "gone.amat"):
-        window.notice.dismiss()
+        window.notice.hide()
         drop(window, tmp_path / name)
         assert name in said(window)
     assert window.workspace.dataset is before

@@ -123,7 +123,7 @@ def test_that_after_a_crash_the_session_is_offered_but_not_opened(windows, table
     shows_example(again)
     assert again.notice.isVisible()
     assert "did not close" in again.notice.accessibleName()
-    again.notice.remedy_requested.emit()
+    again.notice.remedy.click()
     quiet(again, "table")
     assert is_changed(again)
 
@@ -186,7 +186,7 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
     again.keeper._keep()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
-    again.notice.remedy_requested.emit()
+    again.notice.remedy.click()
     quiet(again, "table")
     assert is_changed(again)
 

@@ -150,7 +150,7 @@ def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next
 def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(window):
     tiles = tiles_of(window)
     tiles.enlarge(1, 2)
-    window.show_message(UserMessage("Exported", "somewhere", kind="information"))
+    window.notice.show_message(UserMessage("Exported", "somewhere", kind="information"))
     QTest.keyClick(tiles, Qt.Key.Key_Escape)
     assert tiles.enlarged is None
     assert window.notice.isVisible()
@@ -162,13 +162,13 @@ def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):
     notice, pages = window.notice, window.pages
     for name in ("view_pinned", "page_runs"):
         window.actions_by_name[name].trigger()
-        window.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
+        window.notice.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
         settle(0.05)
         top = notice.mapTo(window, QPoint()).y()
         assert pages.mapTo(window, QPoint()).y() + pages.height() <= top
         assert top + notice.height() <= window.statusBar().y()
         assert notice.height() >= notice.heightForWidth(notice.width())
-        notice.dismiss()
+        notice.hide()
 
 
 def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, every_payload):

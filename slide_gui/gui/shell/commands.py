@@ -237,7 +237,7 @@ def _release_pins(window: MainWindow) -> None:
 )
 def _cancel(window: MainWindow) -> None:
     if window.notice.isVisible() and not window.queue.busy:
-        window.notice.dismiss()
+        window.notice.hide()
     window.session.stop()
 
 

@@ -31,19 +31,19 @@ from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
 from slide_gui.gui.shell.faults import FaultReporter
+from slide_gui.gui.shell.job_bar import JobBar
+from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.shell.page_stack import PAGES, PageStack
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.files import FileChoices, RecentFiles
-from slide_gui.gui.state.jobs import JobStatus, UserMessage
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, label
-from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.notice import Notice
-from slide_gui.text import printable, time_left
+from slide_gui.text import printable
 
 _ICONS = {
     "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
@@ -209,7 +209,6 @@ class MainWindow(QMainWindow):
         self.exports: ExportController = ExportController(self.queue, settings, self, self._inputs)
         self.faults = FaultReporter(self)
         self.actions_by_name = {command.name: Action(command, self) for command in COMMANDS}
-        self._run_remedy: Callable[[], object] = lambda: None
         self._build(sessions)
         self._connect()
         self.follow()
@@ -261,10 +260,10 @@ class MainWindow(QMainWindow):
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
-        self.session.status_changed.connect(self._show_job)
+        self.session.status_changed.connect(self.job_bar.show_status)
         self.job_bar.cancel_requested.connect(self.session.stop_shown)
-        self.workspace.problem.connect(self.show_message)
-        self.exports.problem.connect(self.show_message)
+        self.workspace.problem.connect(self.notice.show_message)
+        self.exports.problem.connect(self.notice.show_message)
         self.exports.written.connect(self._show_export)
         self.exports.waits.connect(self._show_waiting)
         self.pages.turned.connect(self.exports.give_up)
@@ -274,10 +273,9 @@ class MainWindow(QMainWindow):
         self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_place)
         self.faults.reported.connect(self._show_fault)
-        self.notice.remedy_requested.connect(self._remedy)
         self.opening.files_chosen.connect(self.open_files)
         self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
-        self.keeper.message.connect(self.show_message)
+        self.keeper.message.connect(self.notice.show_message)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.changed.connect(self._show_panel)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
@@ -370,7 +368,7 @@ class MainWindow(QMainWindow):
         self.settings.setValue("scale", str(scale))
         title = f"{100 * scale:.0f} % from the next start"
         text = "This applies to text, images and controls."
-        self.show_message(UserMessage(title, text, kind="information"))
+        self.notice.show_message(UserMessage(title, text, kind="information"))
 
     def _tint(self) -> None:
         theme = theme_of(self).name
@@ -386,42 +384,23 @@ class MainWindow(QMainWindow):
             self._tint()
 
     @Slot(object)
-    def show_message(self, message: UserMessage) -> None:
-        """Show a message below the page."""
-        self._run_remedy = message.run
-        self.notice.show_message(
-            message.kind, message.title, message.sentence, message.details, message.remedy, message.path
-        )
-
-    @Slot()
-    def _remedy(self) -> None:
-        self._run_remedy()
-
-    @Slot(object)
     def _show_export(self, path: Path) -> None:
         remedy, show = "Show in folder" if shows_folders() else "", partial(self.exports.show_in_folder, path)
-        self.show_message(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
+        self.notice.show_message(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
 
     @Slot(str)
     def _show_waiting(self, for_what: str) -> None:
         if for_what:
             text, stop = f"It opens when {for_what}.", self.exports.give_up
-            self.show_message(UserMessage("The export is waiting", text, "Cancel export", stop, "information"))
+            self.notice.show_message(UserMessage("The export is waiting", text, "Cancel export", stop, "information"))
         else:
-            self.notice.dismiss()
-
-    @Slot(object)
-    def _show_job(self, status: JobStatus | None) -> None:
-        if status is None:
-            self.job_bar.clear()
-        else:
-            self.job_bar.set_job(status.title, status.fraction, time_left(status.seconds_left))
+            self.notice.hide()
 
     @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:
         title, text = "An internal error occurred", f"{sentence}. Your data and settings are safe."
         show_log = self.actions_by_name["show_log"].trigger
-        self.show_message(UserMessage(title, text, "Show the log", show_log, details=details))
+        self.notice.show_message(UserMessage(title, text, "Show the log", show_log, details=details))
 
     @property
     def shows_panel(self) -> bool:
@@ -474,7 +453,7 @@ class MainWindow(QMainWindow):
         action = self.actions_by_name[name]
         why_not = action.follow()
         if why_not:
-            self.show_message(UserMessage(action.command.text, f"{why_not}."))
+            self.notice.show_message(UserMessage(action.command.text, f"{why_not}."))
         else:
             action.trigger()
 

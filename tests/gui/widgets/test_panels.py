@@ -13,9 +13,10 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.pages.weights.sample import Readout
+from slide_gui.gui.shell.job_bar import JobBar
+from slide_gui.gui.shell.notice import Notice
+from slide_gui.gui.state.jobs import JobStatus, UserMessage
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.job_bar import JobBar
-from slide_gui.gui.widgets.notice import Notice
 from tests.gui.helpers import button, settle
 
 FOUR = ("h¹", "h²", "h³", "h⁴")
@@ -62,7 +63,7 @@ def notice(shown):
 
 def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_in_full(notice):
     assert not notice.isVisible()
-    notice.show_message("error", "Title", "<img src=x>", "line one\nline two", "Open another…")
+    notice.show_message(UserMessage("Title", "<img src=x>", "Open another…", details="line one\nline two"))
     assert notice.accessibleName() == "Title: <img src=x>"
     details = notice.findChild(QPlainTextEdit)
     assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Open another…", "Details", "Copy"]
@@ -73,7 +74,7 @@ def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_
     assert QGuiApplication.clipboard().text() == "Title\n\n<img src=x>\n\nline one\nline two"
     ground = notice.grab().toImage().pixelColor(200, 6)
     assert ground == QColor(LIGHT.danger_wash)
-    notice.show_message("information", "Other", "No details.")
+    notice.show_message(UserMessage("Other", "No details.", kind="information"))
     assert notice.grab().toImage().pixelColor(200, 6) == QColor(LIGHT.accent_wash)
     assert not details.isVisible()
     assert not button(notice, "Details").isVisible()
@@ -81,13 +82,13 @@ def test_that_a_notice_shows_its_remedy_and_its_details_folded_which_are_copied_
 
 def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
     heard = []
-    notice.remedy_requested.connect(lambda: heard.append("remedy"))
-    notice.show_message("error", "Title", "Sentence.", remedy="Mend")
+    message = UserMessage("Title", "Sentence.", "Mend", lambda: heard.append("remedy"))
+    notice.show_message(message)
     QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
     assert notice.isVisible()
     QTest.mouseClick(notice.findChild(QToolButton), Qt.MouseButton.LeftButton)
     assert not notice.isVisible()
-    notice.show_message("error", "Title", "Sentence.", remedy="Mend")
+    notice.show_message(message)
     QTest.keyClick(button(notice, "Mend"), Qt.Key.Key_Escape)
     assert not notice.isVisible()
     assert heard == ["remedy"]
@@ -95,14 +96,14 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
 
 def test_that_the_job_bar_keeps_its_places(shown):
     bar = shown(JobBar(), 700, 32)
-    bar.set_job("Fitting layer 3 of 4", 0.5, "2 min 10 s left")
+    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.5, 130.0))
     settle()
     before = button(bar, "Cancel").geometry()
-    bar.set_job("Fitting layer 3 of 4", 0.51, "9 s left")
+    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.51, 9.0))
     settle()
     assert button(bar, "Cancel").geometry() == before
     assert bar.findChild(QProgressBar).value() == 510
-    bar.clear()
+    bar.show_status(None)
     settle()
     assert [each.text() for each in bar.findChildren(QLabel) if each.isVisible()] == [""]
     assert not bar.findChild(QProgressBar).isVisible()
@@ -112,9 +113,9 @@ def test_that_the_job_bar_keeps_its_places(shown):
 
 def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown):
     bar = shown(JobBar(), 480, 32)
-    bar.set_job("Reading " + "a very long name of a file " * 10, None)
+    bar.show_status(JobStatus("Reading " + "a very long name of a file " * 10, 0.0, None))
     settle()
-    cancel, progress = button(bar, "Cancel"), bar.findChild(QProgressBar)
+    cancel = button(bar, "Cancel")
     assert bar.width() == 480
     assert cancel.geometry().right() <= 480
     requests = []
@@ -123,5 +124,3 @@ def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(sho
     cancel.setFocus()
     QTest.keyClick(cancel, Qt.Key.Key_Space)
     assert requests == [True, True]
-    assert (progress.minimum(), progress.maximum()) == (0, 0)
-    bar.clear()

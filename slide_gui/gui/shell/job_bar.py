@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
+from slide_gui.gui.state.jobs import JobStatus
 from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush
+from slide_gui.text import time_left
 
 
 class JobBar(QWidget):
@@ -41,38 +43,19 @@ class JobBar(QWidget):
         self.setFixedHeight(26)  # fits into the 32 pixels of the status bar with its margins
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self.cancel_requested)
-        self.clear()
+        self.show_status(None)
 
     def sizeHint(self) -> QSize:
         return QSize(640, 26)
 
-    def set_job(self, text: str, fraction: float | None, time_left: str = "") -> None:
-        """Show a running job.
-
-        Parameters
-        ----------
-        fraction : float or None
-            0 to 1; None if it is unknown.
-        time_left : str
-            Text such as "2 min 10 s left".
-        """
-        self._text.setText(text)
-        self._cancel.setToolTip(f"Cancel this job: {text}")
-        self._cancel.setAccessibleName(f"Cancel: {text}")
-        if fraction is None:
-            self._bar.setRange(0, 0)  # indeterminate: a moving bar
-        else:
-            self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(fraction, 0.0), 1.0)))
-        self._left.setText(time_left)
-        self._show(True)
-
-    def clear(self) -> None:
-        """Show that no job is running."""
-        self._bar.setRange(0, 1000)
-        self._text.setText("")
-        self._show(False)
-
-    def _show(self, running: bool) -> None:
+    @Slot(object)
+    def show_status(self, status: JobStatus | None) -> None:
+        """Show the running job, or that no job is running."""
+        self._text.setText("" if status is None else status.title)
+        if status is not None:
+            self._cancel.setToolTip(f"Cancel this job: {status.title}")
+            self._cancel.setAccessibleName(f"Cancel: {status.title}")
+            self._bar.setValue(round(1000 * status.fraction))
+            self._left.setText(time_left(status.seconds_left))
         for each in (self._bar, self._left, self._cancel):
-            each.setVisible(running)
+            each.setVisible(status is not None)

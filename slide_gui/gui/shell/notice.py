@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import nested
@@ -24,25 +25,26 @@ class Notice(QFrame):
     """Title, one sentence, foldable details that can be copied, and a button with the remedy.
 
     It is hidden until `show_message`, and Escape dismisses it. It takes its space in a layout and covers nothing.
+
+    Attributes
+    ----------
+    remedy : QPushButton
     """
 
     shown_changed = Signal()
     """The notice was shown or hidden."""
 
-    remedy_requested = Signal()
-    """The user pressed the button of the remedy."""
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._message = UserMessage("", "")
         self._title, self._text = PlainLabel("", self), PlainLabel("", self)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setWordWrap(True)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._remedy = QPushButton(self)
+        self.remedy = QPushButton(self)
         self._fold = QPushButton("Details", self)
         self._fold.setCheckable(True)
         self._copy = QPushButton(self)
-        self._copied = ""
         self._details = QPlainTextEdit(self)
         self._details.setReadOnly(True)
         self._details.setFixedHeight(120)
@@ -55,15 +57,11 @@ class Notice(QFrame):
             each.setProperty("kind", "flat")
         self._arrange()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
-        self._fold.toggled.connect(self._unfold)
+        self._fold.toggled.connect(self._details.setVisible)
         self._copy.clicked.connect(self._to_clipboard)
-        self._remedy.clicked.connect(self.remedy_requested)
-        self._close.clicked.connect(self.dismiss)
+        self.remedy.clicked.connect(self._run_remedy)
+        self._close.clicked.connect(self.hide)
         self.hide()
-
-    @Slot(bool)
-    def _unfold(self, shown: bool) -> None:
-        self._details.setVisible(shown)
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)
@@ -75,53 +73,40 @@ class Notice(QFrame):
         layout.addWidget(self._text, 1, 0)
         buttons = nested(layout, QHBoxLayout(), 2, 0)
         buttons.setSpacing(8)
-        for each in (self._remedy, self._fold, self._copy):
+        for each in (self.remedy, self._fold, self._copy):
             buttons.addWidget(each)
         buttons.addStretch()
         layout.addWidget(self._details, 3, 0, 1, 2)
 
-    def show_message(
-        self, kind: str, title: str, text: str, details: str = "", remedy: str = "", path: str = ""
-    ) -> None:
-        """Show a message instead of the previous one.
-
-        Parameters
-        ----------
-        kind : {"error", "information"}
-        title, text : str
-            Event, and one sentence about it.
-        details : str
-            Details for a report, folded at first; without them there is no button.
-        remedy : str
-            Text of the button; no button if empty.
-        path : str
-            File whose path can be copied; no button if empty.
-        """
-        self.setProperty("kind", kind)
+    @Slot(object)
+    def show_message(self, message: UserMessage) -> None:
+        """Show a message instead of the previous one; details are folded at first."""
+        self._message = message
+        self.setProperty("kind", message.kind)
         self.style().polish(self)  # the colours of the kind
-        self._title.setText(title)
-        self._text.setText(text)
-        self._details.setPlainText(details)
-        self._remedy.setText(remedy)
-        self._remedy.setVisible(bool(remedy))
-        self._fold.setVisible(bool(details))
-        self._copy.setVisible(bool(details or path))
-        self._copy.setText("Copy path" if path else "Copy")
-        self._copy.setToolTip("Copy the path" if path else "Copy title, sentence and details")
-        self._copied = path or "\n\n".join((title, text, details))
+        self._title.setText(message.title)
+        self._text.setText(message.sentence)
+        self._details.setPlainText(message.details)
+        self.remedy.setText(message.remedy)
+        self.remedy.setVisible(bool(message.remedy))
+        self._fold.setVisible(bool(message.details))
+        self._copy.setVisible(bool(message.details or message.path))
+        self._copy.setText("Copy path" if message.path else "Copy")
+        self._copy.setToolTip("Copy the path" if message.path else "Copy title, sentence and details")
         self._fold.setChecked(False)
         self._details.hide()
-        self.setAccessibleName(f"{title}: {text}")
+        self.setAccessibleName(f"{message.title}: {message.sentence}")
         self.show()
 
     @Slot()
-    def dismiss(self) -> None:
-        """Hide the notice."""
-        self.hide()
+    def _run_remedy(self) -> None:
+        self._message.run()
 
     @Slot()
     def _to_clipboard(self) -> None:
-        QGuiApplication.clipboard().setText(self._copied)
+        message = self._message
+        text = message.path or "\n\n".join((message.title, message.sentence, message.details))
+        QGuiApplication.clipboard().setText(text)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -133,6 +118,6 @@ class Notice(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self.dismiss()
+            self.hide()
         else:
             super().keyPressEvent(event)
