@@ -32,14 +32,17 @@ _PHASES = {
 }
 
 
-def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
+def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
     """Return the column heading of each data set."""
     infos = {info.key: info for info in state.data}
     heads = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
         info, title = infos.get(key), entry(key).title
-        note = "no runs yet" if info is None else f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
-        heads.append(EvaluationHead(title, note, f"{title}: training / test rows\nClick to sort by this data set"))
+        note = "no runs yet"
+        if info is not None:
+            kind = "generated" if info.generated else "real"
+            note = f"{kind}, {count(info.n_train)} / {count(info.n_test)}"
+        heads.append(EvaluationHead(title, note))
     return tuple(heads)
 
 
@@ -163,10 +166,6 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     return "\n".join(lines)
 
 
-def _kind(info: DataInfo) -> str:
-    return "generated" if info.generated else "real"
-
-
 def _probability(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
@@ -179,18 +178,6 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
         empty = DataInfo(key, entry(key).title, False, "", 0, 0)
         all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
     return tuple(all_rows)
-
-
-def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
-    """Return the column heading of each data set with measured times."""
-    return tuple(
-        EvaluationHead(
-            row.data.title,
-            f"{_kind(row.data)}, {count(row.data.n_train)} rows" if row.data.fingerprint else "no runs yet",
-            row.data.title,
-        )
-        for row in rows
-    )
 
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:

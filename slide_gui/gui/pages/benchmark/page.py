@@ -23,7 +23,7 @@ from slide_gui.data.entries import entry
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
-from slide_gui.gui.pages.benchmark.cells import all_times, error_heads, error_rows, time_heads, time_rows_of
+from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
 from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
 from slide_gui.gui.pages.page import NumberTable, Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
@@ -291,9 +291,10 @@ class EvaluationPage(Page):
         controller, state = self._controller, self._controller.state()
         self._show_subtitle()
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
-        self.errors.set_table(error_heads(state, controller.choice), rows)
+        heads = heads_of(state, controller.choice)
+        self.errors.set_table(heads, rows)
         times = all_times(controller.times(), controller.choice)
-        self.running_times.set_table(time_heads(times), time_rows_of(times))
+        self.running_times.set_table(heads, time_rows_of(times))
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self._show_choice()
         self._show_status()

@@ -121,11 +121,10 @@ class EvaluationCell:
 
 @dataclass(frozen=True)
 class EvaluationHead:
-    """A column heading with title, note and tooltip."""
+    """A column heading: the name of a data set, and its kind and numbers of training and test rows."""
 
     title: str
-    note: str = ""
-    tip: str = ""
+    note: str
 
 
 @dataclass(frozen=True)
@@ -265,10 +264,11 @@ class EvaluationTable(QTableWidget):
                 self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
                 self.horizontalHeader().resizeSection(0, _TITLE)
         self.setRowCount(len(rows))
-        first = EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("")
+        first = EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("", "")
         for section, head in enumerate([first, *heads] if heads else []):
             item = QTableWidgetItem(f"{head.title}\n{head.note}")
-            item.setToolTip(head.tip)
+            rows_tip = f"{head.title}: training / test rows" if section else ""
+            item.setToolTip("\n".join(filter(None, (rows_tip, "Click to sort" if self.ordered else ""))))
             self.setHorizontalHeaderItem(section, item)
         self.set_order(self.order)
 

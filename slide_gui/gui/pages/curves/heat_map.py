@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
-import numpy as np
-import pyqtgraph as pg
-from numpy.typing import NDArray
 from PySide6.QtCore import QMargins, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
@@ -19,8 +15,6 @@ from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.text import fixed
 
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
-EMPTY, FIRST = 0, 1
-"""Entries of the colour table: no error yet, and the smallest error."""
 
 
 class HeatMap(PointPlot):
@@ -36,8 +30,6 @@ class HeatMap(PointPlot):
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
-        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
-        self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(320, 160)
         self.setAccessibleName("Error by noise and depth: heat map")
 
@@ -61,12 +53,8 @@ class HeatMap(PointPlot):
 
     def colour(self, point: ErrorPoint) -> QColor:
         """Return the colour of a finished point's cell."""
-        return sequential(theme_of(self), self._share(point))
-
-    def _share(self, point: ErrorPoint) -> float:
         low, high = self._limits
-        share = (point.error - low) / (high - low) if high > low else 0.0
-        return round(share * (255 - FIRST)) / (255 - FIRST)
+        return sequential(theme_of(self), (point.error - low) / (high - low) if high > low else 0.0)
 
     # Items
 
@@ -79,20 +67,7 @@ class HeatMap(PointPlot):
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
         self._arrange()
         self._set_full_range((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
-        self._draw(theme_of(self))
         self._set_filled(bool(self._cells))
-
-    def _draw(self, theme: Theme) -> None:
-        if not self._cells:
-            return
-        entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
-        for place, point in self._cells.items():
-            if point.is_known and point.state == "done":
-                entries[place] = FIRST + round(self._share(point) * (255 - FIRST))
-        self._image.setLookupTable(_table(theme))
-        # The first row is at the top. pyqtgraph passes the array to Qt in its memory order.
-        self._image.setImage(np.ascontiguousarray(entries[::-1]), autoLevels=False)
-        self._image.setRect(QRectF(0, -len(self._depths), len(self._noises), len(self._depths)))
 
     def _noise_ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
         first, last = max(math.floor(low), 0), min(math.ceil(high), len(self._noises))
@@ -113,13 +88,9 @@ class HeatMap(PointPlot):
         self._paint_head(painter, theme)
         painter.setClipRect(self.box())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        page = QColor(theme.background)
         for row in range(len(self._depths)):
             for column in range(len(self._noises)):
-                box = self.cell(row, column)
-                painter.fillRect(QRectF(box.right(), box.top() - GAP, GAP, box.height() + 2 * GAP), page)
-                painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), GAP), page)
-                self._paint_cell(painter, theme, box, self._cells.get((row, column)))
+                self._paint_cell(painter, theme, self.cell(row, column), self._cells.get((row, column)))
 
     def _paint_head(self, painter: QPainter, theme: Theme) -> None:
         """Draw the smallest error and the legend of the colours."""
@@ -146,6 +117,7 @@ class HeatMap(PointPlot):
             return
         text = fixed(point.error, self.decimals())
         if point.state == "done":
+            painter.fillRect(box, self.colour(point))
             painter.setFont(figure_font(self, SECONDARY, strong=point.is_selected))
             painter.setPen(ink_on(self.colour(point)))
         else:
@@ -205,14 +177,6 @@ class HeatMap(PointPlot):
             if (row, column) in self._cells:
                 return self._cells[row, column]
         return current
-
-
-@cache
-def _table(theme: Theme) -> NDArray[np.uint8]:
-    """Return the colours of the cells, shape (256, 4)."""
-    ramp = [sequential(theme, entry / (255 - FIRST)) for entry in range(256 - FIRST)]
-    table = [QColor(theme.background), *ramp]
-    return np.array([c.getRgb() for c in table], np.uint8)
 
 
 def _same(noise: float) -> float:

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from PySide6.QtCore import (
     QAbstractTableModel,
-    QEvent,
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
@@ -26,12 +25,12 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QAction,
     QColor,
+    QCursor,
     QFont,
     QFontMetricsF,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
     QResizeEvent,
@@ -236,21 +235,6 @@ class RunView(QTableView):
         self.painted_style: tuple[Theme, QFont, QFontMetricsF]  # set once per painting
         self.hovered = -1
         self.setMouseTracking(True)
-        self.viewport().setMouseTracking(True)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._hover(self.indexAt(event.position().toPoint()).row())
-        super().mouseMoveEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover(-1)
-        super().leaveEvent(event)
-
-    def _hover(self, line: int) -> None:
-        if line != self.hovered:
-            for changed in (self.hovered, line):
-                self.viewport().update(0, self.rowViewportPosition(changed), self.viewport().width(), ROW)
-            self.hovered = line
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -282,6 +266,8 @@ class RunView(QTableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         font = figure_font(self, TEXT)
         self.painted_style = theme_of(self), font, QFontMetricsF(font)
+        place = self.viewport().mapFromGlobal(QCursor.pos())
+        self.hovered = self.indexAt(place).row() if self.viewport().underMouse() else -1
         super().paintEvent(event)
         if self._empty:
             painter = QPainter(self.viewport())
