@@ -15,7 +15,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import DataPart, integer_labels, looks_like_quantity, quantile_ranges
+from slide_gui.data.readers.parts import DataPart, check_labels, integer_labels, looks_like_quantity, quantile_ranges
 from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -341,13 +341,7 @@ def _with_classes(parts: list[DataPart], reading: ParseOptions) -> list[DataPart
 def _label_numbers(part: DataPart) -> NDArray[Any]:
     if part.labels is None or part.label_names:
         raise DataError("has no numeric labels to cut into ranges; choose a label column of numbers", part.place)
-    wrong = np.flatnonzero(~np.isfinite(part.labels))
-    if len(wrong):
-        raise DataError(
-            f"the label of row {wrong[0] + 1} is {part.labels[wrong[0]]}, expected a number; "
-            "correct it, or leave the row out",
-            part.place,
-        )
+    check_labels(part.labels, np.isfinite(part.labels), "a number", part.place)
     return part.labels
 
 

@@ -17,7 +17,7 @@ from slide_gui.data.limits import zip_members
 from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz, real_rows
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
 from slide_gui.data.readers.encoding import utf8_start
-from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
+from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
@@ -99,8 +99,9 @@ def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress
             raise DataError("is a folder; open it without other files", str(path))
         if size == 0:
             raise DataError(f"is empty (0 bytes), expected {_KINDS}; choose another file", str(path))
-        start = read_start(path, 4096)
-        if is_idx_start(start):
+        with path.open("rb") as stream:
+            start = stream.read(4096)
+        if is_idx_start(start) or start.startswith(GZIP_MAGIC):
             arrays.append((path, read_idx(path, progress=step)))
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
@@ -123,11 +124,6 @@ def _read_file(
         return read_mat(path, progress=progress)
     if start.startswith(_PICTURES):
         raise DataError("is a single picture; open a folder with one sub-folder of pictures per class", str(path))
-    with path.open("rb") as stream:
-        if stream.read(2) == GZIP_MAGIC:
-            raise DataError(
-                "is a damaged gzip file, or one without IDX data; extract it, or download it again", str(path)
-            )
     start = utf8_start(start)
     if not _is_text(start):
         raise DataError(f"has an unknown format (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))

@@ -279,7 +279,7 @@ def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_cla
     each = open_data([train, test], ParseOptions(bins=0))
     assert (len(np.unique(each.train_labels)), each.why_no_classes) == (300, "")
     write(test, npz_bytes(X=np.eye(4, 5), y=[0, np.nan, 1, 2]))
-    with pytest.raises(DataError, match=r"a_test\.npz.*: the label of row 2 is nan, expected a number; correct it"):
+    with pytest.raises(DataError, match=r"a_test\.npz.*: the label of row 2 is missing \(nan\); fill it in"):
         open_data([train, test], ParseOptions(bins=3))
 
 

@@ -147,7 +147,7 @@ BINARIES = [
     ("x.amat", b"", r"is empty \(0 bytes\), expected .*; choose another file"),
     ("x.bin", b"\x7fELF\x02\x01\x01\x00", r"has an unknown format \(it begins with 7f 45 4c 46"),
     ("x.png", b"\x89PNG\r\n\x1a\n", "is a single picture; open a folder"),
-    ("x.gz", b"\x1f\x8bnonsense", "is a damaged gzip file"),
+    ("x.gz", b"\x1f\x8bnonsense", "is a damaged or truncated gzip file; download it again"),
     ("x.npy", NPY[:-8], r"its header declares 96 bytes \(3 × 4 float64\), but 88 follow; it is truncated or damaged"),
     ("x.npy", NPY + b"more", "but 100 follow"),
     ("x.npy", b"\x93NUMPY\x02\0" + struct.pack("<I", 3 << 30) + bytes(200), "has no readable NumPy header"),

@@ -25,20 +25,6 @@ def is_idx_start(start: bytes) -> bool:
     return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _DTYPES and 1 <= start[3] <= _MOST_AXES
 
 
-def read_start(path: Path, count: int) -> bytes:
-    """Return the first bytes of a file, gunzipped if needed; fewer bytes if it is shorter or damaged."""
-    with path.open("rb") as stream:
-        start = stream.read(count)
-        if not start.startswith(GZIP_MAGIC):
-            return start
-        stream.seek(0)
-        try:
-            with gzip.GzipFile(fileobj=stream) as unpacked:
-                return unpacked.read(count)
-        except BROKEN:
-            return b""
-
-
 def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
     """Read the one array of an IDX file.
 
@@ -78,7 +64,8 @@ def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progr
     start = stream.read(4)
     if not is_idx_start(start):
         raise DataError(
-            f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03; choose another",
+            f"begins with {start.hex(' ') or 'no bytes'}, expected an IDX header such as 00 00 08 03; choose another "
+            "file, or extract it",
             place,
         )
     axes = start[3]

@@ -198,14 +198,18 @@ def integer_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]
         raise DataError(f"labels are {values.dtype}, expected integers; save them as integers", place)
     numbers = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND))
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        if np.isnan(numbers[row]):
-            raise DataError(f"the label of row {row + 1} is missing (nan); fill it in, or leave the row out", place)
-        raise DataError(
-            f"the label of row {row + 1} is {numbers[row]:.10g}, expected an integer within ±{LABEL_BOUND}; "
-            "correct it, or leave the row out",
-            place,
-        )
+        valid = (np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND)
+    check_labels(numbers, valid, f"an integer within ±{LABEL_BOUND}", place)
     return numbers.astype(np.int64)
+
+
+def check_labels(values: NDArray[Any], valid: NDArray[np.bool_], expected: str, place: str) -> None:
+    """Refuse the first label that is not valid, and name its row."""
+    if not valid.all():
+        row = int(np.argmin(valid))
+        found = (
+            "missing (nan); fill it in"
+            if np.isnan(values[row])
+            else f"{values[row]:.10g}, expected {expected}; correct it"
+        )
+        raise DataError(f"the label of row {row + 1} is {found}, or leave the row out", place)
