@@ -195,11 +195,11 @@ def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tu
     table = dd.read_parquet(str(path), split_row_groups="adaptive", blocksize=_CHUNK)
     columns = [str(name) for name in table.columns]
     numbers = [str(name) for name in table.select_dtypes(include=["number", "bool"]).columns]
-    out = {columns[requested_column(name, columns, len(columns), text)] for name in reading.left_out}
+    out = {columns[requested_column(name, columns, text)] for name in reading.left_out}
     if reading.label_column is None:
         out |= {next((name for name in columns if name.lower() in LABEL_NAMES), "")}
     elif reading.label_column.lower() != NO_COLUMN:
-        out.add(columns[requested_column(reading.label_column, columns, len(columns), text)])
+        out.add(columns[requested_column(reading.label_column, columns, text)])
     names = [name for name in numbers if name not in out]
     if not names:
         raise DataError(

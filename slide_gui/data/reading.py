@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
-from slide_gui.text import clean_name, counted
+from slide_gui.text import clean_name
 
 NO_COLUMN = "none"
 """The value of `label_column` for a table without labels."""
@@ -152,21 +152,28 @@ NO_GUESSES = ParseReport()
 """The report of files without guesses."""
 
 
-def requested_column(requested: str, names: Sequence[str], columns: int, place: str) -> int:
+def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
     """Return the index of a column given by its name, in any case, or by its number from 1.
+
+    Parameters
+    ----------
+    requested : str
+        The name or the number.
+    columns : sequence of str
+        The names of all columns, or their numbers if they have no names.
+    place : str
+        The file, for the message.
 
     Raises
     ------
     DataError
         If there is no such column.
     """
-    if clean_name(requested) in names:
-        return names.index(clean_name(requested))
-    folded = [name.lower() for name in names]
-    if requested.lower() in folded:
-        return folded.index(requested.lower())
-    if requested.isdecimal() and 1 <= int(requested) <= columns:
+    folded = [name.lower() for name in columns]
+    for name, names in ((clean_name(requested), columns), (requested.lower(), folded)):
+        if name in names:
+            return names.index(name)
+    if requested.isdecimal() and 1 <= int(requested) <= len(columns):
         return int(requested) - 1
-    first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    listed = f"columns {first}" if names else counted(columns, "column")
-    raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)
+    listed = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
+    raise DataError(f"has no column {requested!r}; it has columns {listed}: give a name, or a number from 1", place)

@@ -247,8 +247,6 @@ def _ahead(sets: Bits, down: int, across: int) -> Bits:
 
 def _moved(sets: Bits, down: int, across: int) -> Bits:
     moved = np.zeros_like(sets)
-    if abs(down) >= SIDE or abs(across) >= SIDE:
-        return moved
     source = sets[:, max(0, -down) : SIDE - max(0, down)]
     shifted = source << np.uint32(across) if across >= 0 else source >> np.uint32(-across)
     moved[:, max(0, down) : SIDE + min(0, down)] = shifted & _FULL

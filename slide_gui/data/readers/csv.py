@@ -97,7 +97,7 @@ def read_csv(
             stream,
             size,
             place,
-            columns=layout.columns,
+            columns=len(layout.columns),
             apart=-1 if layout.label is None else layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
@@ -110,7 +110,7 @@ def read_csv(
     if label is None:
         label, guess, unlabelled = _guessed_label(table, layout)
         guesses = (*guesses, *guess)
-    d = layout.columns
+    d = len(layout.columns)
     if label is not None and label in (layout.label, d - 1):
         columns = [k for k in range(d) if k != label]
         rows, labels = table.rows, texts.labels(table.column) if label in layout.text else table.column
@@ -133,11 +133,11 @@ def read_csv(
         role=role_of(path.name),
         label_names=tuple(sorted(texts.classes)),
         finite=True,
-        feature_names=tuple(layout.names[k] for k in features) if layout.names else (),
+        feature_names=tuple(layout.columns[k] for k in features) if layout.named else (),
         opened=ParseReport(
-            columns=layout.names or tuple(str(k + 1) for k in range(d)),
+            columns=layout.columns,
             label_column=label,
-            header=bool(layout.names),
+            header=layout.named,
             guesses=(*encoding, *skipped, *guesses, *square_guess(shape)),
             unlabelled=unlabelled,
             left_out=tuple(sorted(layout.left_out)),
@@ -155,10 +155,10 @@ class _Layout:
     ----------
     reading : ParseOptions
         The options, completed from the training set.
-    names : tuple of str
-        Column names; empty without a line of names.
-    columns : int
-        Number of columns.
+    columns : tuple of str
+        Column names, or numbers from 1.
+    named : bool
+        True if the columns have names.
     label : int or None
         Index of the label column; None if the numbers must decide it.
     text, left_out : frozenset of int
@@ -175,8 +175,8 @@ class _Layout:
 
     reading: ParseOptions
     delimiter: bytes
-    names: tuple[str, ...]
-    columns: int
+    columns: tuple[str, ...]
+    named: bool
     label: int | None
     text: frozenset[int]
     left_out: frozenset[int]
@@ -209,28 +209,29 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     names = _unique_names(first) if header else ()
     if not header and reading.header is None and comments:
         names = _commented_names(comments[-1], delimiter, len(first), place)
+    columns = names or tuple(str(k + 1) for k in range(len(first)))
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
-    reading = _options_like(reading, like, names, len(first), place)
-    left_out = frozenset(requested_column(each, names, len(first), place) for each in reading.left_out)
-    group = None if reading.group is None else requested_column(reading.group, names, len(first), place)
+    reading = _options_like(reading, like, columns, bool(names), place)
+    left_out = frozenset(requested_column(each, columns, place) for each in reading.left_out)
+    group = None if reading.group is None else requested_column(reading.group, columns, place)
     if group is not None:
         left_out |= {group}
     text_left = text - left_out
-    label, guesses = _label_column(names, len(first), samples, text_left, reading, place)
+    label, guesses = _label_column(columns, samples, text_left, reading, place)
     if label is not None and label in left_out:
         raise DataError(
-            f"column {_shown(label, names)} is the label column; choose another to leave out or for groups", place
+            f"column {_shown(label, columns)} is the label column; choose another to leave out or for groups", place
         )
     marked = sorted(k for k in text_left if (k != label or guesses) and _has_formatted_numbers(samples, k))
     if marked:
         raise DataError(
-            f"column {_shown(marked[0], names)} has numbers like {_filled(samples, marked[0])[0]!r}; write them "
+            f"column {_shown(marked[0], columns)} has numbers like {_filled(samples, marked[0])[0]!r}; write them "
             "with a decimal point and without thousands separators",
             place,
         )
     if not_features := sorted(text_left - {label}):
-        what = f"{plural('column', 'columns', len(not_features))} {_listed(not_features, names)} left out"
+        what = f"{plural('column', 'columns', len(not_features))} {_listed(not_features, columns)} left out"
         guesses.append(Guess(what, "text cannot be a feature"))
         left_out |= frozenset(not_features)
     if header:
@@ -246,7 +247,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
     return _Layout(
-        reading, delimiter, names, len(first), label, text, left_out, start, number,
+        reading, delimiter, columns, bool(names), label, text, left_out, start, number,
         len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses),
     )  # fmt: skip
 
@@ -354,13 +355,13 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _shown(column: int, names: tuple[str, ...]) -> str:
-    return f"“{names[column]}”" if names else str(column + 1)
+def _shown(column: int, columns: tuple[str, ...]) -> str:
+    name = columns[column]
+    return name if name == str(column + 1) else f"“{name}”"
 
 
 def _label_column(
-    names: tuple[str, ...],
-    columns: int,
+    columns: tuple[str, ...],
     rows: list[list[str]],
     text: frozenset[int],
     reading: ParseOptions,
@@ -370,8 +371,8 @@ def _label_column(
     if reading.label_column is not None:
         if reading.label_column.lower() == NO_COLUMN:
             return None, []
-        return requested_column(reading.label_column, names, columns, place), []
-    lower = [name.lower() for name in names]
+        return requested_column(reading.label_column, columns, place), []
+    lower = [name.lower() for name in columns]
     likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
     if likely:
         return next((k for k in likely if k in text), likely[0]), []
@@ -381,34 +382,34 @@ def _label_column(
     repeated = [k for k in text if 2 <= n_texts[k] < len(_filled(rows, k))]
     label = min(repeated, key=lambda k: (n_texts[k], -k), default=max(text))
     why = "it has the fewest different texts of all text columns" if len(text) > 1 else "it is the only column of text"
-    return label, [Guess(f"labels in column {_shown(label, names)}", why, sure=len(text) == 1)]
+    return label, [Guess(f"labels in column {_shown(label, columns)}", why, sure=len(text) == 1)]
 
 
 def _options_like(
-    reading: ParseOptions, like: DataPart | None, names: tuple[str, ...], columns: int, place: str
+    reading: ParseOptions, like: DataPart | None, columns: tuple[str, ...], named: bool, place: str
 ) -> ParseOptions:
     """Return the options of a test set, with the label column and the columns left out of the training set."""
-    if like is None or not like.opened.columns or like.opened.header != bool(names):
+    if like is None or not like.opened.columns or like.opened.header != named:
         return reading
-    trained_on, present = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
+    trained_on = like.opened.columns
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
-    group = reading.group and trained_on[requested_column(reading.group, trained_on, len(trained_on), place)]
+    group = reading.group and trained_on[requested_column(reading.group, trained_on, place)]
     left_out = [trained_on[k] for k in like.opened.left_out if trained_on[k] != group]
     others = (
-        set(present) - {*like.feature_names, *left_out, group}
-        if names
-        else present[len(trained_on) - (label is not None) :]
+        set(columns) - {*like.feature_names, *left_out, group}
+        if named
+        else columns[len(trained_on) - (label is not None) :]
     )
     return replace(
         reading,
-        label_column=label if label in present else reading.label_column if others else NO_COLUMN,
-        left_out=tuple(each for each in left_out if each in present),
-        group=group if group in present else None,
+        label_column=label if label in columns else reading.label_column if others else NO_COLUMN,
+        left_out=tuple(each for each in left_out if each in columns),
+        group=group if group in columns else None,
     )
 
 
-def _listed(columns: Sequence[int], names: tuple[str, ...]) -> str:
-    return ", ".join(_shown(k, names) for k in columns[:4]) + (", …" if len(columns) > 4 else "")
+def _listed(indices: Sequence[int], columns: tuple[str, ...]) -> str:
+    return ", ".join(_shown(k, columns) for k in indices[:4]) + (", …" if len(indices) > 4 else "")
 
 
 class _TextColumns:
@@ -431,7 +432,7 @@ class _TextColumns:
 
     def __call__(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
         """Return the cells of complete rows, given the number of each row's line."""
-        label, group, d = self._layout.label, self._layout.group, self._layout.columns
+        label, group, d = self._layout.label, self._layout.group, len(self._layout.columns)
         coded = {}
         if group is not None:
             coded[group] = self._codes(cells[group::d], lines, group)
@@ -459,7 +460,7 @@ class _TextColumns:
             )
         if kind == "class" and len(known) > MOST_CLASSES:
             raise DataError(
-                f"column {_shown(column, self._layout.names)} has more than {MOST_CLASSES} different texts, too many "
+                f"column {_shown(column, self._layout.columns)} has more than {MOST_CLASSES} different texts, too many "
                 "for classes; leave it out",
                 self._place,
             )
@@ -481,15 +482,15 @@ class _TextColumns:
 
 def _guessed_label(table: Table, layout: _Layout) -> tuple[int | None, tuple[Guess, ...], str]:
     """Choose a label column of numbers; return it, the guess, and why there are no labels."""
-    last, d = table.column, layout.columns
+    last, d = table.column, len(layout.columns)
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         return None, (), "all columns are features; choose the label column"
-    unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
+    unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
     if not unlabelled_image and (layout.reading.bins or _look_like_labels(last)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
-        return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.names)}", why),), ""
+        return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
     if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(table.rows[:, 0]):
-        guess = Guess(f"labels in column {_shown(0, layout.names)}", "it has integers, and the others make an image")
+        guess = Guess(f"labels in column {_shown(0, layout.columns)}", "it has integers, and the others make an image")
         return 0, (guess,), ""
     if unlabelled_image:
         why = f"its {d} columns were read as an image without labels"

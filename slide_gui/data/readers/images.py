@@ -37,12 +37,10 @@ def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list
     """
     below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
     if "train" not in below:
-        return [_read_part(folder, "train", _class_names([folder]), None, progress)]
-    names = _class_names(list(below.values()))
-    first = _read_part(below["train"], "train", names, None, progress.part(0.0, 0.5))
-    if "test" not in below:
-        return [first]
-    return [first, _read_part(below["test"], "test", names, first.image_shape, progress.part(0.5, 1.0))]
+        return [_read_part(folder, "train", _class_names([folder]), progress)]
+    names, n = _class_names(list(below.values())), len(below)
+    roles = enumerate(sorted(below, reverse=True))  # the training set first
+    return [_read_part(below[role], role, names, progress.part(k / n, (k + 1) / n)) for k, role in roles]
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -100,26 +98,23 @@ def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
     return tuple(sorted({entry.name for folder in folders for entry in _folders(folder) if image_files(entry)}))
 
 
-def _read_part(
-    folder: Path, role: str, names: tuple[str, ...], shape: tuple[int, int] | None, progress: Progress
-) -> DataPart:
+def _read_part(folder: Path, role: str, names: tuple[str, ...], progress: Progress) -> DataPart:
     classes = [folder / name for name in names] or [folder]
     files = [(file, k) for k, place in enumerate(classes) if place.is_dir() for file in image_files(place)]
     if not files:
         raise DataError("contains no pictures; expected a sub-folder of pictures for each class", str(folder))
-    rows = np.empty((0, 0), np.float32)
+    rows, shape = np.empty((0, 0), np.float32), (0, 0)
     for index, (file, _) in enumerate(files):
         pixels = read_image(file)
-        shape = shape or (pixels.shape[0], pixels.shape[1])
+        if not index:
+            check_memory(4 * len(files) * pixels.size, str(folder))
+            rows, shape = np.empty((len(files), pixels.size), np.float32), (pixels.shape[0], pixels.shape[1])
         if pixels.shape != shape:
             raise DataError(
                 f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the others; "
                 "make all pictures the same size",
                 str(file),
             )
-        if not index:
-            check_memory(4 * len(files) * pixels.size, str(folder))
-            rows = np.empty((len(files), pixels.size), np.float32)
         rows[index] = pixels.ravel()
         progress.report((index + 1) / len(files))
     labels = np.array([label for _, label in files], np.int64) if names else None

@@ -175,7 +175,6 @@ def _body(stream: BinaryIO, array: _Array, most: int, place: str) -> bytes:
 def _texts(stream: BinaryIO, array: _Array, order: str, place: str) -> NDArray[np.str_]:
     """Return the texts in the rows of a character matrix, or in cells."""
     count = math.prod(array.shape)
-    check_memory(min(array.n_bytes * (DEFLATE_RATIO if array.packed else 1), _MOST_TEXT), place)
     body = _body(stream, array, _MOST_TEXT + 1, place)
     if array.packed and len(body) > _MOST_TEXT:
         raise DataError(
