@@ -270,21 +270,18 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
             block[tiny] = 0
     if lost.any():
         lost &= ~rows.any(axis=0)
-    if not lost.any():
-        return ()
     columns = [names[k] if names else str(k + 1) for k in np.flatnonzero(lost)]
+    if not columns:
+        return ()
     what = f"{plural('feature', 'features', len(columns))} {_listed(columns)} set to 0"
     return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 
 def _refuse_columns(reading: ParseOptions, place: str) -> None:
-    for option, what in (
-        (reading.label_column, "label column"),
-        (reading.group, "group column"),
-        (reading.header, "line of column names"),
-    ):
-        if option is not None:
-            raise DataError(f"is not a text table, so it has no {what}; open it without this option", place)
+    options = {"label column": reading.label_column, "group column": reading.group, "header line": reading.header}
+    for name, value in options.items():
+        if value is not None:
+            raise DataError(f"is not a text table, so it has no {name}; open it without this option", place)
 
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:

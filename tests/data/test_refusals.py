@@ -255,7 +255,7 @@ def test_that_options_that_contradict_are_refused_before_a_file_is_read(
     ("reading", "sentence"),
     [
         (ParseOptions(label_column="y"), "is not a text table, so it has no label column; open it without this option"),
-        (ParseOptions(header=True), "is not a text table, so it has no line of column names"),
+        (ParseOptions(header=True), "is not a text table, so it has no header line"),
         (ParseOptions(group="id"), "is not a text table, so it has no group column"),
         (ParseOptions(shape=(5, 9)), "has 64 features, not 5 × 9 pixels; give another shape"),
         (ParseOptions(scaled=True), "holds images, whose pixels share one scale; open them without scaling"),

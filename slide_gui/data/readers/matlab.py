@@ -102,25 +102,20 @@ def _arrays(stream: BinaryIO, order: str, size: int, place: str) -> Iterator[_Ar
         if kind not in (_COMPRESSED, _MATRIX):
             raise DataError(f"has an element of unknown type {kind}; it is damaged, so save it again", place)
         check_claim(n_bytes, size - at - 8, place)
-        start = stream.read(min(n_bytes, _PREFIX))
-        packed = kind == _COMPRESSED
-        body = _decompressed_start(start, n_bytes, order, place) if packed else start
-        array = _description(body, order, at + 8, n_bytes, packed, place)
+        body = stream.read(min(n_bytes, _PREFIX))
+        if kind == _COMPRESSED:
+            content = _decompressed(body, _PREFIX + 8, place)
+            if len(content) < 8:
+                raise DataError("has a truncated compressed array; save it again", place)
+            inner_kind, inner = struct.unpack(f"{order}II", content[:8])
+            check_claim(inner, n_bytes, place, ratio=DEFLATE_RATIO)
+            if inner_kind != _MATRIX:
+                raise DataError(_DAMAGED, place)
+            body = content[8:]
+        array = _description(body, order, at + 8, n_bytes, kind == _COMPRESSED, place)
         if array is not None:
             yield array
         at += 8 + n_bytes
-
-
-def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> bytes:
-    """Return the start of the body of a compressed array, after checking its declared size."""
-    content = _decompressed(start, _PREFIX + 8, place)
-    if len(content) < 8:
-        raise DataError("has a truncated compressed array; save it again", place)
-    kind, inner = struct.unpack(f"{order}II", content[:8])
-    check_claim(inner, n_bytes, place, ratio=DEFLATE_RATIO)
-    if kind != _MATRIX:
-        raise DataError(_DAMAGED, place)
-    return content[8:]
 
 
 def _description(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: str) -> _Array | None:

@@ -207,9 +207,7 @@ def check_labels(values: NDArray[Any], valid: NDArray[np.bool_], expected: str, 
     """Refuse the first label that is not valid, and name its row."""
     if not valid.all():
         row = int(np.argmin(valid))
-        found = (
-            "missing (nan); fill it in"
-            if np.isnan(values[row])
-            else f"{values[row]:.10g}, expected {expected}; correct it"
-        )
-        raise DataError(f"the label of row {row + 1} is {found}, or leave the row out", place)
+        problem = f"{values[row]:.10g}, expected {expected}; correct it"
+        if np.isnan(values[row]):
+            problem = "missing (nan); fill it in"
+        raise DataError(f"the label of row {row + 1} is {problem}, or leave the row out", place)

@@ -286,18 +286,21 @@ def read_table(
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
         if table is None:
-            text, n_comments, n_blanks = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
-            comments, blanks, line = comments + n_comments, blanks + n_blanks, line + n_comments + n_blanks
-        if text and table is None:
-            row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
-            columns = columns or len(row.split())
-            if columns < 2:
-                raise DataError(
-                    "its rows have one column, expected features and a label (785 columns for images of 28 × 28)", place
-                )
-            # A number has at least a digit and a separator; the last line may have no newline.
-            table = Table(columns, apart, min(size // len(row), size // (2 * columns)) + 1, place)
-            step = max(1, _BLOCK // len(row)) * len(row)
+            beginning = cast(re.Match[bytes], (_BLANK_LINES if delimiter else _BEGINNING).match(text))[0]
+            text = text[len(beginning) :]
+            n_comments, n_lines = len(re.findall(rb"^#", beginning, re.MULTILINE)), beginning.count(b"\n")
+            comments, blanks, line = comments + n_comments, blanks + n_lines - n_comments, line + n_lines
+            if text:
+                row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
+                columns = columns or len(row.split())
+                if columns < 2:
+                    raise DataError(
+                        "its rows have one column, expected features and a label (785 columns for images of 28 × 28)",
+                        place,
+                    )
+                # A number has at least a digit and a separator; the last line may have no newline.
+                table = Table(columns, apart, min(size // len(row), size // (2 * columns)) + 1, place)
+                step = max(1, _BLOCK // len(row)) * len(row)
         if text and table is not None:
             n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace_texts)
             blanks += n_lines - (table.filled - n_rows)
@@ -310,13 +313,6 @@ def read_table(
     table.resize(table.filled)
     table.comments, table.blanks = comments, blanks
     return table
-
-
-def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
-    """Return the lines from the first row on, and the numbers of comments and blank lines before it."""
-    beginning = cast(re.Match[bytes], pattern.match(text))[0]  # the pattern also matches an empty text
-    comments = len(re.findall(rb"^#", beginning, re.MULTILINE))
-    return text[len(beginning) :], comments, beginning.count(b"\n") - comments
 
 
 def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
