@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.linear_algebra import tiles
 from slide_gui.core.validation import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -249,12 +250,11 @@ class Transformer:
             If scikit-learn refuses the rows, or if the result is not a table of finite numbers.
         """
         blocks = []
-        for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
-            transformed = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
+        for block in tiles(max(len(rows), 1), _BLOCK_ROWS, progress, fraction=True):
+            transformed = self.estimator.transform(np.asarray(rows[block], np.float64))
             blocks.append(np.asarray(transformed, np.float32))
             if not np.isfinite(blocks[-1]).all():
                 raise ValueError(f"{type(self.estimator).__name__} gave values that are not finite")
-            progress.report(min(start + _BLOCK_ROWS, len(rows)) / max(len(rows), 1))
         return np.concatenate(blocks)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,15 +23,28 @@ def rows_per_block(d: int) -> int:
     return max(32, min(_ROWS, int(_ROWS * (WHOLE / d) ** 2)))
 
 
+def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> Iterator[slice]:
+    """Yield slices of at most `size` of n rows in order, and report after each, so that it is a cancel point.
+
+    Parameters
+    ----------
+    fraction : bool
+        True to report the fraction of the rows done; otherwise the reports are only cancel points.
+    """
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        yield slice(start, stop)
+        progress.report(stop / n if fraction else 0.0)
+
+
 def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the product a @ b, computed in blocks of rows if it is large."""
     step = max(1, _PIECE * WHOLE**2 // max(b.shape[0] * b.shape[1], 1))
     if len(a) <= step:
         return np.asarray(a @ b, dtype=np.float64)
     result = np.empty((a.shape[0], b.shape[1]))
-    for start in range(0, len(a), step):
-        np.matmul(a[start : start + step], b, out=result[start : start + step])
-        progress.report(0.0)
+    for rows in tiles(len(a), step, progress):
+        np.matmul(a[rows], b, out=result[rows])
     return result
 
 
@@ -132,26 +145,24 @@ def factor_square(factor: Array, out: Array, progress: Progress = NO_PROGRESS) -
 def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
     """Add ± b bᵀ to a symmetric matrix in place, and keep it exactly symmetric."""
     add = np.add if sign > 0 else np.subtract
-    for top in range(0, len(b), _PIECE):
-        piece, before = slice(top, top + _PIECE), slice(0, top)
+    for piece in tiles(len(b), _PIECE, progress):
+        before = slice(0, piece.start)
         add(out[piece, piece], b[piece] @ b[piece].T, out=out[piece, piece])
-        if top:
+        if piece.start:
             add(out[piece, before], product(b[piece], b[before].T, progress), out=out[piece, before])
             out[before, piece] = out[piece, before].T
-        progress.report(0.0)
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return a diag(weights) a for a symmetric a and nonnegative weights; only half of the result is computed."""
     scaled, result = a * np.sqrt(weights), np.empty_like(a)
-    for top in range(0, len(a), WHOLE):
-        rows, before = slice(top, top + WHOLE), slice(0, top)
+    for rows in tiles(len(a), WHOLE, progress):
+        before = slice(0, rows.start)
         result[rows, rows] = scaled[rows] @ scaled[rows].T  # NumPy computes only one triangle of this product
-        progress.report(0.0)
-        if top:
+        if rows.start:
+            progress.report(0.0)
             result[rows, before] = product(scaled[rows], scaled[before].T, progress)
             result[before, rows] = result[rows, before].T
-            progress.report(0.0)
     return result
 
 
@@ -212,10 +223,8 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
     """
     out = np.empty((len(rows), *matrix.shape[1:]), matrix.dtype)
     step = max(1, _PIECE_BYTES // max(matrix.itemsize * int(np.prod(matrix.shape[1:])), 1))
-    for start in range(0, len(rows), step):
-        batch = rows[start : start + step]
-        np.take(matrix, batch, axis=0, out=out[start : start + len(batch)], mode="clip")
-        progress.report(0.0)
+    for batch in tiles(len(rows), step, progress):
+        np.take(matrix, rows[batch], axis=0, out=out[batch], mode="clip")
     return out
 
 
@@ -231,10 +240,8 @@ def take_submatrix(
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))
-    for start in range(0, len(rows), step):
-        piece = slice(start, start + step)
+    for piece in tiles(len(rows), step, progress):
         out[piece] = matrix[piece] if whole else matrix[np.ix_(rows[piece], rows)]
-        progress.report(0.0)
     return out
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.linear_algebra import rows_per_block, tiles
 from slide_gui.core.validation import check_dtype, check_integer, check_noise, check_number
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -130,9 +130,8 @@ _LEVELS = 1 << 16
 def multiply(a: Values, b: Values, out: Values, progress: Progress) -> None:
     """Write a @ b to `out`, in blocks of rows with a progress report after each."""
     step = max(1, int(_TILE_FLOPS / (2.0 * b.shape[0] * b.shape[1])))
-    for start in range(0, len(a), step):
-        np.matmul(a[start : start + step], b, out=out[start : start + step])
-        progress.report(0.0)
+    for rows in tiles(len(a), step, progress):
+        np.matmul(a[rows], b, out=out[rows])
 
 
 def sigmoid(values: Values) -> None:
@@ -340,12 +339,11 @@ class Sda:
         joined = np.empty((len(rows), sum(self.sizes)), self.parameters.dtype)
         columns = np.split(joined, np.cumsum(self.sizes)[:-1], axis=1)
         step = rows_per_block(max(self.sizes))
-        for start in range(0, len(rows), step):
-            below, *above = (part[start : start + step] for part in columns)
-            below[:] = rows[start : start + step]
+        for block in tiles(len(rows), step, progress, fraction=True):
+            below, *above = (part[block] for part in columns)
+            below[:] = rows[block]
             for layer, hidden in zip(self.layers, above, strict=True):
                 below = layer.encode(below, out=hidden)
-            progress.report(min(start + step, len(rows)) / len(rows))
         return joined
 
 
@@ -385,13 +383,11 @@ class SdaNetwork:
         dtype = np.dtype(self.sda.parameters.dtype)
         result: Values = np.empty((len(rows), len(self.weights)), dtype)
         step = rows_per_block(max(self.sda.sizes))
-        for start in range(0, len(rows), step):
-            hidden = np.asarray(rows[start : start + step], dtype=dtype)
+        for block in tiles(len(rows), step, progress, fraction=True):
+            hidden = np.asarray(rows[block], dtype=dtype)
             for layer in self.sda.layers:
                 hidden = layer.encode(hidden)
-            block = result[start : start + step]
-            np.matmul(hidden, self.weights.T, out=block)
-            block += self.bias
-            log_softmax(block)
-            progress.report(min(start + step, len(rows)) / len(rows))
+            scores = np.matmul(hidden, self.weights.T, out=result[block])
+            scores += self.bias
+            log_softmax(scores)
         return result

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.linear_algebra import rows_per_block, tiles
 from slide_gui.core.sda.model import (
     FINE_TUNING,
     PRE_TRAINING,
@@ -222,9 +222,8 @@ def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
     """Return the output of a layer for uncorrupted rows, of shape (n, n_units)."""
     hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
     step = rows_per_block(max(layer.weights.shape))
-    for start in range(0, len(rows), step):
-        layer.encode(rows[start : start + step], out=hidden[start : start + step])
-        progress.report(0.0)
+    for block in tiles(len(rows), step, progress):
+        layer.encode(rows[block], out=hidden[block])
     return hidden
 
 

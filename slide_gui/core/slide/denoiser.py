@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading_digits, product
+from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading_digits, product, tiles
 from slide_gui.core.validation import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -155,11 +155,9 @@ def _refine(
     if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
         return
     leading, rest = np.empty_like(q), np.empty_like(q)  # parts of the columns of E[Q], stored as rows
-    for start in range(0, len(q), _BLOCK):
-        columns = slice(start, start + _BLOCK)
+    for columns in tiles(len(q), _BLOCK, progress):
         leading[columns] = leading_digits(q[columns], len(q))
         np.subtract(q[columns], leading[columns], out=rest[columns])
-        progress.report(0.0)
     for start in range(0, len(lit), _BLOCK):
         block = lit[start : start + _BLOCK]
         right = scatter[rows[block]] * survives

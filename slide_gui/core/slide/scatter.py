@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import WHOLE, product
+from slide_gui.core.linear_algebra import WHOLE, product, tiles
 from slide_gui.core.slide.activations import (
     Activations,
     Rows,
@@ -423,11 +423,9 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
     progress.report(0.0)
     inner = product(half, weights.T, progress)
     scatter = np.empty((d + 1, d + 1))
-    for start in range(0, d, WHOLE):  # exactly symmetric, in pieces that can be cancelled
-        rows = slice(start, min(start + WHOLE, d))
+    for rows in tiles(d, WHOLE, progress):  # exactly symmetric
         np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
         scatter[rows, :d] *= 0.5
-        progress.report(0.0)
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.linear_algebra import rows_per_block, tiles
 from slide_gui.core.slide.activations import (
     Activations,
     SquashBuffer,
@@ -272,13 +272,12 @@ def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, pro
     p, d = stack.parameters, stack.n_features
     n, size = rows.shape[0], rows_per_block(d)
     buffer = SquashBuffer(min(size, n), d, p)
-    for start in range(0, n, size):
-        block = out[start : start + size]
+    for some in tiles(n, size, progress, fraction=True):
+        block = out[some]
         if done == 0:
-            block[:, :d] = in_dtype(dense_rows(rows, start, start + size), p.dtype, start)
+            block[:, :d] = in_dtype(dense_rows(rows, some.start, some.stop), p.dtype, some.start)
         for k, step in enumerate(stack.matrices[done:], start=done):
             np.matmul(buffer.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
-        progress.report(min(start + size, n) / n)
 
 
 _SAMPLE_ROWS = 4096

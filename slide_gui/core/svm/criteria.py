@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
+from slide_gui.core.linear_algebra import at, take_submatrix, tiles, weighted_square
 from slide_gui.core.svm.newton import bordered_inverse, newton
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -44,18 +44,15 @@ class Evaluation:
 def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress = NO_PROGRESS) -> None:
     """Subtract sym(a bᵀ) = (a bᵀ + b aᵀ)/2 from a matrix in place, for two vectors or two matrices of columns."""
     a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
-    for top in range(0, len(matrix), _TILE):
-        tile = slice(top, top + _TILE)
+    for tile in tiles(len(matrix), _TILE, progress):
         matrix[tile] -= (a[tile] @ b.T + b[tile] @ a.T) / 2.0
-        progress.report(0.0)
 
 
 def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
     """Return an (n, n) matrix with the given values in the rows and columns `places`, and 0 elsewhere."""
     whole = np.zeros((n, n))
-    for top in range(0, len(places), _TILE):
-        whole[np.ix_(places[top : top + _TILE], places)] = matrix[top : top + _TILE]
-        progress.report(0.0)
+    for tile in tiles(len(places), _TILE, progress):
+        whole[np.ix_(places[tile], places)] = matrix[tile]
     return whole
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at
+from slide_gui.core.linear_algebra import at, tiles
 from slide_gui.core.svm.kernel import KernelRows, VectorRows, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -66,18 +66,16 @@ class CachedRows:
         if not stored.any():
             return self._source.kernel(points, points, out=out, progress=self._progress)
         old, new = np.flatnonzero(stored), np.flatnonzero(~stored)
-        for top in range(0, len(old), _TILE):
-            batch = old[top : top + _TILE]
+        for tile in tiles(len(old), _TILE, self._progress):
+            batch = old[tile]
             values = np.take(self._store[self._slot[points[batch]]], points, axis=1, mode="clip")
             out[batch] = values
             out[np.ix_(new, batch)] = values[:, new].T
-            self._progress.report(0.0)
         if len(new):
             absent = points[new]
             block = self._source.kernel(absent, absent, progress=self._progress)
-            for top in range(0, len(new), _TILE):
-                out[np.ix_(new[top : top + _TILE], new)] = block[top : top + _TILE]
-                self._progress.report(0.0)
+            for tile in tiles(len(new), _TILE, self._progress):
+                out[np.ix_(new[tile], new)] = block[tile]
         return out
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
@@ -100,15 +98,13 @@ class CachedRows:
         weights = np.zeros(self._used, dtype=precision)
         weights[slots_of[slots_of >= 0]] = factors[slots_of >= 0]
         total = np.zeros(len(self._slot))
-        for top in range(0, self._used, _TILE):
-            stop = min(top + _TILE, self._used)
-            if weights[top:stop].any():
-                total += weights[top:stop] @ self._store[top:stop].astype(precision, copy=False)
-                self._progress.report(0.0)
+        for tile in tiles(self._used, _TILE, self._progress):
+            if weights[tile].any():
+                total += weights[tile] @ self._store[tile].astype(precision, copy=False)
         left = factors[slots_of < 0].astype(precision)
-        for top in range(0, len(passing), _TILE):
-            rows = self._source.kernel(passing[top : top + _TILE], progress=self._progress)
-            total += left[top : top + _TILE] @ rows.astype(precision, copy=False)
+        for tile in tiles(len(passing), _TILE, self._progress):
+            rows = self._source.kernel(passing[tile], progress=self._progress)
+            total += left[tile] @ rows.astype(precision, copy=False)
         return total
 
     def _compact(self, keep: Indices) -> None:
@@ -338,14 +334,13 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
     """Return K β in float64 at some points, where β is 0 at all others; the tiles need little memory."""
     values, total = beta[points], np.zeros(len(points))
-    for top in range(0, len(points), _TILE):
-        here = slice(top, top + _TILE)
+    for here in tiles(len(points), _TILE, progress):
         rows = source.exact_rows(points[here], progress)
         left = rows, squared_norms(rows)
         tile = kernel_tiles(left, left, None, progress)
         set_self_kernel(tile)
         total[here] += tile @ values[here]
-        for start in range(top + _TILE, len(points), _TILE):
+        for start in range(here.stop, len(points), _TILE):
             there = slice(start, start + _TILE)
             columns = source.exact_rows(points[there], progress)
             tile = kernel_tiles(left, (columns, squared_norms(columns)), None, progress)

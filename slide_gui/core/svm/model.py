@@ -9,6 +9,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.linear_algebra import tiles
 from slide_gui.core.svm.kernel import Embedding, kernel_tiles, squared_norms
 from slide_gui.core.svm.parameters import ChosenBy, GridPoint, WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -140,12 +141,11 @@ class SvmModel:
         margins = np.empty((len(Z), len(self.trained.biases)))
         step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 4096))
         values = np.empty((min(step, len(Z)), n), dtype)
-        for start in range(0, len(Z), step):
-            rows = np.arange(start, min(start + step, len(Z)))
+        for some in tiles(len(Z), step, steady, fraction=True):
+            rows = np.arange(some.start, some.stop)
             embedded = self.embedding(Z, rows, dtype, steady.pulse)
             block = np.take(embedded, used, axis=1), squared_norms(embedded)
             margins[rows] = kernel_tiles(block, (vectors, squares), values[: len(rows)], steady.pulse) @ by_pair
-            steady.report(rows[-1] / len(Z))
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix
+from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -136,12 +136,11 @@ def bordered_inverse(
     inverse, _ = _softly(kernel, points, diagonal, lambda system: inverse_definite(system, progress), progress)
     ones = inverse.sum(axis=1)
     scaled = ones / np.sqrt(ones.sum())
-    for top in range(0, len(inverse), _TILE):
-        block, rest = slice(top, top + _TILE), slice(top, None)
+    for block in tiles(len(inverse), _TILE, progress):
+        rest = slice(block.start, None)
         tile = inverse[block, rest]
         tile -= np.outer(scaled[block], scaled[rest])
         inverse[rest, block] = tile.T
-        progress.report(0.0)
     return inverse
 
 

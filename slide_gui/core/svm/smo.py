@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, solver, take_submatrix
+from slide_gui.core.linear_algebra import at, solver, take_submatrix, tiles
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Array = NDArray[np.float64]
@@ -82,10 +82,9 @@ def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, prog
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
         return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
     total = np.zeros(len(change))
-    for top in range(0, len(moved), _TILE):
-        rows = moved[top : top + _TILE]
+    for tile in tiles(len(moved), _TILE, progress):
+        rows = moved[tile]
         total += change[rows] @ kernel[rows].astype(np.float64)
-        progress.report(0.0)
     return total
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import take_submatrix
+from slide_gui.core.linear_algebra import take_submatrix, tiles
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
@@ -89,10 +89,8 @@ class WidthsSample:
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², of shape (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
-        for top in range(0, len(exponents), _TILE):
-            tile = self.distances[:, top : top + _TILE]
-            exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
-            progress.report(0.0)
+        for tile in tiles(len(exponents), _TILE, progress):
+            exponents[tile] = np.tensordot(widths**-2.0, self.distances[:, tile], 1)
         return exponents
 
 
@@ -164,28 +162,26 @@ class Objective:
         """Return exp(−Σ_t rate_t D_t); only half of the symmetric matrix is computed."""
         first, *others = self.sample.distances
         kernel: Array = np.empty(first.shape)
-        for top in range(0, len(kernel), _CACHED_ROWS):
-            block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
+        for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
+            rest = slice(block.start, None)
             tile = first[block, rest] * -rates[0]
             for rate, distances in zip(rates[1:], others, strict=True):
                 tile -= rate * distances[block, rest]
             np.exp(tile, out=tile)
             kernel[rest, block] = tile.T
             kernel[block, rest] = tile
-            self.progress.report(0.0)
         return kernel
 
     def _contracted(self, gradient: Array, kernel: Array) -> Array:
         """Return Σ_ij G_ij K_ij D_t,ij for each layer; K and D are symmetric, so half of the products suffice."""
         sums = np.zeros(len(self.sample.distances))
-        for top in range(0, len(kernel), _CACHED_ROWS):
-            block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
+        for block in tiles(len(kernel), _CACHED_ROWS, self.progress):
+            rest = slice(block.start, None)
             weighted = gradient[block, rest] + gradient[rest, block].T
             weighted *= kernel[block, rest]
             weighted[:, : weighted.shape[0]] *= 0.5  # the diagonal tile contains both halves
             for layer, distances in enumerate(self.sample.distances):
                 sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
-            self.progress.report(0.0)
         return sums
 
 
