@@ -34,10 +34,9 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
-from slide_gui.experiments.sweeps import cluster_runs
+from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
-from slide_gui.experiments.sweeps.cluster_runs import ClusterExecutor, networks_here
-from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
+from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest, networks_here
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
 from tests.experiments.tiny import numbers, rectangles, spec
@@ -140,7 +139,7 @@ def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two: Cluster) -> N
 
 
 def reported() -> None:
-    progress = cluster_runs._RunProgress("abc")
+    progress = executor._RunProgress("abc")
     progress._reported = 0.0
     progress.report(np.float64(0.25))
 
@@ -220,9 +219,9 @@ def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(tw
     lines = [",".join(map(str, [*row, "ab"[label]])) for row, label in rows]
     file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
     found = DataSource(paths=(str(file),)).load()
-    assert cluster_runs._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
+    assert executor._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
     with pytest.raises(DataError, match="other data than the run was requested for"):
-        cluster_runs._read_there(str(file), DATA.fingerprint, None)
+        executor._read_there(str(file), DATA.fingerprint, None)
     for source in (str(file), str(tmp_path / "gone.csv")):
         sweep = SweepSpec(RunSpec(found.fingerprint, source, svm=GIVEN, held_out=found.held_out), (0.3,), (1,))
         with RunStore(tmp_path / "runs.sqlite") as store:
@@ -297,7 +296,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
     client.run.return_value = {"tcp://there:1": versions_here()}
     client.submit.return_value.done.return_value = False
     monkeypatch.setattr(cluster_module, "_connect", lambda *_: (client, client))
-    monkeypatch.setattr(cluster_runs, "POLL_SECONDS", 0.001)
+    monkeypatch.setattr(executor, "POLL_SECONDS", 0.001)
     return client
 
 
@@ -309,7 +308,7 @@ def submitted(client: MagicMock) -> list[str]:
 
 def first_result(requests: list[RunRequest], progress: Progress = NO_PROGRESS) -> RunResult:
     """Return the first result of a loop on the idle cluster."""
-    loop = RunLoop(ClusterExecutor(Cluster(ClusterChoice(workers=1))), None, progress=progress)
+    loop = RunLoop(None, Cluster(ClusterChoice(workers=1)), progress=progress)
     loop.request(requests)
     return next(iter(loop))
 

@@ -195,7 +195,7 @@ def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_me
 
     monkeypatch.setattr(executor, "run", noted)
     specs = [point.spec for point in replace(LEARNED, depths=(1,)).points()]
-    with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(executor.InlineExecutor(), store) as loop:
+    with RunStore(tmp_path / "runs.sqlite") as store, executor.RunLoop(store) as loop:
         loop.request([executor.RunRequest(spec, DATA) for spec in specs[::-1]])
         assert [result.hash for result in loop] == [spec.hash for spec in specs]
         assert not loop._results

@@ -28,7 +28,6 @@ from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
-from slide_gui.experiments.sweeps.cluster_runs import executor_of
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
@@ -134,7 +133,7 @@ class _Evaluation:
         self._cells, self._load, self._store = cells, load, store
         self._progress = MonotonicProgress(progress)
         self._parallel = cluster is not None
-        self._loop = RunLoop(executor_of(cluster), store, progress=Listener(self._note_progress), pause=pause)
+        self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._datasets: dict[str, Dataset] = {}
         self._shapes: dict[str, RunShape] = {}
         self._state = empty_state(cells, ())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Event
@@ -15,7 +14,6 @@ from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
-from slide_gui.experiments.sweeps.cluster_runs import executor_of
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
@@ -193,18 +191,19 @@ class _Sweep:
         pause: Event | None,
         cluster: Cluster | None,
     ) -> None:
-        self._dataset, self._points, self._choose = dataset, points, choose
+        self._dataset, self._points, self._pools = dataset, points, choose == "pooled"
         self._progress = MonotonicProgress(progress)
-        self._loop = RunLoop(executor_of(cluster), store, progress=Listener(self._note_progress), pause=pause)
+        self._loop = RunLoop(store, cluster, progress=Listener(self._note_progress), pause=pause)
         self._state = SweepState(points)
         self._numbers: dict[str, list[int]] = {}  # run → its points
         for number, point in enumerate(points):
             self._numbers.setdefault(point.spec.hash, []).append(number)
         self._n_points = len(self._numbers)  # runs of all points
         self._done: dict[int, PointResult] = {}
-        self._n_left = Counter(_group(point, choose) for point in points)
-        self._n_final = 0 if choose == "none" else len(self._n_left)
-        self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * self._n_final
+        self._groups: dict[tuple[int, ...], list[int]] = {}  # the points from which one is selected
+        for number, point in enumerate(points if choose != "none" else ()):
+            self._groups.setdefault(_group(point, choose), []).append(number)
+        self._kinds_of_final = [_kind_of_final(points, RunShape.of(dataset))] * len(self._groups)
         self._chosen: dict[tuple[int, ...], PointResult] = {}
         self._final_points: dict[tuple[int, ...], SweepPoint] = {}
         self._final: dict[tuple[int, ...], PointResult] = {}
@@ -227,24 +226,19 @@ class _Sweep:
 
     def _add(self, result: RunResult) -> list[SweepPoint]:
         """Assign a result to all points of its run, and return the points to test next."""
-        complete = []
         for number in self._numbers.pop(result.spec.hash, ()):
-            point = self._points[number]
-            self._done[number] = PointResult.of(point, result)
-            group = _group(point, self._choose)
-            self._n_left[group] -= 1
-            if self._n_final and not self._n_left[group]:
-                complete.append(group)
+            self._done[number] = PointResult.of(self._points[number], result)
         for group, point in self._final_points.items():
             if point.spec.hash == result.spec.hash:
                 self._final[group] = PointResult.of(point, result)
         done = tuple(self._done[number] for number in sorted(self._done))
         finals = []
-        for group in complete:
-            answers = [answer for answer in done if _group(answer.point, self._choose) == group]
-            (self._chosen[group],) = choose(pooled(answers) if self._choose == "pooled" else answers)
-            (self._final_points[group],) = final_points([self._chosen[group]])
-            finals.append(self._final_points[group])
+        for group, numbers in self._groups.items():
+            if group not in self._chosen and all(number in self._done for number in numbers):
+                answers = [self._done[number] for number in numbers]
+                (self._chosen[group],) = choose(pooled(answers) if self._pools else answers)
+                (self._final_points[group],) = final_points([self._chosen[group]])
+                finals.append(self._final_points[group])
         chosen, final = (tuple(each[group] for group in sorted(each)) for each in (self._chosen, self._final))
         self._state = replace(self._state, done=done, chosen=chosen, final=final)
         return finals
@@ -258,7 +252,7 @@ class _Sweep:
 
     def _fraction(self, running: float) -> float:
         n_done = self._n_points - len(self._numbers) + len(self._final)
-        return min((n_done + running) / max(self._n_points + self._n_final, 1), 1.0)
+        return min((n_done + running) / max(self._n_points + len(self._groups), 1), 1.0)
 
     def _report(self, running: float = 0.0) -> None:
         loop, current = self._loop, None

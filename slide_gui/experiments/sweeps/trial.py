@@ -19,7 +19,6 @@ from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps.cluster import Cluster
-from slide_gui.experiments.sweeps.cluster_runs import executor_of
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
@@ -241,7 +240,7 @@ def try_data(
         mean = last if finals else sum(seconds.values()) / len(seconds)
         steady.report(min((done + fraction * mean) / total, 1.0), stage)
 
-    with RunLoop(executor_of(cluster), store, progress=Listener(report)) as loop:
+    with RunLoop(store, cluster, progress=Listener(report)) as loop:
         report(0.0, None, Stage("comparing noise levels and depths", 0, len(specs)))
         loop.request([RunRequest(spec, dataset) for spec in specs.values()])
         for result in loop:
