@@ -67,7 +67,6 @@ def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last() -> Non
     assert classes.labels == (-2, 7, 5)
     assert classes.train.tolist() == [1, 0, 1, 1, 0, 0]
     assert classes.test.tolist() == [2, 1, 0, 2]
-    assert classes.n_train_classes == 2
 
 
 def test_that_data_without_two_classes_are_refused() -> None:

@@ -316,48 +316,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     learned = min(max(collector.learned, transformed), trained) if searched else transformed
     features = None if fitted.seconds is None else fitted.seconds + transformed - done
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
-    times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
-    network = _record(fitted.representation, fine_tuning)
-    result = _evaluated(dataset, spec, classes, rows, validation, predict, classifier, times, collector, trained_end)
-    return replace(result, network=network)
-
-
-def _evaluated(
-    dataset: Dataset,
-    spec: RunSpec,
-    classes: Classes,
-    rows: Indices,
-    validation: Indices,
-    predict: Predictor,
-    classifier: TrainedSvm | None,
-    times: Timings,
-    collector: ProgressCollector,
-    begin: float,
-) -> RunResult:
-    """Evaluate predictions of some of its training rows, the validation rows and, if requested, the test rows."""
-    started = time.perf_counter()
-
-    n_test = 0
-    if spec.evaluate == "test":
-        n_test = len(classes.test) if spec.test_rows is None else min(spec.test_rows, len(classes.test))
-    total, done = min(_TRAIN_ROWS, len(rows)) + len(validation) + n_test, 0
-
-    def predictions_of(part: NDArray[Any], codes: Indices, wanted: Indices, kind: str) -> Predictions:
-        nonlocal done
-        start, done = done, done + len(wanted)
-        ends = (begin + (1.0 - begin) * min(each / total, 1.0) for each in (start, done))
-        return predict_in_blocks(predict, part, codes, wanted, progress=collector.phase(kind, *ends))
-
-    some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
-    train_error = predictions_of(dataset.train, classes.train, some, "train").error
-    held_out = None
-    if len(validation):
-        held_out = predictions_of(dataset.train, classes.train, validation, "validation")
-    evaluated = held_out
-    if spec.evaluate == "test":
-        order = stratified_sample(classes.test, spec.test_rows, spec.seed)
-        evaluated = predictions_of(dataset.test, classes.test, order, "test")
-    assert evaluated is not None
+    predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, trained_end)
+    testing, evaluated = time.perf_counter() - trained, predictions[spec.evaluate]
     return RunResult(
         spec,
         dataset.name,
@@ -370,11 +330,37 @@ def _evaluated(
         evaluated.rows[evaluated.wrong],
         evaluated.predicted[evaluated.wrong].astype(np.int64),
         evaluated.decisions[evaluated.wrong],
-        train_error,
-        None if held_out is None else held_out.error,
-        replace(times, test=time.perf_counter() - started),
+        predictions["train"].error,
+        predictions["validation"].error if len(validation) else None,
+        Timings(done - collector.started, learned - transformed, training, testing, transformed - done, features),
         _versions(spec),
+        _record(fitted.representation, fine_tuning),
     )
+
+
+def _predictions(
+    dataset: Dataset,
+    spec: RunSpec,
+    classes: Classes,
+    rows: Indices,
+    validation: Indices,
+    predict: Predictor,
+    collector: ProgressCollector,
+    begin: float,
+) -> dict[str, Predictions]:
+    """Predict some of the training rows, the validation rows if there are any and, if requested, the test rows."""
+    some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
+    wanted = {"train": (dataset.train, classes.train, some)}
+    if len(validation):
+        wanted["validation"] = dataset.train, classes.train, validation
+    if spec.evaluate == "test":
+        wanted["test"] = dataset.test, classes.test, stratified_sample(classes.test, spec.test_rows, spec.seed)
+    total, n_done, predictions = sum(len(order) for _, _, order in wanted.values()), 0, {}
+    for kind, (part, codes, order) in wanted.items():
+        ends = (begin + (1.0 - begin) * n / total for n in (n_done, n_done + len(order)))
+        predictions[kind] = predict_in_blocks(predict, part, codes, order, progress=collector.phase(kind, *ends))
+        n_done += len(order)
+    return predictions
 
 
 def _record(representation: Representation, fine_tuning: Tuned | None) -> NetworkRecord | None:

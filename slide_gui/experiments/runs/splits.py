@@ -27,14 +27,11 @@ class Classes:
         Code of each row.
     groups : ndarray of int, or None
         Group of each training row, if there are groups.
-    n_train_classes : int
-        Number of codes in the training set.
     """
 
     labels: tuple[int, ...]
     train: Indices
     test: Indices
-    n_train_classes: int
     groups: Indices | None = None
 
     @classmethod
@@ -54,7 +51,7 @@ class Classes:
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
         train = np.searchsorted(known, dataset.train_labels)
-        return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), len(known), dataset.groups)
+        return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), dataset.groups)
 
 
 def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
-from slide_gui.progress import Progress, Stage
+from slide_gui.progress import Listener, Progress, Stage
 from slide_gui.text import about, dataset_title
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
@@ -38,18 +39,6 @@ _MOST_SECONDS = 5.0  # limit of an estimate that the user did not request
 
 class _TooLong(Exception):
     """Ends an estimate that exceeds its time limit."""
-
-
-class _Limited(Progress):
-    """Forwards progress, and ends the work after `_MOST_SECONDS`."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._end = progress, time.monotonic() + _MOST_SECONDS
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._progress.report(fraction, payload)
-        if time.monotonic() > self._end:
-            raise _TooLong
 
 
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
@@ -237,10 +226,16 @@ class RunController(QObject):
         nearest = min(same, key=lambda run: abs(run.noise - spec.stack.noise), default=None)
 
         def work(progress: Progress) -> None:
-            progress = progress if requested else _Limited(progress)
+            end = math.inf if requested else time.monotonic() + _MOST_SECONDS
+
+            def report(fraction: float, payload: object) -> None:
+                progress.report(fraction, payload)
+                if time.monotonic() > end:
+                    raise _TooLong
+
             with suppress(_TooLong):
                 result = None if nearest is None else library.load_results([nearest.hash], progress)[0]
-                run(dataset, live_spec(spec, result), progress=progress, reuse=reuse)
+                run(dataset, live_spec(spec, result), progress=Listener(report), reuse=reuse)
 
         self.estimated = spec
         self.estimate.start(work, RunProgress(spec.hash))
