@@ -32,10 +32,10 @@ def app() -> Iterator[QApplication]:
     """Return the one QApplication, in the light theme."""
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.shell.faults import keep_errors_whole
+    from slide_gui.gui.shell.faults import preserve_raised_errors
     from slide_gui.gui.theme import apply_theme
 
-    keep_errors_whole()
+    preserve_raised_errors()
     running = QApplication.instance() or QApplication(["slide-gui-tests"])
     assert isinstance(running, QApplication)
     apply_theme(running, "light")

@@ -216,7 +216,7 @@ class Sessions(Work):
             time.sleep(0.001)
         for number in range(first, self.n_changes + 1):
             workspace.set_parameters(noise=_UNUSUAL + number / 100)
-            keeper._keep()  # as its timer does once changes rest
+            keeper._store_session()  # as its timer does once changes rest
             acknowledge(str(number))
         keeper.close()
         queue.close()

@@ -101,11 +101,11 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.shell.faults import keep_errors_whole
+    from slide_gui.gui.shell.faults import preserve_raised_errors
     from slide_gui.gui.theme import apply_theme, stored_scale
     from slide_gui.resources import resource
 
-    keep_errors_whole()
+    preserve_raised_errors()
     running, settings = QApplication.instance(), make_settings()
     if running is None and stored_scale(settings) != 1.0:
         os.environ.setdefault("QT_SCALE_FACTOR", str(stored_scale(settings)))

@@ -184,7 +184,7 @@ def test_that_missing_data_can_be_located(windows, table, tmp_path, monkeypatch)
     again = windows()
     shows_example(again)
     assert "needs the data table.csv; locate the file" in again.notice.accessibleName()
-    again.keeper._keep()  # as it does when the window rests
+    again.keeper._store_session()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy.click()
     quiet(again, "table")

@@ -64,7 +64,7 @@ class Guide(QDialog):
         self.search.setAccessibleName("Find in this page")
         self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(240)
-        self.search.textEdited.connect(self._find_anew)
+        self.search.textEdited.connect(self._find_first)
         self.search.returnPressed.connect(self._find_next)
         self.missing = PlainLabel("", self)
         layout = QVBoxLayout(self)
@@ -99,16 +99,16 @@ class Guide(QDialog):
         """Add space around paragraphs and headings and wrap long lines of code, which Qt's Markdown reader omits."""
         block = self.text.document().begin().next()
         while block.isValid():
-            looks = block.blockFormat()
-            heading = looks.headingLevel() > 0
+            layout = block.blockFormat()
+            heading = layout.headingLevel() > 0
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
                 fence = QTextFormat.Property.BlockCodeFence  # set for each line of code
-                if looks.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
+                if layout.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
-                looks.setTopMargin(_ABOVE_HEADING if heading else above)
-                looks.setNonBreakableLines(False)
-                QTextCursor(block).setBlockFormat(looks)
+                layout.setTopMargin(_ABOVE_HEADING if heading else above)
+                layout.setNonBreakableLines(False)
+                QTextCursor(block).setBlockFormat(layout)
             block = block.next()
 
     @Slot(QUrl)
@@ -127,7 +127,7 @@ class Guide(QDialog):
             QDesktopServices.openUrl(link)
 
     @Slot()
-    def _find_anew(self) -> None:
+    def _find_first(self) -> None:
         self.text.moveCursor(QTextCursor.MoveOperation.Start)
         self._find_next()
 
@@ -135,8 +135,8 @@ class Guide(QDialog):
     def _find_next(self) -> None:
         """Mark the next match, and continue at the top after the last one."""
         wanted = self.search.text()
-        is_there = not wanted or self.text.find(wanted)
-        if not is_there:
+        is_found = not wanted or self.text.find(wanted)
+        if not is_found:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
-            is_there = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if is_there else "not on this page")
+            is_found = self.text.find(wanted, QTextDocument.FindFlag(0))
+        self.missing.setText("" if is_found else "not on this page")

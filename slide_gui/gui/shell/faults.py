@@ -27,7 +27,7 @@ def log_folder() -> Path:
     return Path(user_log_path("slide-gui", appauthor=False))
 
 
-def keep_errors_whole() -> None:
+def preserve_raised_errors() -> None:
     """Preserve errors raised inside overrides of Qt methods, for all present and future classes.
 
     Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
@@ -36,17 +36,17 @@ def keep_errors_whole() -> None:
     if sys.version_info >= (3, 12) or hasattr(QObject, _MARK):
         return
 
-    def make(cls: Any, /, **given: Any) -> None:
-        super(QObject, cls).__init_subclass__(**given)
-        _catch_in(cls)
+    def make(cls: Any, /, **options: Any) -> None:
+        super(QObject, cls).__init_subclass__(**options)
+        _wrap_overrides(cls)
 
     setattr(QObject, _MARK, True)
     QObject.__init_subclass__ = classmethod(make)  # type: ignore[assignment]
     for each in list(_classes_of(QObject)):
-        _catch_in(each)
+        _wrap_overrides(each)
 
 
-_MARK = "_errors_are_whole"
+_MARK = "_errors_are_preserved"
 
 
 def _classes_of(base: Any) -> Iterator[type]:
@@ -56,19 +56,19 @@ def _classes_of(base: Any) -> Iterator[type]:
         yield from _classes_of(each)
 
 
-def _catch_in(cls: type) -> None:
+def _wrap_overrides(cls: type) -> None:
     """Wrap the methods of a class that override those of the binding."""
     native = next(base for base in cls.__mro__ if base.__module__.startswith("PySide6"))
     for name, function in list(vars(cls).items()):
         if isinstance(function, FunctionType) and not name.startswith("__") and hasattr(native, name):
-            setattr(cls, name, _caught(function))
+            setattr(cls, name, _raise_again(function))
 
 
-def _caught(function: Callable[..., Any]) -> Callable[..., Any]:
+def _raise_again(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
-    def call(*arguments: Any, **given: Any) -> Any:
+    def call(*arguments: Any, **options: Any) -> Any:
         try:
-            return function(*arguments, **given)
+            return function(*arguments, **options)
         except BaseException:  # catching it creates the exception object
             raise
 

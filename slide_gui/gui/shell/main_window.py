@@ -168,10 +168,10 @@ class Navigation(QFrame):
         self._panel.setIcon(icon(_ICONS["panel"], theme))
 
 
-_OPENS_AT, _LEAST = QSize(1280, 800), QSize(848, 472)
+_INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
 _NARROW = 900  # width of a window below which the panel is hidden by default, as with large type on small screens
 _GEOMETRY = "window/geometry"
-_LEAVES = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
+_SENT_TO_SCHEDULER = "Data and parameters of sweeps, benchmarks and trials travel there, and results return"
 
 
 class MainWindow(QMainWindow):
@@ -194,7 +194,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
         self.resize(_opening_size(self.screen()))
-        self.setMinimumSize(_LEAST)
+        self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
@@ -250,7 +250,7 @@ class MainWindow(QMainWindow):
         status.setFixedHeight(32)
         self.job_bar = JobBar(self)
         self._right_status = label("", self)
-        self._show_place()
+        self._show_where_runs_are_computed()
         status.addWidget(self.job_bar, 1)
         self._right_status.setContentsMargins(0, 0, 16, 0)
         status.addPermanentWidget(self._right_status)
@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
         self.workspace.rested.connect(self.exports.go_on)
         self.session.busy_changed.connect(self._follow_jobs)
         self.notice.shown_changed.connect(self.follow)
-        self.session.place_changed.connect(self._show_place)
+        self.session.place_changed.connect(self._show_where_runs_are_computed)
         self.faults.reported.connect(self._show_fault)
         self.opening.files_chosen.connect(self.open_files)
         self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
@@ -431,12 +431,12 @@ class MainWindow(QMainWindow):
         self.follow()
 
     @Slot()
-    def _show_place(self) -> None:
+    def _show_where_runs_are_computed(self) -> None:
         """Show whether data leave this computer."""
         scheduler = self.session.scheduler
         self._right_status.setText(f"runs are computed at {scheduler}" if scheduler else "no data leave this computer")
         self._right_status.setToolTip(
-            _LEAVES if scheduler else "The network is used only for downloads that you request"
+            _SENT_TO_SCHEDULER if scheduler else "The network is used only for downloads that you request"
         )
 
     def event(self, event: QEvent) -> bool:
@@ -479,4 +479,4 @@ class MainWindow(QMainWindow):
 
 def _opening_size(screen: QScreen) -> QSize:
     """Return the initial size: the usual one, or less on a small screen."""
-    return _OPENS_AT.boundedTo(screen.availableSize() - QSize(16, 48))
+    return _INITIAL_SIZE.boundedTo(screen.availableSize() - QSize(16, 48))

@@ -159,14 +159,14 @@ class PageStack(QStackedWidget):
         self._session = session
         self._specs = {spec.name: spec for spec in PAGES}
         self._pages: dict[str, Page] = {}
-        self._wanted: dict[str, dict[str, str]] = {}
-        self._first: dict[str, dict[str, str]] = {}  # page → settings to apply when it is built
+        self._pending_choices: dict[str, dict[str, str]] = {}
+        self._initial_choices: dict[str, dict[str, str]] = {}
         self.name = ""
         """Name of the visible page."""
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
         """Return the settings of all pages as page, name and value."""
-        chosen = self._wanted | {name: page.choices() for name, page in self._pages.items()}
+        chosen = self._pending_choices | {name: page.choices() for name, page in self._pages.items()}
         return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
 
     def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
@@ -174,15 +174,15 @@ class PageStack(QStackedWidget):
 
         Settings that are missing get their initial values.
         """
-        self._wanted = {name: dict(first) for name, first in self._first.items()}
+        self._pending_choices = {name: dict(first) for name, first in self._initial_choices.items()}
         for page, name, value in choices:
-            self._wanted.setdefault(page, {})[name] = value
+            self._pending_choices.setdefault(page, {})[name] = value
         for name in list(self._pages):
             self._choose(name)
         self.turn_to(shown if shown in self._specs else PAGES[0].name)
 
     def _choose(self, name: str) -> None:
-        self._pages[name].choose(self._wanted.pop(name, {}))
+        self._pages[name].choose(self._pending_choices.pop(name, {}))
 
     def page(self, name: str) -> Page:
         """Return a page, and build it if necessary."""
@@ -192,7 +192,7 @@ class PageStack(QStackedWidget):
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self.changed)
             page.numbers_changed.connect(self.numbers_changed)
-            self._first[name] = page.choices()
+            self._initial_choices[name] = page.choices()
             self.addWidget(page)
             self._choose(name)
         return self._pages[name]

@@ -59,7 +59,8 @@ class SessionKeeper(QObject):
         self, workspace: Workspace, pages: PageStack, folder: Path | None, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._workspace, self._pages, self._folder = workspace, pages, folder
+        self._workspace, self._pages = workspace, pages
+        self._path = None if folder is None else folder / f"last{SUFFIX}"
         self.known_folders: Callable[[], Iterable[Path]] = tuple
         """Return further folders that may contain the data of a session."""
         self.ask_where_data_are: Callable[[], Path | None] = lambda: None
@@ -69,10 +70,10 @@ class SessionKeeper(QObject):
         self._pending: SessionRecord | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
-        self._rest.timeout.connect(self._keep)
-        workspace.dataset_changed.connect(self._opened)
-        workspace.rested.connect(self._changed)
-        pages.changed.connect(self._changed)
+        self._rest.timeout.connect(self._store_session)
+        workspace.dataset_changed.connect(self._show_pending)
+        workspace.rested.connect(self._store_soon)
+        pages.changed.connect(self._store_soon)
 
     # Current state -------------------------------------------------------------------------------------------------
 
@@ -126,9 +127,11 @@ class SessionKeeper(QObject):
             if record is None:
                 return False
             _check(record.selection, path)
-            self._restore(located(record, path, [*folders, *self.known_folders()]))
+            self._pending = located(record, path, [*folders, *self.known_folders()])
+            self._workspace.open(self._pending.source, State(record.parameters, record.selection))
         except MissingData as error:
-            title, locate = "The data of the session were not found", partial(self._locate, self._put_aside(path))
+            title = "The data of the session were not found"
+            locate = partial(self._locate, self._copy_of_last_session(path))
             self.message.emit(UserMessage(title, sentence(error), "Locate…", locate))
             self._workspace.fall_back()
         except DataError as error:
@@ -140,30 +143,22 @@ class SessionKeeper(QObject):
         if folder is not None:
             self.open(path, [folder])
 
-    def _put_aside(self, path: Path) -> Path:
-        """Copy the last session before it is overwritten, and return the path of the copy."""
-        if self._folder is None or path != self._path():
-            return path
-        aside = path.with_name(f"missing{SUFFIX}")
-        try:
-            shutil.copyfile(path, aside)
-        except OSError:
-            return path
-        return aside
-
-    def _restore(self, record: SessionRecord) -> None:
-        self._pending = record
-        self._workspace.open(record.source, State(record.parameters, record.selection))
+    def _copy_of_last_session(self, path: Path) -> Path:
+        """Return the path of a copy of the last session, which will be overwritten, or the path of another session."""
+        if path == self._path:
+            with suppress(OSError):
+                return shutil.copyfile(path, path.with_name(f"missing{SUFFIX}"))
+        return path
 
     @Slot(object)
-    def _opened(self, dataset: Dataset) -> None:
+    def _show_pending(self, dataset: Dataset) -> None:
         record, self._pending = self._pending, None
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if record.fingerprint not in ("", dataset.fingerprint):
                 text = f"{dataset.title} has changed since the session was saved, so its results were computed again."
                 self.message.emit(UserMessage("The data have changed", text, kind="information"))
-        self._changed()
+        self._store_soon()
 
     # Automatic sessions --------------------------------------------------------------------------------------------
 
@@ -173,30 +168,30 @@ class SessionKeeper(QObject):
         The session of a crashed window is not restored without asking, because it may have caused the crash. A
         second window neither restores nor stores a session.
         """
-        if self._folder is None:
+        path = self._path
+        if path is None:
             return
         with suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-        mark = self._folder / "open"
-        left = mark.exists()
+            path.parent.mkdir(parents=True, exist_ok=True)
+        mark = path.with_name("open")
+        has_crashed = mark.exists()
         for name in ("open", "open.rmlock"):  # Qt holds the second file while it removes the first
-            _forget_empty(self._folder / name)
+            _remove_if_empty(path.with_name(name))
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
-            self._lock, self._folder = None, None
+            self._lock, self._path = None, None
             return
-        path = self._path()
-        if left and path.is_file():
+        if has_crashed and path.is_file():
             with suppress(OSError):
-                restore = partial(self.open, self._recovered(path))
+                restore = partial(self.open, self._keep_recovered(path))
                 title = "slide-gui did not close properly last time"
                 text = "Its session was saved; meanwhile the example is open."
                 self.message.emit(UserMessage(title, text, "Restore it", restore, "information"))
         elif resume and path.is_file():
             self.open(path)
 
-    def _recovered(self, path: Path) -> Path:
+    def _keep_recovered(self, path: Path) -> Path:
         """Store the session of a crashed window with earlier ones and delete the oldest if there are too many."""
         names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
         if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
@@ -209,29 +204,25 @@ class SessionKeeper(QObject):
     def close(self) -> None:
         """Store the current state and remove the lock."""
         self._rest.stop()
-        self._keep()
+        self._store_session()
         if self._lock is not None:
             self._lock.unlock()
             self._lock = None
 
-    def _path(self) -> Path:
-        assert self._folder is not None
-        return self._folder / f"last{SUFFIX}"
-
     @Slot()
-    def _changed(self) -> None:
+    def _store_soon(self) -> None:
         if self._lock is not None:
             self._rest.start()
 
     @Slot()
-    def _keep(self) -> None:
+    def _store_session(self) -> None:
         record = self.record()
-        if record is not None and self._lock is not None:
+        if record is not None and self._lock is not None and self._path is not None:
             with suppress(OSError):  # a full disk must not interrupt the user; saving by hand reports the error
-                write_session(record, self._path())
+                write_session(record, self._path)
 
 
-def _forget_empty(mark: Path) -> None:
+def _remove_if_empty(mark: Path) -> None:
     """Remove an empty lock of a window that ended while creating it, because Qt would wait for it forever."""
     with suppress(OSError, ImportError), mark.open("rb") as file:
         if not file.read(1):

@@ -24,9 +24,9 @@ from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import count, counted, plain, spreadsheet_text
 
-_FOLLOWS_WITHIN = 100  # milliseconds
+_REFRESH_MILLISECONDS = 100
 _COLUMN, _WIDEST = 104, 320  # pixels
-_FITTED, _LOOKED_AT = 24, 40  # numbers of columns and rows that are measured for the widths; more takes too long
+_MEASURED_COLUMNS, _MEASURED_ROWS = 24, 40  # for the widths of columns; more takes too long
 _MOST_COPIED = 2_000_000  # cells; more block the clipboard for seconds
 _NOTHING = NumberTable("", (), (), (), ())
 Index = QModelIndex | QPersistentModelIndex
@@ -98,7 +98,7 @@ class TableWindow(QDialog):
         self.view.setFont(figure_font(self))
         self.view.setVerticalScrollMode(QTableView.ScrollMode.ScrollPerPixel)
         self.view.horizontalHeader().setDefaultSectionSize(_COLUMN)
-        self.view.horizontalHeader().setResizeContentsPrecision(_LOOKED_AT)
+        self.view.horizontalHeader().setResizeContentsPrecision(_MEASURED_ROWS)
         self.view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.view.verticalHeader().setDefaultSectionSize(26)
         copy = QAction("Copy", self.view)
@@ -118,10 +118,10 @@ class TableWindow(QDialog):
         )
         button.setAutoDefault(False)
         button.clicked.connect(self.copy)
-        self._soon = QTimer(self, singleShot=True, interval=_FOLLOWS_WITHIN)
-        self._soon.timeout.connect(self.refresh)
+        self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MILLISECONDS)
+        self._refresh_timer.timeout.connect(self.refresh)
         pages.numbers_changed.connect(self._follow)
-        pages.changed.connect(self._turned)
+        pages.changed.connect(self._show_first_table)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Show the tables of the current view."""
@@ -137,11 +137,11 @@ class TableWindow(QDialog):
 
     @Slot()
     def _follow(self) -> None:
-        if self.isVisible() and not self._soon.isActive():
-            self._soon.start()
+        if self.isVisible() and not self._refresh_timer.isActive():
+            self._refresh_timer.start()
 
     @Slot()
-    def _turned(self) -> None:
+    def _show_first_table(self) -> None:
         self.choice.setCurrentIndex(0)
         self._follow()
 
@@ -161,7 +161,7 @@ class TableWindow(QDialog):
     @Slot(int)
     def _choose(self, number: int) -> None:
         table = self._tables[number] if 0 <= number < len(self._tables) else _NOTHING
-        if self._model.show(table) and len(table.heads) <= _FITTED:
+        if self._model.show(table) and len(table.heads) <= _MEASURED_COLUMNS:
             self.view.resizeColumnsToContents()
             for column in range(len(table.heads)):
                 self.view.setColumnWidth(column, min(max(self.view.columnWidth(column), _COLUMN), _WIDEST))
