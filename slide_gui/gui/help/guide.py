@@ -135,8 +135,8 @@ class Guide(QDialog):
     def _find_next(self) -> None:
         """Mark the next match, and continue at the top after the last one."""
         wanted = self.search.text()
-        is_found = not wanted or self.text.find(wanted)
-        if not is_found:
+        has_match = not wanted or self.text.find(wanted)
+        if not has_match:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
-            is_found = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if is_found else "not on this page")
+            has_match = self.text.find(wanted, QTextDocument.FindFlag(0))
+        self.missing.setText("" if has_match else "not on this page")
