@@ -92,7 +92,7 @@ def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatc
         real = getattr(inspection, name)
         monkeypatch.setattr(inspection, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
     used = Explorer(images().astype("float32"))
-    used.prepare(StackParameters(depth=1))
+    used.noise_path(StackParameters(depth=1))
     assert made == []  # nothing is known yet
     for noise in (0.3, 0.5, 0.7):
         used.update(StackParameters(depth=1, noise=noise), (3,))
@@ -101,7 +101,7 @@ def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatc
     assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer is fitted on values
     used.update(StackParameters(depth=1, noise=0.6, threshold=0.2, ridge=1.0), (3,))
     assert made[3:] == ["NoisePath"]
-    used.prepare(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
+    used.noise_path(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
     assert made[4:] == ["NoisePath"]
 
 

@@ -16,7 +16,7 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.model_file import fit_model
-from slide_gui.experiments.inspection import comparison
+from slide_gui.experiments.inspection import rows as inspection
 from slide_gui.experiments.inspection.comparison import compare_errors, compare_rows
 from slide_gui.experiments.inspection.rows import (
     default_pixels,
@@ -173,7 +173,7 @@ def test_that_rows_are_those_of_each_stack_and_their_difference() -> None:
 
 
 def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(comparison, "drowns", lambda layer: layer.weights.shape[0] == 64)
+    monkeypatch.setattr(inspection, "drowns", lambda layer: layer.weights.shape[0] == 64)
     found = compare_rows(DATA, A, B, (9,))
     assert found.contributions
     for rows, each in ((found.first, A), (found.second, B)):

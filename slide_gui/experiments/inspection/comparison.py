@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import error_matrix
-from slide_gui.experiments.inspection.rows import drowns, input_rms
+from slide_gui.experiments.files.model_file import FittedModel
+from slide_gui.experiments.inspection.rows import WeightRows, weight_rows
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec
@@ -96,17 +96,14 @@ def compare_rows(
         if spec.fingerprint != dataset.fingerprint:
             raise DataError("is not the data set of both runs; open it to compare their weights", dataset.name)
         stacks.append(reuse.stack(dataset, spec.stack, progress=part))
-    drowned = any(drowns(layer) for stack in stacks for layer in stack.layers)
-    rows = [_rows(stack, pixels, drowned) for stack in stacks]
-    least = min(each.shape[1] for each in rows)
-    return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least], drowned)
+    both = [weight_rows(FittedModel.of(dataset, stack), pixels) for stack in stacks]
+    drowned = any(rows.drowned for rows in both)
+    first_rows, second_rows = (_with_bias(rows, drowned) for rows in both)
+    least = min(rows.depth for rows in both)
+    difference = first_rows[:, :least] - second_rows[:, :least]
+    return ComparedRows(tuple(pixels), first_rows, second_rows, difference, drowned)
 
 
-def _rows(stack: Stack, pixels: Sequence[int], contributions: bool) -> Array:
-    weights = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
-    for j, layer in enumerate(stack.layers):
-        weights[:, j] = layer.weights[list(pixels)]
-        rms = input_rms(layer) if contributions else None
-        if rms is not None:
-            weights[:, j, :-1] *= rms
-    return weights
+def _with_bias(rows: WeightRows, contributions: bool) -> Array:
+    shown = rows.rows * rows.rms if contributions and rows.rms is not None else rows.rows
+    return np.concatenate([shown, rows.biases[:, :, None]], axis=2)

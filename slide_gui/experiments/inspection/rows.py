@@ -88,7 +88,7 @@ class Explorer:
             As `fit_stack`.
         """
         started = time.monotonic()
-        path = self._noise_path(parameters) if features and parameters.depth else None
+        path = self.noise_path(parameters) if features and parameters.depth else None
         if path is not None:
             rows = path.rows(np.array(features), parameters.noise)
             preview = Preview(parameters, dict(zip(features, rows, strict=True)))
@@ -124,10 +124,6 @@ class Explorer:
             fits = fits[1:]
         self._fits = fits
 
-    def prepare(self, parameters: StackParameters) -> None:
-        """Compute the noise path now, so that the first preview is immediate."""
-        self._noise_path(parameters)
-
     def _problem(self, parameters: StackParameters) -> str:
         key = parameters.squashing, parameters.threshold, parameters.depth > 0
         if key not in self._problems:
@@ -139,7 +135,7 @@ class Explorer:
         scatter = self._scatters.get(parameters.sums)
         return scatter if scatter is not None and scatter.fits(parameters) else None
 
-    def _noise_path(self, parameters: StackParameters) -> NoisePath | None:
+    def noise_path(self, parameters: StackParameters) -> NoisePath | None:
         """Return the noise path of the first layer, or None before a fit and if an eigendecomposition is slow."""
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
@@ -238,7 +234,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         np.ascontiguousarray(both[:, :, :-1]),
         np.ascontiguousarray(both[:, :, -1]),
         model.feature_names,
-        np.array(spreads) if len(spreads) == len(stack.layers) else None,
+        np.array(spreads).reshape(-1, d) if len(spreads) == len(stack.layers) else None,
         any(drowns(layer) for layer in stack.layers),
     )
 

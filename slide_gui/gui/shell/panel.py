@@ -284,9 +284,8 @@ def _column(dataset: Dataset, column: int) -> str:
 
 
 def _settings(state: State) -> dict[str, Any]:
-    """Return the parameters and settings that the panel shows, by name."""
-    stack = {name: getattr(state.parameters, name) for name in (*_SLIDERS, "squashing", "fit_on")}
-    return stack | {name: getattr(state.selection, name) for name in ("show", "levels", "colors")}
+    """Return the parameters and the selection by name."""
+    return vars(state.parameters) | vars(state.selection)
 
 
 class ParameterPanel(QScrollArea):
@@ -511,19 +510,18 @@ class ParameterPanel(QScrollArea):
     @Slot(object, object)
     def _show_state(self, state: State, old: State | None) -> None:
         """Show the settings that differ from the old ones, or all of them."""
-        parameters, settings, before = state.parameters, _settings(state), {} if old is None else _settings(old)
-        changed = {name: value for name, value in settings.items() if before.get(name) != value}
-        for name, value in changed.items():
-            if name in self.sliders:
-                self.sliders[name].set_value(value)
-            else:
-                self._boxes[name].setCurrentIndex(self._boxes[name].findData(value))
+        before = {} if old is None else _settings(old)
+        changed = {name: value for name, value in _settings(state).items() if old is None or before[name] != value}
+        for name in self.sliders.keys() & changed:
+            self.sliders[name].set_value(changed[name])
+        for name in self._boxes.keys() & changed:
+            self._boxes[name].setCurrentIndex(self._boxes[name].findData(changed[name]))
         if "noise" in changed:
-            self.sliders["noise"].set_extra(f"p = {1 - parameters.noise:.2f}")
+            self.sliders["noise"].set_extra(f"p = {1 - state.parameters.noise:.2f}")
         if "depth" in changed:
-            self.sliders["depth"].set_extra(plural("layer", "layers", parameters.depth))
+            self.sliders["depth"].set_extra(plural("layer", "layers", state.parameters.depth))
         if "squashing" in changed:
-            self.sliders["threshold"].setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
+            self.sliders["threshold"].setEnabled(SQUASHINGS[state.parameters.squashing].uses_threshold)
 
     @Slot()
     def _show_fit(self) -> None:

@@ -96,7 +96,7 @@ class Fitting(QObject):
             fit = explorer.stored_fit(parameters)
             assert fit is not None
             progress.report(1.0, fit)
-            explorer.prepare(parameters)
+            explorer.noise_path(parameters)  # so that the first preview is immediate
             return fit
 
         self._queue.submit(
@@ -105,7 +105,7 @@ class Fitting(QObject):
             channel="fit",
             on_payload=self._fitted,
             on_result=self._fitted,
-            on_failure=self._not_fitted,
+            on_failure=lambda _error: self.changed.emit(),
             on_stop=self.changed.emit,
             failure="The layers could not be fitted",
         )
@@ -120,8 +120,4 @@ class Fitting(QObject):
             if fit.stack is self.stack and fit.seconds == self.seconds and self.preview is None:
                 return  # the result equals the last report
             self.preview, self.stack, self.seconds, self.problem = None, fit.stack, fit.seconds, fit.problem
-        self.changed.emit()
-
-    @Slot(object)
-    def _not_fitted(self, _error: Exception) -> None:
         self.changed.emit()

@@ -49,7 +49,8 @@ class ConfusionMatrix(HoverWidget):
         self._placeholder = "There are no predictions yet."
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._chosen: tuple[int, int] | None = None
+        self.chosen: tuple[int, int] | None = None
+        """The outlined cell."""
         self.setMinimumSize(280, 168)
         self.setAccessibleName("Confusion matrix")
 
@@ -93,21 +94,16 @@ class ConfusionMatrix(HoverWidget):
         self._shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) if matrix.size else np.zeros((0, 0))
         self._worst = worst_mistake(matrix) if worst is None else worst
         if not same:
-            self._current = self._chosen = None
+            self._current = self.chosen = None
             self.updateGeometry()
         self._describe()
         self.update()
 
     def set_chosen(self, cell: tuple[int, int] | None) -> None:
         """Outline the cell whose samples are listed elsewhere, or none."""
-        if cell != self._chosen:
-            self._chosen = cell
+        if cell != self.chosen:
+            self.chosen = cell
             self.update()
-
-    @property
-    def chosen(self) -> tuple[int, int] | None:
-        """Return the outlined cell."""
-        return self._chosen
 
     def text_of(self, true: int, predicted: int) -> str:
         """Describe a cell in words, such as "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
@@ -167,11 +163,11 @@ class ConfusionMatrix(HoverWidget):
             focus_ring(painter, self)
             return
         self._still.draw(painter, self, self._version, self._paint_still)
-        if self._chosen is not None:
+        if self.chosen is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             for pen in (QPen(QColor(theme.background), 5.0), QPen(QColor(theme.accent), 3.0)):
                 painter.setPen(pen)
-                painter.drawRect(self.cell(*self._chosen))
+                painter.drawRect(self.cell(*self.chosen))
         if self._current is not None:
             box = self.cell(*self._current)
             painter.setBrush(Qt.BrushStyle.NoBrush)

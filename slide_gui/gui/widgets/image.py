@@ -9,19 +9,17 @@ from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPai
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     CLICKS,
     INK,
     STALE,
     Picker,
     PixelGrid,
-    colour_table,
-    coloured_image,
     crosshair,
     focus_ring,
     frame,
-    ink_table,
+    image_of,
     integer_scale,
     ring,
     snapped,
@@ -43,7 +41,7 @@ class ImageView(Picker):
         self._values: NDArray[np.float32] | None = None
         self._scale, self._stale = INK, False
         self._transposed = False
-        self._drawn: tuple[bool, QImage] | None = None
+        self._drawn: tuple[Theme, QImage] | None = None
         self.setMinimumSize(64, 64)
         self.setAccessibleName("Image, to point at pixels")
 
@@ -107,12 +105,10 @@ class ImageView(Picker):
         return None if grid is None else grid.moved(self._current, step)
 
     def _image(self) -> QImage:
-        dark = theme_of(self).is_dark
-        if self._drawn is None or self._drawn[0] != dark:
+        theme = theme_of(self)
+        if self._drawn is None or self._drawn[0] is not theme:
             assert self._values is not None
-            shown = self._values.T if self._transposed else self._values
-            table = ink_table(dark) if self._scale is INK else colour_table(self._scale)
-            self._drawn = dark, coloured_image(self._scale.indices(shown), table)
+            self._drawn = theme, image_of(self._values, self._scale, theme, transposed=self._transposed)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:

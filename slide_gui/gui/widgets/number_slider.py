@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPointF, QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QGridLayout,
@@ -233,28 +233,11 @@ class _Slider(QSlider):
             QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self
         )
 
-    def position_at(self, x: float) -> int:
-        """Return the step at a horizontal coordinate."""
-        width = self.handle().width()
-        return QStyle.sliderValueFromPosition(
-            self.minimum(), self.maximum(), round(x - width / 2), self.width() - width
-        )
-
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
-            # The handle moves to the mouse first, so that Qt starts the drag there.
-            self.setSliderDown(True)
-            self.setSliderPosition(self.position_at(event.position().x()))
-            self.setSliderDown(False)
-            moved = QPointF(self.handle().center())
-            event = QMouseEvent(
-                event.type(),
-                moved,
-                event.globalPosition(),
-                event.button(),
-                event.buttons(),
-                event.modifiers(),
-            )
+            # The middle button moves the handle to the mouse, where Qt starts the drag.
+            middle, place = Qt.MouseButton.MiddleButton, event.position()
+            event = QMouseEvent(event.type(), place, event.globalPosition(), middle, middle, event.modifiers())
         super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -36,7 +36,7 @@ MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 INK = ColorScale("grey", 0.0, 1.0)
-"""Scale drawn as ink on paper in the light theme and as white on near black in the dark one (see `ink_table`)."""
+"""Scale that `image_of` draws as ink on paper in the light theme and as white on near black in the dark one."""
 
 ARROWS = {
     Qt.Key.Key_Left: (0, -1),
@@ -144,12 +144,6 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
     return table
 
 
-def ink_table(dark: bool, zeroth: QColor | None = None) -> NDArray[np.uint32]:
-    """Return the colours of `INK` in a theme, as `colour_table` does."""
-    table = colour_table(INK, zeroth)
-    return table if dark else np.concatenate([table[:1], table[:0:-1]])
-
-
 def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
     """Return lines across `box` through the centre of `spot` with a gap around it, by default 2 pixels outside it."""
     x, y = spot.center().x(), spot.center().y()
@@ -172,6 +166,21 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
     pixels = table[indices]
     height, width = indices.shape
     return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32).copy()
+
+
+def image_of(
+    values: NDArray[np.float32],
+    scale: ColorScale,
+    theme: Theme,
+    *,
+    transposed: bool = False,
+    zeroth: QColor | None = None,
+) -> QImage:
+    """Return values, shape (rows, columns), in the colours of a scale; NaN has the colour `zeroth` if given."""
+    table = colour_table(scale, zeroth)
+    if scale is INK and not theme.is_dark:
+        table = np.concatenate([table[:1], table[:0:-1]])
+    return coloured_image(scale.indices(values.T if transposed else values), table)
 
 
 def ring_radius(side: float, width: float) -> float:

@@ -26,15 +26,12 @@ from slide_gui.gui.theme import SECONDARY, Theme
 from slide_gui.gui.widgets.painted import (
     ARROWS,
     CLICKS,
-    INK,
     MIDDLE,
     STALE,
     PaintedWidget,
     PixelGrid,
-    colour_table,
-    coloured_image,
     focus_ring,
-    ink_table,
+    image_of,
     ring_radius,
     washed,
 )
@@ -322,9 +319,7 @@ class WeightTiles(PaintedWidget):
                 background = QColor(self.theme.background)
                 image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
         elif image is None:
-            shown = tile.values.T if self._transposed else tile.values
-            table = ink_table(self.theme.is_dark) if tile.scale is INK else colour_table(tile.scale)
-            image = self._images[tile] = coloured_image(tile.scale.indices(shown), table)
+            image = self._images[tile] = image_of(tile.values, tile.scale, self.theme, transposed=self._transposed)
         return image
 
     # Mouse and keys

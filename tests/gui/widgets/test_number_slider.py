@@ -53,10 +53,10 @@ def test_that_a_press_beside_the_handle_goes_there_and_can_be_dragged_on(noise):
     track = bar(slider)
     y = track.height() // 2
     QTest.mousePress(track, Qt.MouseButton.LeftButton, pos=QPoint(180, y))
-    assert slider.value() == pytest.approx(track.position_at(180) * 0.01)
+    assert abs(track.handle().center().x() - 180) <= 2
     QTest.mouseMove(track, QPoint(100, y))
     QTest.mouseRelease(track, Qt.MouseButton.LeftButton, pos=QPoint(100, y))
-    assert slider.value() == pytest.approx(track.position_at(100) * 0.01, abs=0.011)
+    assert abs(track.handle().center().x() - 100) <= 2
     assert settled[-1] == slider.value() == changed[-1]
 
 

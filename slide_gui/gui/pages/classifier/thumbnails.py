@@ -22,7 +22,7 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QListView, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import INK, STALE, coloured_image, ink_table, integer_scale, paint_placeholder
+from slide_gui.gui.widgets.painted import INK, STALE, image_of, integer_scale, paint_placeholder
 from slide_gui.text import counted
 
 _SIDE = 64
@@ -84,7 +84,7 @@ class _ImageModel(QAbstractListModel):
         inner = drawn.rect().adjusted(1, 1, -1, -1)
         painter.fillRect(inner, QColor(theme.background))
         painter.setOpacity(STALE if self._view.stale else 1.0)
-        painter.drawImage(inner, coloured_image(INK.indices(pixels), ink_table(theme.is_dark)))
+        painter.drawImage(inner, image_of(pixels, INK, theme))
         painter.end()
         drawn.setDevicePixelRatio(ratio)
         for mode in (QIcon.Mode.Normal, QIcon.Mode.Selected):  # without its own picture, Qt tints a selected one

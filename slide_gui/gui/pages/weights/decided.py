@@ -28,7 +28,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, coloured_image, frame, ink_table, integer_scale
+from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import counted, fixed, label_names, layer_name, number, per_cent
 
@@ -291,8 +291,7 @@ class DecidedPart(QWidget):
             spots = [QRectF((i + 0.5) * _SIDE / values.size, 0, 0, _SIDE) for i in changed]
         else:
             grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio), transposed)
-            image = values.reshape(shape)
-            drawn = coloured_image(INK.indices(image.T if transposed else image), ink_table(theme.is_dark))
+            drawn = image_of(values.reshape(shape), INK, theme, transposed=transposed)
             picture = QPixmap.fromImage(drawn.scaled((grid.frame.size() * ratio).toSize()))
             spots = [grid.rect(i) for i in changed]
         picture.setDevicePixelRatio(ratio)

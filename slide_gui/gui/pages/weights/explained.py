@@ -284,12 +284,12 @@ class ExplainedWeight(View):
             self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
             self.numbers_changed.emit()
             return
-        b, why = self._other(row, a, shape is not None)
+        b, why = self._other(row.shown, a, shape is not None)
         preview = self._workspace.fitting.preview
         previewed = layer == 1 and preview is not None and a in preview.rows
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
-        explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
-        stale = self._source.is_stale(a, layer)
+        explanation = explain(scatter, row.weights, parameters.noise, parameters.ridge, a, b)
+        stale = row.stale
         name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
         title = f"Layer {layer}: a = {name_a} from b = {name_b}"
         fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
@@ -314,10 +314,9 @@ class ExplainedWeight(View):
         source, noun = self._pixels.source, "pixel" if are_pixels else "feature"
         if source is not None:
             return source, f"b is the {noun} under the cursor."
-        shown = self._source.shown(a, self._choice.layer) if self._source.shows_contributions() else None
-        what = "has the largest weight except a’s own" if shown is None else "contributes most, weight × RMS, except a"
-        other = strongest(row if shown is None else shown, a)
-        return other, f"b {what}; move over an image below for another {noun}."
+        contributes = self._source.shows_contributions()
+        what = "contributes most, weight × RMS, except a" if contributes else "has the largest weight except a’s own"
+        return strongest(row, a), f"b {what}; move over an image below for another {noun}."
 
     def _show_lines(self, title: str, reason: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
         self._title.setText(title)

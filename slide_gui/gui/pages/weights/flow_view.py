@@ -20,11 +20,9 @@ from slide_gui.gui.widgets.painted import (
     RIGHT,
     STALE,
     Picker,
-    colour_table,
-    coloured_image,
     focus_ring,
     frame,
-    ink_table,
+    image_of,
     snapped,
     washed,
 )
@@ -380,9 +378,7 @@ class FlowView(Picker):
                 image = bar_image(np.nan_to_num(values), scale, layout.device_size, QColor(theme.background))
             else:
                 blanked = QColor(theme.accent_wash)
-                table = ink_table(theme.is_dark, blanked) if tile.scale is INK else colour_table(tile.scale, blanked)
-                shown = values.T if self._transposed else values
-                image = coloured_image(tile.scale.indices(shown), table)
+                image = image_of(values, tile.scale, theme, transposed=self._transposed, zeroth=blanked)
             self._images[tile] = image
         return image
 

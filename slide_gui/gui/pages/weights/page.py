@@ -327,11 +327,9 @@ class WeightsPage(Page):
         """Return the rows of W that an export shows, one per line, or None if there are none."""
         names, cells = [], []
         for feature in self._figure_pixels():
-            for k in range(1, self._workspace.state.parameters.depth + 1):
-                row = self._source.row(feature, k)
-                if row is not None and not self._source.is_stale(feature, k):
-                    names.append((self._workspace.feature_name(feature), str(k)))
-                    cells.append(np.concatenate([row[-1:], row[:-1]]))
+            for k, row in self._source.fresh_rows(feature):
+                names.append((self._workspace.feature_name(feature), str(k)))
+                cells.append(np.roll(row.weights, 1))  # the bias first
         if not cells:
             return None
         heads = ("bias", *self._workspace.feature_names)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.parameters import MOST_LAYERS
 from slide_gui.figures.color_scale import signed
+from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
 from slide_gui.gui.theme import SECONDARY
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
@@ -101,54 +102,40 @@ class Readout(ThemedWidget):
             return QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
         return QFontMetricsF(self.figure_font(SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
-    def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
-        """Return the column titles and the lines as displayed."""
-        if not turned:
-            return self._columns, list(self._rows)
-        names = tuple(name for name, _ in self._rows)
-        lines = [
-            (title, tuple(texts[i] if i < len(texts) else "" for _, texts in self._rows))
-            for i, title in enumerate(self._columns)
-        ]
-        return names, lines
-
-    def _ends(
-        self, titles: tuple[str, ...], lines: list[tuple[str, tuple[str, ...]]], metrics: QFontMetricsF
-    ) -> list[float]:
+    def _ends(self, table: list[tuple[str, ...]], metrics: QFontMetricsF) -> list[float]:
         """Return the right edges of the columns: equal widths for layers, widths of the texts for others."""
-        turned = self.is_turned()
-        widths = [0.0] * len(titles)
-        if turned:
-            columns = zip(titles, *(texts for _, texts in lines), strict=True)
-            widths = [max(map(metrics.horizontalAdvance, column)) for column in columns]
+        turned, count = self.is_turned(), len(table[0]) - 1
+        columns = list(zip(*table, strict=True))[1:]
+        widths = [max(map(metrics.horizontalAdvance, column)) if turned else 0.0 for column in columns]
         first = self._first_column(turned)
-        gap = (self.width() - EDGE - first - sum(widths)) / max(len(titles), 1)
+        gap = (self.width() - EDGE - first - sum(widths)) / max(count, 1)
         return [first + total + (i + 1) * gap for i, total in enumerate(accumulate(widths))]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, turned = self.theme, self.is_turned()
-        titles, lines = self._cells(turned)
+        empty = ("",) * len(self._columns)
+        table = [("", *self._columns), *((name, *(texts or empty)) for name, texts in self._rows)]
+        table = list(zip(*table, strict=True)) if turned else table
+        (_, *titles), *lines = table
         painter = QPainter(self)
-        first = self._first_column(turned)
         small = self.figure_font(SECONDARY)
         body = self.figure_font(SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
-        ends = self._ends(titles, lines, QFontMetricsF(body))
+        ends, metrics = self._ends(table, QFontMetricsF(body)), QFontMetricsF(small)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
-        metrics = QFontMetricsF(small)
         room = ends[0] - 2 * EDGE - metrics.horizontalAdvance(titles[0]) if titles else self.width() - 2.0 * EDGE
         title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
         painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), MIDDLE, title)
-        for title, end in zip(titles, ends, strict=True):
-            painter.drawText(QRectF(0, 0, end, HEAD), RIGHT, title)
-        for line, (name, texts) in enumerate(lines):
-            top = HEAD + line * LINE
+        for text, end in zip(titles, ends, strict=True):
+            painter.drawText(QRectF(0, 0, end, HEAD), RIGHT, text)
+        for number, (name, *texts) in enumerate(lines):
+            top = HEAD + number * LINE
             painter.setPen(QPen(QColor(theme.line), 1.0))
             painter.drawLine(EDGE, top, self.width() - EDGE, top)
             painter.setFont(body)
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(EDGE, top, first, LINE), MIDDLE, name)
-            for text, end in zip(texts, ends, strict=False):
+            painter.drawText(QRectF(EDGE, top, self.width(), LINE), MIDDLE, name)
+            for text, end in zip(texts, ends, strict=True):
                 painter.drawText(QRectF(0, top, end, LINE), RIGHT, text)
         painter.end()
 
@@ -248,27 +235,24 @@ class SamplePanel(QWidget):
         decimals = 3 if self._readout.holds(across, "+0.000") else 2
         for k in range(1, depth + 1):
             columns.append(_LAYERS[k])
-            row, shown = self._source.row(target, k), self._source.shown(target, k)
-            if row is None or shown is None or self._source.is_stale(target, k):
+            row = self._source.row(target, k)
+            if row is None or row.stale:
                 cells.append(("–",) * len(_READOUT_ROWS))
             else:
-                cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
+                cells.append(_numbers(row, self._source.rms(k), source, decimals))
         title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 
 
-def _numbers(
-    row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int, decimals: int
-) -> tuple[str, ...]:
+def _numbers(row: ShownRow, rms: NDArray[Any] | None, source: int, decimals: int) -> tuple[str, ...]:
     """Return weight, contribution, rank by size, per cent of the row and bias as texts."""
-    weights, bias = row[:-1], row[-1]
-    size = np.abs(shown[:-1])
+    size, bias = np.abs(row.shown[:-1]), row.weights[-1]
     rank = int(np.count_nonzero(size > size[source])) + 1
     total = float(size.sum())
     share = 100 * float(size[source]) / total if total > 0 else np.nan
     share_decimals = 0 if share >= 99.95 or (share >= 9.95 and decimals < 3) else 1  # fewer in narrow columns
     part = "–" if np.isnan(share) else f"{share:.{share_decimals}f} %"
-    weight = float(weights[source])
+    weight = float(row.weights[source])
     contribution = "–" if rms is None else signed(weight * float(rms[source]), decimals)
     return signed(weight, decimals), contribution, str(rank), signed(float(bias), decimals), part

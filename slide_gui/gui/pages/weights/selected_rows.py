@@ -121,6 +121,25 @@ class WeightTable:
     bar: tuple[ColorScale, str, tuple[str, ...]]
 
 
+@dataclass(frozen=True, eq=False)
+class ShownRow:
+    """A row of W.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (d + 1,)
+        The row, with its bias last.
+    shown : ndarray of shape (d + 1,)
+        The row as tiles show it: weights or contributions, with the bias last.
+    stale : bool
+        True if it was fitted with other parameters than the current ones.
+    """
+
+    weights: NDArray[np.float64]
+    shown: NDArray[np.float64]
+    stale: bool
+
+
 class TileSource:
     """Build the tiles of the Weights page.
 
@@ -143,9 +162,9 @@ class TileSource:
         stack, quantity, shape = self._workspace.fitting.stack, self.quantity(), self._shape
         # Pinned rows set the colour limits, so that their colours stay when the pointer moves.
         setting = features if selection.levels == "tile" else selection.pins or features[:1]
-        rows = {(feature, k): self.shown(feature, k) for feature in {*features, *setting} for k in layers}
+        rows = {(feature, k): self.row(feature, k) for feature in {*features, *setting} for k in layers}
         peaks = {
-            (feature, k): 0.0 if row is None else nearby_peak(row[:-1], feature, shape)
+            (feature, k): 0.0 if row is None else nearby_peak(row.shown[:-1], feature, shape)
             for (feature, k), row in rows.items()
             if feature in setting
         }
@@ -165,7 +184,7 @@ class TileSource:
                 return None
             limit = peaks[feature, k] if selection.levels == "tile" else limits[k - 1]
             scale = ColorScale.symmetric(self.color_map, limit)
-            return row_tile(row, shape, scale, feature, quantity, self.is_stale(feature, k))
+            return row_tile(row.shown, shape, scale, feature, quantity, row.stale)
 
         return WeightTable(
             titles,
@@ -173,26 +192,34 @@ class TileSource:
             (ColorScale.symmetric(self.color_map, most), note, labels),
         )
 
-    def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
+    def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
-        preview, stack = self._workspace.fitting.preview, self._workspace.fitting.stack
-        if layer == 1 and preview is not None and feature in preview.rows:
-            return preview.rows[feature]
-        if stack is not None and layer <= len(stack.layers) and feature < stack.n_features:
-            row: NDArray[np.float64] = stack.layers[layer - 1].weights[feature]
-            return row
-        return None
+        fitting, stack = self._workspace.fitting, self._workspace.fitting.stack
+        preview = fitting.preview if layer == 1 else None
+        if preview is not None and feature in preview.rows:
+            weights, stale = preview.rows[feature], preview.parameters != fitting.parameters
+        elif stack is not None and layer <= len(stack.layers) and feature < stack.n_features:
+            weights, stale = stack.layers[layer - 1].weights[feature], not fitting.is_fresh(layer)
+        else:
+            return None
+        rms = self.rms(layer) if self.shows_contributions() else None
+        return ShownRow(weights, weights if rms is None else np.append(weights[:-1] * rms, weights[-1]), stale)
+
+    def fresh_rows(self, feature: int) -> list[tuple[int, ShownRow]]:
+        """Return each layer that matches the parameters with its row of a feature."""
+        rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
+        return [(k, row) for k, row in rows if row is not None and not row.stale]
 
     def by_layer(self, feature: int) -> NumberTable | None:
         """Return the row of W of a feature as tiles show it, one column per layer, or None if there is none."""
-        known = self._fresh_rows(feature)
+        known = self.fresh_rows(feature)
         if not known:
             return None
         pixel = self._workspace.feature_name(feature)
         title = f"Contributions to {pixel}, by layer" if self.shows_contributions() else f"Weights of {pixel}, by layer"
         heads = tuple(f"layer {k}" for k, _ in known)
         names = [(name,) for name in (*self._workspace.feature_names, "bias")]
-        return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
+        return NumberTable(title, ("from",), names, heads, np.array([row.shown for _, row in known]).T)
 
     def pictures(self, feature: int) -> list[NumberTable]:
         """Return the values of each tile arranged as its image; empty if the features are not pixels."""
@@ -201,15 +228,9 @@ class TileSource:
         names = [(str(i),) for i in range(self._shape[0])]
         heads = tuple(f"column {j}" for j in range(self._shape[1]))
         return [
-            NumberTable(f"The same as an image, layer {k}", ("row",), names, heads, row[:-1].reshape(self._shape))
-            for k, row in self._fresh_rows(feature)
+            NumberTable(f"The same as an image, layer {k}", ("row",), names, heads, row.shown[:-1].reshape(self._shape))
+            for k, row in self.fresh_rows(feature)
         ]
-
-    def _fresh_rows(self, feature: int) -> list[tuple[int, NDArray[np.float64]]]:
-        """Return each layer that matches the parameters with its row of a feature as tiles show it."""
-        depth = self._workspace.state.parameters.depth
-        rows = [(k, self.shown(feature, k)) for k in range(1, depth + 1) if not self.is_stale(feature, k)]
-        return [(k, row) for k, row in rows if row is not None]
 
     def shows_contributions(self) -> bool:
         """True if tiles show contributions, by the user's choice or because of the weights."""
@@ -231,18 +252,6 @@ class TileSource:
         """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
         stack = self._workspace.fitting.stack
         return None if stack is None or layer > len(stack.layers) else input_rms(stack.layers[layer - 1])
-
-    def shown(self, feature: int, layer: int) -> NDArray[np.float64] | None:
-        """Return a row of weights or contributions with its bias last, or None if there is none."""
-        row, rms = self.row(feature, layer), self.rms(layer) if self.shows_contributions() else None
-        return row if row is None or rms is None else np.append(row[:-1] * rms, row[-1])
-
-    def is_stale(self, feature: int, layer: int) -> bool:
-        """True if the row was fitted with other parameters than the current ones."""
-        preview = self._workspace.fitting.preview
-        if layer == 1 and preview is not None and feature in preview.rows:
-            return preview.parameters != self._workspace.state.parameters
-        return not self._workspace.fitting.is_fresh(layer)
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the colour scale of all rows of a layer, as in the mosaic."""
