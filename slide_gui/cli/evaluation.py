@@ -22,9 +22,8 @@ from slide_gui.figures.evaluation import error_table, errors_export, markdown, t
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.reproduction.figures import ReproducedItem, reproduce
+from slide_gui.reproduction.figures import ReproducedItem, ReproductionScale, reproduce, reproduction_scale
 from slide_gui.reproduction.page import reading_page
-from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
@@ -51,32 +50,20 @@ def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Load:
 
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "data",
-        nargs="*",
-        metavar="DATA",
-        help="only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set "
-        "KEY; a quarter of them is held out as a test set if the file has none",
-    )
+    text = "only these data sets of the protocol (all); KEY=FILE uses the rows of a file in place of the data set KEY; "
+    text += "a quarter of them is held out as a test set if the file has none"
+    parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")
     options.add_store(parser)
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
-    parser.add_argument(
-        "--tables",
-        type=Path,
-        nargs="+",
-        default=[],
-        metavar="FILE",
-        help="write the table of errors, or of times if the file name begins with times "
-        "(.pdf, .svg, .png, .csv, .md, .tex)",
-    )
+    text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
+    parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
 
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
-
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
         raise UsageError("expected KEY=FILE, as in convex=images.npz; name a file after the =")
@@ -90,7 +77,6 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
     options.check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
     load = _loader(arguments.generated, files)
-
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
             known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
@@ -108,14 +94,10 @@ def _benchmark(arguments: argparse.Namespace) -> int:
 def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
     other = state.comparison(cell)
     names = ("split", "error", "n_train", "n_test", "validation_error", "chosen", "seconds")
-    splits = [
-        {
-            **{name: getattr(answer, name) for name in names},
-            "hash": answer.spec_hash,
-            "feature_seconds": answer.features,
-        }
-        for answer in cell.answers
-    ]
+    splits = []
+    for answer in cell.answers:
+        same = {name: getattr(answer, name) for name in names}
+        splits.append({**same, "hash": answer.spec_hash, "feature_seconds": answer.features})
     return {
         "data": cell.data,
         "method": cell.method,

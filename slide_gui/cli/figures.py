@@ -150,7 +150,6 @@ def _weights(arguments: argparse.Namespace) -> int:
         arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
     parameters = options.stack_parameters(arguments)
-
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = [options.data_source(arguments, [text]) for text in arguments.data]
@@ -172,7 +171,7 @@ def _weights(arguments: argparse.Namespace) -> int:
         rows = [dataset for dataset in datasets if dataset is not None]
         if len(rows) < len(datasets):
             raise UsageError("--animate noise needs the data, but a saved model contains none; name the data instead")
-        export = noise_animation(rows, parameters, [each.pixels for each in weights], weights)
+        export = noise_animation(rows, weights)
     elif moves:
         if len(weights) > 1:
             raise UsageError("--animate layers shows one data set; name one")

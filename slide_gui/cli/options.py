@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -109,21 +110,13 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
 
     With `every_fold` the subcommand runs on all folds. Otherwise --fold selects one.
     """
-    option = parser.add_argument_group(
-        "files of your own", "These options replace the guesses about a file."
-    ).add_argument
+    about = "These options replace the guesses about a file."
+    option = parser.add_argument_group("files of your own", about).add_argument
     option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
-    option(
-        "--header",
-        action=argparse.BooleanOptionalAction,
-        help="the first line of a table names its columns, or is a row",
-    )
-    option(
-        "--shape",
-        type=parsed(_shape),
-        metavar="ROWSxCOLUMNS",
-        help="size of the images, such as 28x28; none: rows are not images",
-    )
+    text = "the first line of a table names its columns, or is a row"
+    option("--header", action=argparse.BooleanOptionalAction, help=text)
+    text = "size of the images, such as 28x28; none: rows are not images"
+    option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
     text = "column of a table to ignore; repeat for several columns"
     option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
@@ -131,15 +124,11 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
     option("--bins", type=int, metavar="K", help=text)
-    option(
-        "--group",
-        metavar="NAME",
-        help="a column of a table, such as the patient: rows with the same value stay on the same side of every split: "
-        "training, validation and test rows, and the folds that select C and widths",
-    )
-    option = parser.add_argument_group(
-        "test set", "Without a test set, a quarter of each class is held out. These options change that."
-    ).add_argument
+    text = "a column of a table, such as the patient: rows with the same value stay on the same side of every split: "
+    text += "training, validation and test rows, and the folds that select C and widths"
+    option("--group", metavar="NAME", help=text)
+    about = "Without a test set, a quarter of each class is held out. These options change that."
+    option = parser.add_argument_group("test set", about).add_argument
     option("--held-out", type=float, metavar="FRACTION", help="fraction to hold out, 0 to 0.9 (0.25)")
     option("--split-seed", type=int, metavar="N", help="seed of the draw (0)")
     text = "divide the rows into K folds"
@@ -382,15 +371,11 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     noise = "noise level, the probability that a feature is set to 0; 0 to below 1"
     depth = f"0 to {MOST_LAYERS}"
     if axes:
+        option = partial(group.add_argument, metavar="AXIS")
         noise += f": FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
+        option("--noise", dest="noises", type=parsed(noise_axis), default=(usual.noise,), help=noise)
         depth = f"numbers of layers, {depth}: FROM:TO with both ends, or A,B,… ({usual.depth})"
-        for name, read, default, text in (
-            ("noise", noise_axis, (usual.noise,), noise),
-            ("depth", depth_axis, (usual.depth,), depth),
-        ):
-            group.add_argument(
-                f"--{name}", dest=f"{name}s", type=parsed(read), default=default, metavar="AXIS", help=text
-            )
+        option("--depth", dest="depths", type=parsed(depth_axis), default=(usual.depth,), help=depth)
     else:
         add_fields(group, usual, noise=noise, depth=f"number of layers, {depth}")
     add_fields(
@@ -496,9 +481,8 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
         ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
     ):
-        text = (
-            f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {', '.join(ESTIMATORS[name])}"
-        )
+        choices = ", ".join(ESTIMATORS[name])
+        text = f"a {name} of scikit-learn in place of {place}, such as {example}; choices: {choices}"
         group.add_argument(f"--{name}", nargs="+", metavar=("CLASS", "NAME=VALUE"), help=text)
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,95 +16,62 @@ if TYPE_CHECKING:
     from slide_gui.experiments.files.source import DataSource
 
 
-@dataclass(frozen=True)
-class Command:
-    """A subcommand.
-
-    Attributes
-    ----------
-    name : str
-        Its name.
-    module : str
-        The module of `slide_gui.cli` whose `COMMANDS` contain it. It is imported when the subcommand is first used.
-    help, about : str
-        Short help in the list of subcommands, and first sentence of the subcommand's own help.
-    computes : bool
-        True to set the number of BLAS threads before the command runs.
-    """
-
-    name: str
-    module: str
-    help: str
-    about: str
-    computes: bool = True
-
-
 _COMMANDS = {
-    command.name: command
-    for command in (
-        Command(
-            "datasets", "data", "list, download and describe data sets",
-            "list data sets, download their files, or describe one.", computes=False,
-        ),
-        Command("fit", "data", "fit a stack and save the model", "fit a stack and save it."),
-        Command(
-            "weights", "figures", "draw the weight figure", "draw the paper's weight figure as the window exports it.",
-        ),
-        Command(
-            "flow", "figures", "draw one image and its hidden representations",
-            "draw one image and its hidden representation after each layer, as the window shows them.",
-        ),
-        Command(
-            "copies", "figures", "compare corrupted copies with their limit",
-            "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
-        ),
-        Command(
-            "draw", "figures", "draw an exported figure of runs again",
-            "draw an exported figure of runs again from the JSON document of its bundle.",
-        ),
-        Command(
-            "demo", "figures", "fit generated data and draw the weight figure",
-            "fit generated data and write the weight figure and a screenshot, without a display.",
-        ),
-        Command(
-            "train", "runs", "train the multi-width SVM and evaluate it",
-            "compute one run, from the data to the test error.",
-        ),
-        Command(
-            "sweep", "runs", "compute the error over noise, depth and splits",
-            "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
-        ),
-        Command(
-            "try", "runs", "test SLIDE on your data in about a minute",
-            "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
-        ),
-        Command(
-            "decide", "runs", "explain how a stored classifier predicts one image",
-            "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
-        ),
-        Command(
-            "runs", "store", "list, show, check, delete and export stored runs", "manage the runs of a store.",
-            computes=False,
-        ),
-        Command(
-            "benchmark", "evaluation", "compare all methods on all data sets: the paper's tables",
-            "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it "
-            "stopped.",
-        ),
-        Command(
-            "reproduce", "evaluation", "reproduce every figure and table of the paper on one page",
-            "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
-        ),
-        Command(
-            "doctor", "doctor", "check this installation",
-            "check this installation and name problems with their remedies.", computes=False,
-        ),
-        Command(
-            "licences", "doctor", "list the components of the program and their licences",
-            "list every component with its version and licence.", computes=False,
-        ),
-    )
+    "datasets": (
+        "data", "list, download and describe data sets", "list data sets, download their files, or describe one.",
+    ),
+    "fit": ("data", "fit a stack and save the model", "fit a stack and save it."),
+    "weights": ("figures", "draw the weight figure", "draw the paper's weight figure as the window exports it."),
+    "flow": (
+        "figures", "draw one image and its hidden representations",
+        "draw one image and its hidden representation after each layer, as the window shows them.",
+    ),
+    "copies": (
+        "figures", "compare corrupted copies with their limit",
+        "compare the weights fitted on m corrupted copies with their closed-form limit, as the window shows them.",
+    ),
+    "draw": (
+        "figures", "draw an exported figure of runs again",
+        "draw an exported figure of runs again from the JSON document of its bundle.",
+    ),
+    "demo": (
+        "figures", "fit generated data and draw the weight figure",
+        "fit generated data and write the weight figure and a screenshot, without a display.",
+    ),
+    "train": (
+        "runs", "train the multi-width SVM and evaluate it", "compute one run, from the data to the test error.",
+    ),
+    "sweep": (
+        "runs", "compute the error over noise, depth and splits",
+        "compute runs over noise, depth and splits. An interrupted sweep resumes where it stopped.",
+    ),
+    "try": (
+        "runs", "test SLIDE on your data in about a minute",
+        "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
+    ),
+    "decide": (
+        "runs", "explain how a stored classifier predicts one image",
+        "pairwise votes, nearest support vectors, and the fewest features whose change alters the predicted class.",
+    ),
+    "runs": ("store", "list, show, check, delete and export stored runs", "manage the runs of a store."),
+    "benchmark": (
+        "evaluation", "compare all methods on all data sets: the paper's tables",
+        "compare all methods on all data sets, as in the paper's tables. An interrupted run resumes where it stopped.",
+    ),
+    "reproduce": (
+        "evaluation", "reproduce every figure and table of the paper on one page",
+        "reproduce every figure and table of the paper on one page. An interrupted run resumes where it stopped.",
+    ),
+    "doctor": ("doctor", "check this installation", "check this installation and name problems with their remedies."),
+    "licences": (
+        "doctor", "list the components of the program and their licences",
+        "list every component with its version and licence.",
+    ),
 }  # fmt: skip
+"""Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, short help, first sentence of its own help."""
+
+_MULTIPLY_NOTHING = ("datasets", "runs", "doctor", "licences")
+"""Subcommands that do not need a fixed number of BLAS threads."""
 
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
@@ -120,22 +86,22 @@ class _Parser(argparse.ArgumentParser):
     Abbreviated options are refused: ``--fold`` would be read as ``--folds``.
     """
 
-    command: Command | None = None
-    """Command whose options are added at the first use."""
+    command = ""
+    """Subcommand whose options are added at the first use."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(allow_abbrev=False, **given)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
         """Parse, as `argparse` does."""
-        command, self.command = self.command, None
-        if command is not None:
-            add_options, run = import_module(f"slide_gui.cli.{command.module}").COMMANDS[command.name]
+        command, self.command = self.command, ""
+        if command:
+            add_options, run = import_module(f"slide_gui.cli.{_COMMANDS[command][0]}").COMMANDS[command]
             add_options(self)
             if run is not None:
                 add_json(self)
                 self.set_defaults(run=run)
-            self.set_defaults(computes=command.computes)
+            self.set_defaults(computes=command not in _MULTIPLY_NOTHING)
         return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:
@@ -147,9 +113,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    for name, command in _COMMANDS.items():
-        about = f"`slide-gui {name}`: {command.about}"
-        commands.add_parser(name, help=command.help, description=about).command = command
+    for name, (_, help_, about) in _COMMANDS.items():
+        commands.add_parser(name, help=help_, description=f"`slide-gui {name}`: {about}").command = name
     return parser
 
 

@@ -35,17 +35,13 @@ from slide_gui.experiments.sweeps.curves import LabelCurves, label_curves, label
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
 from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
-from slide_gui.figures.export import FigureExport, save_bundle, save_export
+from slide_gui.figures.export import save_bundle, save_export
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, labels_export, trial_export
 from slide_gui.figures.style import Style
 from slide_gui.text import dataset_title, label_names
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
-
-
-def _save_figure(path: Path, export: FigureExport, session: str) -> None:
-    save_export(path, export, Style(), session)
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +59,6 @@ def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
-
     source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
     options.check_outputs(arguments, arguments.figure, [source], store=output)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
@@ -76,7 +71,7 @@ def _train(arguments: argparse.Namespace) -> int:
     (result,) = results
     session = options.picture_session(source, dataset.fingerprint, spec.stack, "classifier")
     for path, figure in figures.items():
-        _save_figure(path, figure.export(result, dataset.label_names), session)
+        save_export(path, figure.export(result, dataset.label_names), Style(), session)
     names = label_names(result.labels, dataset.label_names)
     document = {**describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
     return print_answer(arguments, document, result_lines(result), arguments.figure)
@@ -133,22 +128,13 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="learn each point's widths without starting from the last")
     text = "select noise and depth by validation error, train them again on the whole training set, and test them"
     option("--choose", action="store_true", help=text)
-    option(
-        "--labels",
-        dest="counts",
-        type=options.parsed(options.integers),
-        metavar="N,N,…",
-        help="with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
-        "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows only, "
-        "and Raw-SVM; each of --seeds draws new labels",
-    )
+    text = "with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
+    text += "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows "
+    text += "only, and Raw-SVM; each of --seeds draws new labels"
+    option("--labels", dest="counts", type=options.parsed(options.integers), metavar="N,N,…", help=text)
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
-    option(
-        "--pooled",
-        action="store_true",
-        help="with --choose: select once for all splits and seeds, by the mean validation error, instead of once for "
-        "each",
-    )
+    text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
+    option("--pooled", action="store_true", help=text)
     options.add_store(parser)
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
 
@@ -175,7 +161,6 @@ def _sweep(arguments: argparse.Namespace) -> int:
         choices["stack"] = replace(options.stack_parameters(arguments), noise=noises[0], depth=depths[0])
     elif counts is not None:
         choices["labels"] = counts[0]
-
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
 
@@ -189,9 +174,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
 
     dataset, base = _checked_and_read(arguments, source, choices, points_of)
     Classes.of(dataset)  # refuses data without usable labels before a store is created
-    options.warn_of_threshold(
-        dataset, max((point.spec.stack for point in points_of(base)), key=lambda stack: stack.depth)
-    )
+    deepest = max(points_of(base), key=lambda point: point.depth)
+    options.warn_of_threshold(dataset, deepest.spec.stack)
     sweep: SweepSpec | list[SweepPoint] = sweep_of(base)
     if by_labels:
         sweep = [point for each in on_every_fold(base, dataset) for point in points_of(each)]
@@ -212,7 +196,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         document = _sweep_document(dataset, base, state)
     if figure is not None:
         session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
-        _save_figure(figure, export, session)
+        save_export(figure, export, Style(), session)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
     return print_answer(arguments, document, lines, [figure] if figure else [])
 

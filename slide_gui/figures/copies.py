@@ -188,4 +188,4 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     body += f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), {source!r})"
     words = ["--layer", copies.layer, "--most", most, "--shown", result.shown, "--seeds", copies.seeds]
     words += ["--rows", copies.n_rows, "--pixel", pixel_argument(result.feature, result.model.image_shape)]
-    return export_of_model("copies", result, draw_copies, copies_csv, source, words, (imports, body))
+    return export_of_model("copies", result, draw_copies, copies_csv, result.model, source, words, (imports, body))

@@ -150,13 +150,8 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
             f"epoch of {first.rows} rows per layer, not measured completely."
         )
     notes += [f"SdA on {row.data.title}: {row.sda_chosen}." for row in rows if row.sda_chosen]
-    return TextTable(
-        "Running time of feature generation",
-        head,
-        tuple((name, *values) for name, values in lines),
-        frozenset(),
-        tuple(notes),
-    )
+    texts = tuple((name, *values) for name, values in lines)
+    return TextTable("Running time of feature generation", head, texts, frozenset(), tuple(notes))
 
 
 def _times(ratio: float | None) -> str:
@@ -216,9 +211,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     for info in state.data:
         for cell in state.of(info.key):
             other = state.comparison(cell)
-            tested: list[object] = [None] * 6
-            if other is not None:
-                tested = [other.difference, other.low, other.high, other.p, other.adjusted, other.test]
+            tested = [getattr(other, name, None) for name in ("difference", "low", "high", "p", "adjusted", "test")]
             rows.append([
                 info.title, info.generated, cell.title, *rate_cells(cell.rate), cell.n_splits, cell.chosen,
                 cell.features, *tested, cell.paper and cell.paper.error, None,

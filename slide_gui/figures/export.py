@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -365,21 +365,12 @@ for suffix in (".pdf", ".svg", ".png", ".csv"):
 '''
 
 
-class _OfModel(Protocol):
-    """A result that was computed with a fitted model."""
-
-    @property
-    def model(self) -> FittedModel: ...
-
-
-R = TypeVar("R", bound=_OfModel)
-
-
 def export_of_model(
     name: str,
-    result: R,
-    draw: Callable[[Figure, R, Style], None],
-    table: Callable[[Path, R], None],
+    result: T,
+    draw: Callable[[Figure, T, Style], None],
+    table: Callable[[Path, T], None],
+    model: FittedModel,
     source: DataSource,
     words: Sequence[object],
     script: tuple[str, str],
@@ -389,6 +380,8 @@ def export_of_model(
 
     Parameters
     ----------
+    model : FittedModel
+        The model of the result.
     source : DataSource
         Source of the data of the fit.
     words : sequence
@@ -396,12 +389,12 @@ def export_of_model(
     script : tuple of (imports, body)
         As in `FigureExport`. The body can also use ``dataset`` and ``model``.
     """
-    parameters, (imports, body) = result.model.stack.parameters, script
+    parameters, (imports, body) = model.stack.parameters, script
 
     def commands(style: Style) -> str:
         return all_forms(name, [name, source.argument, *fit_words(source, parameters), *words, *style_words(style)])
 
-    fit = f"dataset, model = fitted({source!r}, {parameters!r}, {result.model.fingerprint!r})\n"
+    fit = f"dataset, model = fitted({source!r}, {parameters!r}, {model.fingerprint!r})\n"
     return export_of(name, result, draw, table, commands=commands, script=(imports, fit + body), **further)
 
 

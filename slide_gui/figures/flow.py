@@ -185,4 +185,5 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     corruption = ["--clean"] if result.seed is None else ["--corruption", result.seed]
     words = ["--image", _IMAGE, "--name", result.image, *corruption]
     extra = {_IMAGE: image_text(result.flow.clean)}
-    return export_of_model("flow", result, draw_flow, flow_csv, source, words, (imports, body), extra=extra)
+    script = imports, body
+    return export_of_model("flow", result, draw_flow, flow_csv, result.model, source, words, script, extra=extra)

@@ -14,11 +14,10 @@ from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.sweeps.curves import LabelCurves, error_curves
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.experiments.sweeps.trial import Trial
-from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves, draw_labels, labels_csv
 from slide_gui.figures.export import FigureExport, all_forms, export_of
+from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
 from slide_gui.figures.style import Style
-from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
 CURVES = "curves"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak, rows_by_noise
@@ -414,30 +413,23 @@ NOISES = tuple(round(0.05 * step, 2) for step in range(20))
 _NOISE_SECONDS, _LAST_SECONDS, _LAYER_SECONDS = 0.25, 1.5, 1.0
 
 
-def noise_animation(
-    datasets: Sequence[Dataset], parameters: StackParameters, pixels: Sequence[Sequence[int]], now: Sequence[WeightRows]
-) -> FigureExport:
+def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:
     """Return the export of the weight figure at each noise level of `NOISES`.
 
-    All pictures show contributions if one of them needs them, otherwise weights.
+    All pictures show contributions if one of them needs them, otherwise weights. The stacks are fitted when the
+    pictures are drawn.
 
     Parameters
     ----------
-    parameters : StackParameters
-        Parameters of the fits except the noise level. The stacks are fitted when the pictures are drawn.
-    pixels : sequence of sequences of int
-        For each data set the features that are shown.
     now : sequence of WeightRows
-        Rows of each data set for a still picture.
+        Rows of each data set for a still picture. The others have their pixels and, except the noise level, parameters.
     """
 
     def frames(style: Style, progress: Progress) -> list[Frame]:
-        sets = [
-            rows_by_noise(
-                dataset, parameters, chosen, NOISES, progress.part(n / len(datasets), (n + 1) / len(datasets))
-            )
-            for n, (dataset, chosen) in enumerate(zip(datasets, pixels, strict=True))
-        ]
+        sets = []
+        for n, (dataset, rows) in enumerate(zip(datasets, now, strict=True)):
+            part = progress.part(n / len(datasets), (n + 1) / len(datasets))
+            sets.append(rows_by_noise(dataset, rows.parameters, rows.pixels, NOISES, part))
         weights = list(zip(*sets, strict=True))
         contributions = any(as_shown(each, style.show)[1] for each in weights)
         alike = replace(style, show="contribution" if contributions else "weights")

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.table import extrapolated_seconds, time_rows
 from slide_gui.experiments.files.model_file import FittedModel, fit_model
@@ -23,16 +25,78 @@ from slide_gui.experiments.sweeps.curves import error_curves
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.evaluation import TextTable, error_table, errors_export, time_table, times_export
-from slide_gui.figures.export import FigureExport, export_of, save_export, weights_csv
+from slide_gui.figures.export import FORMATS, FigureExport, export_of, save_export, weights_csv
 from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
-from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
 
 if TYPE_CHECKING:
     from slide_gui.experiments.sweeps.cluster import Cluster
+
+
+@dataclass(frozen=True)
+class ReproductionScale:
+    """The extent of a reproduction.
+
+    Attributes
+    ----------
+    cells : tuple of CellPlan
+        Cells of the tables.
+    noises, depths : tuple
+        Noise levels and depths of the error curves.
+    train_rows, test_rows : int or None
+        Numbers of rows of the error curves. None means all.
+    left_out : tuple of str
+        Sentences on differences from the paper.
+    formats : tuple of str
+        Suffixes of the figures.
+    """
+
+    cells: tuple[CellPlan, ...]
+    noises: tuple[float, ...]
+    depths: tuple[int, ...]
+    svm: SvmParameters
+    method: str = "slide-svm"
+    train_rows: int | None = None
+    test_rows: int | None = None
+    left_out: tuple[str, ...] = ()
+    formats: tuple[str, ...] = FORMATS
+
+
+def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionScale:
+    """Return the extent of the whole evaluation, or of a small version."""
+    if quick:
+        return ReproductionScale(
+            plan("quick", splits=splits),
+            (0.1, 0.3, 0.5, 0.7, 0.9),
+            (0, 1, 2, 3),
+            SvmParameters(loss="hinge", C=10.0),
+            "median",
+            600,
+            2000,
+            (
+                "This is the small version (--quick): it demonstrates the procedure, not the paper’s numbers.",
+                "The tables: 600 training and 2 000 test rows of each data set, one split, few candidates or one, "
+                "C = 10, median widths with one global width by cross-validation (not learned), autoencoders of one "
+                "small layer and few epochs.",
+                "The error curves: the same rows, five noises, up to three layers, widths and C as above.",
+                "The figures of weights and flow are complete: they use all training rows.",
+            ),
+        )
+    noises = tuple(round(0.1 * k, 12) for k in range(10))
+    return ReproductionScale(
+        plan("full", splits=splits),
+        noises,
+        (0, 1, 2, 3, 4),
+        SvmParameters(),
+        left_out=(
+            "10 splits on Rectangles and 3 on Rectangles-Images and Convex, where the paper averages over 50 and 10; "
+            "the grids and their reasons are in the program’s resources/protocol.toml.",
+            "The error curves use one run at each point, trained on the whole training set, with squared hinge loss.",
+        ),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,14 +22,13 @@ from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves, LabelLine, LabelPoint
-from slide_gui.figures.confusion import draw_confusion
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import draw_curves, draw_labels
 from slide_gui.figures.evaluation import draw_errors, draw_times
 from slide_gui.figures.flow import draw_flow
+from slide_gui.figures.run_figures import draw_confusion, draw_widths
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_layer, draw_weights
-from slide_gui.figures.widths import draw_widths
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 60, n_classes=3)

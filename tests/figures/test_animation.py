@@ -44,7 +44,7 @@ def rows_of(parameters: StackParameters) -> WeightRows:
 
 
 def against_noise() -> FigureExport:
-    return noise_animation([data()], ONE_LAYER, [(7, 20)], [rows_of(ONE_LAYER)])
+    return noise_animation([data()], [rows_of(ONE_LAYER)])
 
 
 @pytest.fixture

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.copies import draw_copies
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.flow import draw_flow
-from slide_gui.figures.widths import widths_csv
+from slide_gui.figures.run_figures import confusion_csv, draw_confusion, widths_csv
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts
 
 

@@ -13,9 +13,9 @@ import pytest
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.canvas import fitted, width_mm
-from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.evaluation import TextTable, latex, markdown
 from slide_gui.figures.export import figure_bytes
+from slide_gui.figures.run_figures import confusion_csv, draw_confusion
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.figures.weights import draw_weights

@@ -11,9 +11,9 @@ from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.curves import draw_curves
 from slide_gui.figures.evaluation import draw_errors, draw_times
+from slide_gui.figures.run_figures import draw_widths
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.weights import draw_weights
-from slide_gui.figures.widths import draw_widths
 from tests.experiments.tiny import spec
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, drawn, weight_rows
 

@@ -15,9 +15,14 @@ from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.progress import Cancelled, Listener, Progress
-from slide_gui.reproduction.figures import ReproducedItem, ReproductionState, reproduce
+from slide_gui.reproduction.figures import (
+    ReproducedItem,
+    ReproductionScale,
+    ReproductionState,
+    reproduce,
+    reproduction_scale,
+)
 from slide_gui.reproduction.page import reading_page
-from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 from tests.experiments.tiny import rectangles
 
 DATA = rectangles(60, 80)

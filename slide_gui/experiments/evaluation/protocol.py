@@ -31,20 +31,6 @@ class Published:
     place: str
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """The paper's figure of the error against noise and depth: its setting, and the statements in the text.
-
-    The values of its curves are not published.
-    """
-
-    data: str
-    depths: tuple[int, ...]
-    widths: str
-    statements: tuple[str, ...]
-    place: str
-
-
 def published(key: str) -> tuple[Published, ...]:
     """Return all published errors on a data set of the catalogue: the paper's Table 1, then other publications."""
     document = _published()
@@ -65,11 +51,13 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
     return slide, sda, speedup
 
 
-def sensitivity() -> Sensitivity:
-    """Return the setting of the paper's figure of the error against noise and depth."""
+def sensitivity() -> tuple[str, str]:
+    """Return the key of the data in the paper's figure of the error against noise and depth, and the text's statements.
+
+    The values of its curves are not published.
+    """
     table = _published()["sensitivity"]
-    statements, depths = tuple(table["statements"]), tuple(table["depths"])
-    return Sensitivity(table["data"], depths, table["widths"], statements, table["place"])
+    return table["data"], " ".join(table["statements"])
 
 
 def data_key(name: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -200,24 +201,14 @@ class Reader:
 
 def split_answer(split: int, selected: SelectedCandidate, result: RunResult) -> SplitAnswer:
     """Return the result of a split from its run on test rows."""
-    return SplitAnswer(
-        split,
-        result.hash,
-        _choice(result),
-        result.error,
-        result.n_train,
-        result.n_test,
-        result.row_errors,
-        selected.validation_error,
-        result.timings.features,
-        result.seconds,
-    )
-
-
-def _choice(result: RunResult) -> str:
+    values: dict[str, Any] = {name: getattr(result, name) for name in _SAME}
+    values |= {"validation_error": selected.validation_error, "features": result.timings.features}
     guard = describe_widths(GUARD) if result.chosen_by == GUARD else ""
-    return ", ".join(filter(None, [describe_choice(result.spec), guard]))
+    chosen = ", ".join(filter(None, [describe_choice(result.spec), guard]))
+    return SplitAnswer(split, result.hash, chosen, **values)
 
+
+_SAME = ("error", "n_train", "n_test", "row_errors", "seconds")
 
 REFERENCE = "slide-svm"
 """The reference method for all comparisons."""
@@ -609,17 +600,7 @@ def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | Non
         slide = state.cell(info.key, "slide-svm")
         networks = [cell for name in ("sda-svm", "sda") if (cell := state.cell(info.key, name)) is not None]
         sda = next((cell for cell in networks if cell.features is not None), None)
-        paper_slide, paper_sda, paper_speedup = published_seconds(info.key)
-        rows.append(
-            TimeRow(
-                info,
-                None if slide is None else slide.features,
-                None if sda is None else sda.features,
-                "" if sda is None else sda.chosen,
-                (tutorial or {}).get(info.key),
-                paper_slide,
-                paper_sda,
-                paper_speedup,
-            )
-        )
+        seconds = None if slide is None else slide.features
+        of_sda = (None, "") if sda is None else (sda.features, sda.chosen)
+        rows.append(TimeRow(info, seconds, *of_sda, (tutorial or {}).get(info.key), *published_seconds(info.key)))
     return tuple(rows)

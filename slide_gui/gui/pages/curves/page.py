@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
+from slide_gui.experiments.evaluation.protocol import published, sensitivity
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
@@ -326,8 +326,9 @@ class CurvesPage(Page):
         self._plot.set_depth(parameters.depth)
         marks, dataset = self._marks(), self._workspace.dataset
         self._plot.set_marks(marks)
-        is_paper_figure = bool(marks) and dataset is not None and dataset.key == data_key(sensitivity().data)
-        self._plot.setToolTip(" ".join(sensitivity().statements) if is_paper_figure else "")
+        key, statements = sensitivity()
+        is_paper_figure = bool(marks) and dataset is not None and dataset.key == key
+        self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
         self.numbers_changed.emit()
 

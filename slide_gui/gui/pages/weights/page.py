@@ -262,7 +262,7 @@ class WeightsPage(Page):
 
             rows = weight_rows(model, pixels)
             if kind == "noise":
-                return noise_animation([dataset], model.stack.parameters, [pixels], [rows])
+                return noise_animation([dataset], [rows])
             return layers_animation(rows) if kind == "layer" else weights_export([rows], [source])
 
         def animation(kind: str, about: str) -> ExportOption:

@@ -1,0 +1,170 @@
+"""Figures of one run, with their tables: the confusion matrix, and the learning of the widths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slide_gui.core.svm.model import TrainedSvm
+from slide_gui.core.svm.parameters import WidthsStep
+from slide_gui.experiments.runs.result import RunResult, width_criterion
+from slide_gui.experiments.runs.spec import describe_spec
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_room, line_color, width_mm
+from slide_gui.figures.style import Style
+from slide_gui.figures.tables import save_table
+from slide_gui.text import count, counted, dataset_title, layer_name, told_apart
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
+_PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
+
+
+def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str]) -> None:
+    """Draw the confusion matrix, with correct predictions in blue and misclassified rows in red.
+
+    The strength of a cell is its fraction of the class. Off the diagonal it is relative to the largest such fraction.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure. Its size comes from the style.
+    names : sequence of str
+        Name of each class.
+    """
+    plot = Plot(figure, style, style.width_mm)
+    s, k = plot.scale, len(names)
+    title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
+    wrong = f"{len(result.misclassified)} of {count(result.n_test)} {result.spec.evaluate} rows misclassified"
+    second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
+    plot.title(title, second)
+    rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
+    room = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
+    side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
+    axes = plot.axes((room, 10.5 * s, side, side), "confusion")
+    _draw_cells(axes, result, s, side / k)
+    labels = [fitted(name, SMALL_SIZE * s, room - 5.5 * s, smallest=SMALL_SIZE * s)[0] for name in rows]
+    columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
+    below = [fitted(name, SMALL_SIZE * s, side / k, smallest=SMALL_SIZE * s)[0] for name in columns]
+    axes.set_xticks(range(k), below, parse_math=False)
+    axes.set_yticks(range(k), labels, parse_math=False)
+    axes.tick_params(length=0)
+    plot.axis_titles(axes, "predicted as", "class")
+
+
+def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str]) -> None:
+    """Write the matrix as a table, with one line per class and one column per predicted class.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    rows = [[name, *counts] for name, counts in zip(names, result.confusion.tolist(), strict=True)]
+    save_table(path, ["class", *(f"predicted as {name}" for name in names)], rows)
+
+
+def _too_wide(names: Sequence[str], size: float, room: float) -> bool:
+    return any(width_mm(name, size) > room for name in names)
+
+
+def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
+    counts = result.confusion
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    off = shares - np.diag(np.diag(shares))
+    strength = 0.75 * off / (off.max() or 1.0) + np.diag(0.75 * np.diag(shares))
+    tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
+    axes.imshow(_PAPER + strength[:, :, None] * (tint - _PAPER), interpolation="none")
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    longest = max(width_mm(count(int(n)), TEXT_SIZE * s) for n in counts.flat)
+    size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
+    for (i, j), n in np.ndenumerate(counts):
+        color = "white" if strength[i, j] > 0.5 else (INK if n else MUTED)
+        axes.text(j, i, count(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
+
+
+def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
+    """Draw the criterion above the shares. Each new start begins a new line.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure. Its size comes from the style.
+    result : RunResult
+        Result of a run that learned its widths.
+
+    Raises
+    ------
+    ValueError
+        If the widths were not learned.
+    """
+    classifier = _learned(result)
+    history = classifier.history
+    plot = Plot(figure, style, 0.95 * style.width_mm)
+    s, spec = plot.scale, result.spec
+    shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
+    second = f"{width_criterion(result.chosen_by or spec.svm.criterion)}, noise 1 − p = {spec.stack.noise:g}, "
+    second += f"depth {spec.stack.depth}; ends at shares {shares}"
+    plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
+    names = [layer_name(t) for t in range(len(history[0].shares))]
+    left, top = 13.0 * s, 10.5 * s
+    width = plot.width - left - label_room(names, s)
+    height = (plot.height - top - 10.0 * s - 5.0 * s) / 2
+    upper, lower = (left, top, width, height), (left, top + height + 5.0 * s, width, height)
+    axes = plot.axes(upper, "criterion")
+    _draw_steps(axes, history, [step.criterion for step in history], INK, s)
+    axes.set_xticklabels([])
+    axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
+    axes = plot.axes(lower, "shares")
+    for layer in range(len(names)):
+        _draw_steps(axes, history, [step.shares[layer] for step in history], line_color(layer), s)
+    axes.set_ylim(0.0, 1.0)
+    plot.axis_titles(axes, "iteration", "share of the exponent")
+    last = history[-1].shares
+    plot.end_labels(axes, lower, [(last[t], names[t], line_color(t)) for t in range(len(names))])
+
+
+def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
+    """Write the history as a table, one line per iteration.
+
+    Raises
+    ------
+    ValueError
+        If the widths were not learned.
+    OSError
+        If the file cannot be written.
+    """
+    history = _learned(result).history
+    layers = range(len(history[0].widths))
+    head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]
+    head += [f"width {t}" for t in layers] + [f"share {t}" for t in layers]
+    rows = [[h.iteration, h.start, h.criterion, h.prior, h.C, h.n_support, *h.widths, *h.shares] for h in history]
+    save_table(path, head, rows)
+
+
+def _learned(result: RunResult) -> TrainedSvm:
+    if result.classifier is None or not result.classifier.history:
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
+    return result.classifier
+
+
+def _draw_steps(axes: Axes, history: Sequence[WidthsStep], values: Sequence[float], color: str, s: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    marker = "o" if len(history) < 60 else ""
+    for _, group in groupby(range(len(history)), key=lambda i: history[i].start):
+        indices = list(group)
+        axes.plot(
+            [history[i].iteration for i in indices], [values[i] for i in indices], color=color, linewidth=0.9 * s,
+            marker=marker, markersize=1.6 * s, markeredgewidth=0,
+        )  # fmt: skip
+    axes.set_xlim(-0.5, len(history) - 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
