@@ -84,7 +84,7 @@ class _SplitRuns:
         self.task, self.rank, self.kind_of_final = task, rank, kind_of_final
         self.complete = False
         self._dataset, self._points = dataset, points
-        self._answers: dict[str, PointResult] = {}
+        self.answers: dict[str, PointResult] = {}  # of the candidates evaluated so far
         self.selected = task.plan.select(points, ())
 
     @property
@@ -97,15 +97,10 @@ class _SplitRuns:
         return [RunRequest(self.task.plan.final(self.selected.point).spec, self._dataset, self.rank, None)]
 
     @property
-    def is_begun(self) -> bool:
-        """True if a candidate is evaluated."""
-        return bool(self._answers)
-
-    @property
     def progress(self) -> SplitProgress:
         """Progress of this split."""
         place = self.task.plan.data, self.task.plan.method, self.task.split
-        return SplitProgress(*place, *((len(self._answers), len(self._points)) if self.selected is None else (0, 1)))
+        return SplitProgress(*place, *((len(self.answers), len(self._points)) if self.selected is None else (0, 1)))
 
     def add(self, result: RunResult) -> SplitAnswer | None:
         """Add a result. Return the result of the split if it is complete, otherwise None."""
@@ -113,9 +108,9 @@ class _SplitRuns:
             self.complete = True
             return split_answer(self.task.split, self.selected, result)
         (point,) = (point for point in self._points if point.spec.hash == result.spec.hash)
-        self._answers[result.spec.hash] = PointResult.of(point, result)
-        if len(self._answers) == len(self._points):
-            answers = [self._answers[point.spec.hash] for point in self._points]  # in the order of the protocol
+        self.answers[result.spec.hash] = PointResult.of(point, result)
+        if len(self.answers) == len(self._points):
+            answers = [self.answers[point.spec.hash] for point in self._points]  # in the order of the protocol
             self.selected = self.task.plan.select(self._points, answers)
         return None
 
@@ -178,7 +173,7 @@ class _Evaluation:
         """Update the active splits and the expected runs, and report the state."""
         self._splits = [split for split in self._splits if not split.complete]
         first = min((split.rank for split in self._splits), default=0)
-        active = (each for each in self._splits if each.rank == first or (self._parallel and each.is_begun))
+        active = (each for each in self._splits if each.rank == first or (self._parallel and each.answers))
         self._state = replace(self._state, active=tuple(split.progress for split in active))
         self._loop.expect([each.kind_of_final for each in self._splits if each.selected is None])
         self._report()

@@ -54,10 +54,11 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         data = list(by_key.get(key, {}).values())
         if data:
             # With only one candidate its runs are not counted.
-            n_test = _n_test(of_data[0])
-            others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != n_test}
+            sizes = _sizes(of_data[0])
+            others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
-            infos.append(_info(of_data[0], best))
+            source = f"generated:{key}" if best.generated else ""
+            infos.append(DataInfo(key, entry(key).title, best.generated, best.fingerprint, *sizes, source))
     return tuple(infos)
 
 
@@ -73,18 +74,10 @@ def _fit(
     return count > 0, run.fingerprint not in others, not run.generated, count, run.created
 
 
-def _n_test(cell: CellPlan) -> int:
-    """Return the number of test rows that a plan evaluates on."""
-    known = entry(cell.data).n_test
-    return min(cell.test_rows or known, known)
-
-
-def _info(cell: CellPlan, run: StoredRun) -> DataInfo:
+def _sizes(cell: CellPlan) -> tuple[int, int]:
+    """Return the numbers of training and test rows of a plan."""
     known = entry(cell.data)
-    n_train = min(cell.train_rows or known.n_train, known.n_train)
-    n_test = _n_test(cell)
-    source = f"generated:{cell.data}" if run.generated else ""
-    return DataInfo(cell.data, known.title, run.generated, run.fingerprint, n_train, n_test, source)
+    return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
 
 _key = lru_cache(maxsize=256)(data_key)
@@ -394,7 +387,9 @@ class Cell:
     @property
     def chosen(self) -> str:
         """The most frequent selection, with its number of splits."""
-        return _most([answer.chosen for answer in self.answers if answer.chosen])
+        choices = [answer.chosen for answer in self.answers if answer.chosen]
+        most = max(choices, key=choices.count, default="")
+        return most if len(choices) < 2 else f"{most} ({choices.count(most)} of {len(choices)} splits)"
 
     @property
     def paper(self) -> Published | None:
@@ -465,16 +460,6 @@ class EvaluationState:
     def complete(self) -> bool:
         """True if all splits of all cells are available."""
         return all(cell.complete for cell in self.cells)
-
-
-def _most(words: Sequence[str]) -> str:
-    """Return the most frequent text with its number of splits."""
-    if not words:
-        return ""
-    most = max(words, key=words.count)
-    if len(words) == 1:
-        return most
-    return f"{most} ({words.count(most)} of {len(words)} splits)"
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
