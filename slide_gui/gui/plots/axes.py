@@ -14,7 +14,6 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QMargins, QPointF, QRectF, QSizeF, Qt, Slot
 from PySide6.QtGui import (
@@ -193,7 +192,9 @@ class Plot(HoverWidget):
         self._filled = False
         self._still, self._version = CachedPixmap(), 0
         self._ratio = 0.0
-        """Pixel ratio of the screen for which the items were drawn, or 0 if they must be drawn anew."""
+        """Pixel ratio of the screen for which the axes were drawn, or 0 if they must be drawn anew."""
+        self._is_outdated = True
+        """True if the items must be updated before the next painting."""
         self.is_faint = False
         """True if the plot is outdated and therefore grey."""
         self._curves: dict[Hashable, Any] = {}
@@ -275,7 +276,7 @@ class Plot(HoverWidget):
         """Show the axes, or the placeholder of an empty plot."""
         self._filled = filled
         self._back.setVisible(filled and self.is_zoomed())
-        self._changed()
+        self._redraw()
 
     def _set_faint(self, faint: bool) -> None:
         """Grey the items of an outdated plot, or restore their colours."""
@@ -286,18 +287,13 @@ class Plot(HoverWidget):
             self._changed()
 
     def _curve(self, key: Hashable, z: float) -> Any:
-        """Return the curve of a key, built at first use; curves are never removed, only emptied."""
+        """Show and return the curve of a key, built at first use; curves are never removed, only hidden."""
         if key not in self._curves:
             self._curves[key] = pg.PlotCurveItem(connect="finite")
             self._curves[key].setZValue(z)
             self._box.addItem(self._curves[key], ignoreBounds=True)
+        self._curves[key].show()
         return self._curves[key]
-
-    def _empty_others(self, drawn: set[Hashable]) -> None:
-        nothing = np.empty(0)
-        for key, curve in self._curves.items():
-            if key not in drawn and curve.xData is not None and len(curve.xData):
-                curve.setData(nothing, nothing)
 
     def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
         """Return a pen with a width in logical pixels at any zoom."""
@@ -371,17 +367,18 @@ class Plot(HoverWidget):
 
     # Appearance
 
-    def _dress(self) -> None:
-        """Set colours, fonts and pens for the theme and the screen."""
-        theme = theme_of(self)
+    def _dress_axes(self, theme: Theme) -> None:
         line, grid = self._pen(theme.muted), self._pen(theme.line)
         for axis, pen, tick_pen in ((self._x_axis, line, line), (self._y_axis, None, grid)):
             axis.setPen(pen if self._ruled else None)
             axis.setTickPen(tick_pen if self._ruled else None)
             axis.setTextPen(line)
             axis.setTickFont(figure_font(self, SECONDARY))
-        self._draw(theme)
-        self._version += 1
+
+    def _redraw(self) -> None:
+        """Update the items before the next painting."""
+        self._is_outdated = True
+        self.update()
 
     @Slot()
     def _update_visible(self) -> None:
@@ -392,19 +389,26 @@ class Plot(HoverWidget):
         self._changed()
 
     def _changed(self) -> None:
-        """Repaint everything, because items have changed."""
+        """Repaint the cached picture, because the range or a text has changed."""
         self._version += 1
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
+        theme = theme_of(self)
         if self._ratio != self.devicePixelRatioF():  # the widths of pens depend on it
-            self._ratio = self.devicePixelRatioF()
-            self._dress()
+            self._ratio, self._is_outdated = self.devicePixelRatioF(), True
+            self._dress_axes(theme)
+        if self._is_outdated:
+            self._is_outdated = False
+            for curve in self._curves.values():
+                curve.hide()
+            self._draw(theme)
+            self._version += 1
         with QPainter(self) as painter:
             if not self._filled:
                 paint_placeholder(painter, self, self._placeholder)
             else:
-                self._paint_below(painter, theme_of(self))
+                self._paint_below(painter, theme)
                 self._still.draw(painter, self, self._version, self.paint_still)
                 self.paint_moving(painter)
             focus_ring(painter, self)

@@ -163,7 +163,6 @@ class CriterionPlot(Plot):
         self._log = _is_logarithmic(low, high)
         self._ticks[1] = decade_ticks if self._log else linear_ticks
         self._set_full_range((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
-        self._draw(theme_of(self))
         self._set_filled(bool(self._starts))
         self._describe()
 
@@ -178,7 +177,6 @@ class CriterionPlot(Plot):
             curve = self._curve(start.number, 1)
             curve.setZValue(2 if start is best else 1)
             curve.setData(start.iteration, _heights(start.criterion, self._log), pen=pen)
-        self._empty_others({start.number for start in self._starts})
         known = [start for start in self._starts if math.isfinite(self._height(start.least))]
         self._ends.setData(
             x=[start.iteration[start.best] for start in known],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
@@ -21,7 +20,7 @@ from slide_gui.gui.pages.curves.points import (
     lines_of,
 )
 from slide_gui.gui.plots.axes import apart, nice_ticks
-from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed
 from slide_gui.text import fixed, per_cent
 
@@ -76,8 +75,7 @@ class ErrorPlot(PointPlot):
         """Select the line whose intervals are shown unless the mouse is on another one."""
         if depth != self._depth:
             self._depth = depth
-            self._draw(theme_of(self))
-            self._changed()
+            self._redraw()
 
     def banded(self) -> int | None:
         """Return the depth of the line whose intervals are shown."""
@@ -110,17 +108,14 @@ class ErrorPlot(PointPlot):
         low, high = _limits(self._points, self._marks)
         ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
         self._set_full_range((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
-        self._draw(theme_of(self))
         self._set_filled(bool(self._points or self._marks))
 
     def _draw(self, theme: Theme) -> None:
-        drawn = set()
         for depth, line in self._lines.items():
             known = [p for p in line if p.is_known]
             if depth == self.banded():
-                drawn |= self._draw_intervals(theme, depth, known)
-            drawn |= self._draw_lines(theme, depth, known)
-        self._empty_others(drawn)
+                self._draw_intervals(theme, depth, known)
+            self._draw_lines(theme, depth, known)
         finished = [p for p in self._points if p.is_known and p.state == "done"]
         others = [p for p in self._points if p.is_known and p.state != "done"]
         colours = [self._brush(theme.pin(p.depth)) for p in finished]
@@ -133,11 +128,11 @@ class ErrorPlot(PointPlot):
             places = {"x": [p.noise for p in shown], "y": [p.error for p in shown]}
             item.setData(**places, size=size, pen=self._pen(edge, 1.5), brush=fill)
 
-    def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+    def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
         """Draw the 95 % confidence intervals of the finished points of a line within the axes."""
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
         if not measured:
-            return set()
+            return
         key = ("whisker" if len(measured) == 1 else "band", depth)
         noises, lows, highs = np.array([(p.noise, p.low, p.high) for p in measured]).T
         xs, ys = np.append(noises, noises[::-1]), np.clip(np.append(highs, lows[::-1]), *self._full_range[1])
@@ -146,9 +141,8 @@ class ErrorPlot(PointPlot):
         else:
             brush = self._brush(washed(theme.pin(depth).name(), BAND))
             self._curve(key, 0).setData(xs, ys, pen=None, fillLevel="enclosed", brush=brush)
-        return {key}
 
-    def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+    def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
         """Draw a line, dashed and grey next to points that are not finished."""
         xs, ys = np.array([p.noise for p in known]), np.array([p.error for p in known])
         done = np.array([p.state == "done" for p in known], bool)
@@ -156,7 +150,6 @@ class ErrorPlot(PointPlot):
         solid, dashed = self._depth_pen(theme, depth, 2.0), self._pen(theme.muted, 1.5, (2.0, 3.0))
         for name, pen, is_joined in (("line", solid, finished), ("rest", dashed, ~finished)):
             self._curve((name, depth), 1).setData(xs, ys, pen=pen, connect=is_joined)
-        return {("line", depth), ("rest", depth)}
 
     def _depth_pen(self, theme: Theme, depth: int, width: float) -> QPen:
         """Return the pen of a depth's line in the colour of its pin, dashed when the colours repeat."""
@@ -304,8 +297,7 @@ class ErrorPlot(PointPlot):
         line = self.banded()
         super()._hover(target)
         if self.banded() != line:
-            self._draw(theme_of(self))
-            self._changed()
+            self._redraw()
 
     def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
         if isinstance(target, ErrorPoint):

@@ -18,7 +18,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
 from slide_gui.gui.plots.axes import Plot
-from slide_gui.gui.theme import Theme, theme_of
+from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
 from slide_gui.gui.widgets.layouts import flush
@@ -167,11 +167,10 @@ class Mosaic(Plot):
         """Render the image; one of another size is shown in full."""
         if self._fields is None:
             return
-        self._draw(theme_of(self))
         if other:
             self._fit()
             self.show_full_range()
-        self._changed()
+        self._redraw()
 
     def _draw(self, theme: Theme) -> None:
         if self._fields is None or self._scale is None:

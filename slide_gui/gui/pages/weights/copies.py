@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
@@ -116,7 +116,6 @@ class CopiesPlot(Plot):
             low, high = (math.log10(0.9 * min(values)), math.log10(1.1 * max(values))) if values else (-2.0, 0.0)
             # Ends in thirds of a decade, so that the axis moves rarely.
             self._set_full_range((-0.32, _LAST + 0.32), (math.floor(3 * low) / 3, math.ceil(3 * high) / 3))
-            self._draw(theme_of(self))
             self._set_filled(bool(self._series))
         self._set_faint(stale)
         self._describe()
@@ -125,9 +124,8 @@ class CopiesPlot(Plot):
         """Mark an m."""
         if copies != self.chosen:
             self.chosen = copies
-            self._draw(theme_of(self))
             self._describe()
-            self._changed()
+            self._redraw()
 
     def copies(self) -> list[int]:
         """Return every m with a point."""
@@ -159,7 +157,6 @@ class CopiesPlot(Plot):
         self._chosen_line.setVisible(self.chosen is not None)
         self._chosen_line.setPen(self._pen(theme.accent))
         self._chosen_line.setPos(math.log2(self.chosen or 1))
-        drawn: set[Any] = set()
         for number, series in enumerate(self._series):
             colour = series.color(theme)
             pen = self._pen(colour, 1.5)
@@ -172,8 +169,6 @@ class CopiesPlot(Plot):
             dashed = self._pen(washed(colour, 0.7), 1.25, (4.0, 3.0))
             errors = math.log10(series.reference) - 0.5 * math.log10(2.0) * ends
             self._curve((number, "law"), 0).setData(ends, errors, pen=dashed)
-            drawn |= {(number, "line"), (number, "whiskers"), (number, "law")}
-        self._empty_others(drawn)
         dots = [(math.log2(m), math.log10(mean), s.color(theme)) for s in self._series for m, mean, _, _ in s.points]
         self._dots.setData(
             x=[x for x, _, _ in dots],
