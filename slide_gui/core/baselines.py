@@ -287,11 +287,10 @@ class OtherClassifier:
     Attributes
     ----------
     estimator : object
-        Classifier fitted to class codes 0 … n_classes − 1, which must not be changed.
+        Classifier fitted to class codes 0 … k − 1, which must not be changed.
     """
 
     estimator: Any
-    n_classes: int
 
     def answer(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
         """Return the predicted class of each row and the decision values.
@@ -299,14 +298,14 @@ class OtherClassifier:
         Returns
         -------
         codes : ndarray of int, shape (n,)
-        decisions : ndarray of shape (n, 1) for two classes, else (n, n_classes)
+        decisions : ndarray of shape (n, 1) for two classes, else (n, k)
             Decision values if the classifier has them. Otherwise its probabilities, minus ½ for two classes.
         """
         codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
         if hasattr(self.estimator, "decision_function"):
             return codes, np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
         probabilities = np.asarray(self.estimator.predict_proba(Z), np.float64)
-        return codes, probabilities[:, 1:] - 0.5 if self.n_classes == 2 else probabilities
+        return codes, probabilities[:, 1:] - 0.5 if probabilities.shape[1] == 2 else probabilities
 
 
 def fit_classifier(
@@ -320,7 +319,7 @@ def fit_classifier(
     ----------
     Z : ndarray of shape (n, k)
     codes : ndarray of int, shape (n,)
-        Class codes 0 … n_classes − 1.
+        Class codes 0 … k − 1.
     estimator : Estimator
     seed : int
         Value of `random_state`, if the class has this parameter and it is not given.
@@ -330,9 +329,7 @@ def fit_classifier(
     ValueError
             If the estimator is not a classifier of `ESTIMATORS`, or rejects the rows or its parameters.
     """
-    return OtherClassifier(
-        _fitted(estimator.make("classifier", seed), Z, codes, progress=progress), int(codes.max()) + 1
-    )
+    return OtherClassifier(_fitted(estimator.make("classifier", seed), Z, codes, progress=progress))
 
 
 def _fitted(estimator: Any, rows: NDArray[Any], *codes: Indices, progress: Progress) -> Any:

@@ -178,20 +178,20 @@ MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], 
 
 
 @pytest.mark.parametrize(
-    ("functions", "n_classes", "expected"),
+    ("functions", "expected"),
     [
-        ({"decision_function": MARGINS, "predict_proba": SHARES}, 2, MARGINS[:, None]),
-        ({"predict_proba": SHARES}, 2, SHARES[:, 1:] - 0.5),
-        ({"decision_function": np.eye(3)}, 3, np.eye(3)),
-        ({"predict_proba": np.full((3, 3), 0.3)}, 3, np.full((3, 3), 0.3)),
+        ({"decision_function": MARGINS, "predict_proba": SHARES}, MARGINS[:, None]),
+        ({"predict_proba": SHARES}, SHARES[:, 1:] - 0.5),
+        ({"decision_function": np.eye(3)}, np.eye(3)),
+        ({"predict_proba": np.full((3, 3), 0.3)}, np.full((3, 3), 0.3)),
     ],
 )
 def test_that_decisions_are_values_or_else_probabilities(
-    functions: dict[str, np.ndarray], n_classes: int, expected: np.ndarray
+    functions: dict[str, np.ndarray], expected: np.ndarray
 ) -> None:
     functions = {"predict": np.array([0.0, 1.0, 1.0]), **functions}
     estimator = SimpleNamespace(**{name: lambda _, values=values: values for name, values in functions.items()})
-    codes, decisions = OtherClassifier(estimator, n_classes).answer(X[:3])
+    codes, decisions = OtherClassifier(estimator).answer(X[:3])
     assert codes.tolist() == [0, 1, 1]
     np.testing.assert_array_equal(decisions, expected)
 

@@ -284,29 +284,26 @@ def solve(
     box = Box.of(y, limit, ridge if weights is None else ridge / weights)
     steady = MonotonicProgress(progress)
     scratch = ScratchBuffer() if scratch is None else scratch
-    many = False
+    considered = n  # number of points that may have coefficients at the start
     if start is not None:
         beta = _feasible(start, box)
-        many = bool(np.count_nonzero(beta) > _MANY * n)
     elif n > WHOLE:
         part = _quarter(y, options)
         near = replace(options, tol=max(options.tol, _START_TOL))
         some = None if weights is None else weights[part]
         first = solve(source.take(part), y[part], near, weights=some, scratch=scratch, progress=steady.pulse)
-        beta = np.zeros(n)
+        beta, considered = np.zeros(n), len(part)
         beta[part] = first.beta
-        many = bool(np.count_nonzero(first.beta) > _MANY * len(part))
     else:
         beta = np.zeros(n)
+    many = bool(np.count_nonzero(beta) > _MANY * considered)
     inexact = source if isinstance(source, VectorRows) and source.dtype == np.float32 else None
     left = -1 if inexact is None else options.memory - inexact.refined_bytes
     refinable = left >= least_memory(n, 8)
     solver = _WorkingSetSolver(source, y, box, options, scratch, many, refinable, steady)
     solution = solver.run(beta)
     if inexact is None:
-        if isinstance(source, VectorRows):
-            return _certain(solution, source.rounding, options.tol)
-        return solution
+        return _certain(solution, source.rounding, options.tol)
     settled = single_error(solution.beta) < _ERROR * options.tol
     if options.exact and (settled or not refinable):
         error = inexact.rounding * float(np.abs(solution.beta).sum())

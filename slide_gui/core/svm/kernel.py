@@ -481,7 +481,14 @@ class DistanceRows:
         Rows of the matrix that are the points of this source.
     factor : float
         1/σ² for the common width σ.
+
+    Attributes
+    ----------
+    rounding : float
+        0, because the kernel belongs to the matrix as it is.
     """
+
+    rounding = 0.0
 
     def __init__(self, distances: Values, points: Indices, factor: float) -> None:
         self.distances, self.points, self.factor, self.dtype = distances, points, factor, distances.dtype

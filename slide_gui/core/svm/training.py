@@ -133,7 +133,7 @@ class PairProblems:
         options = SolverOptions(
             LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True, exact=self.exact
         )
-        sources, scratch = _Sources(self.data, self.embedding, p, len(numbers) > 1, steady.pulse), ScratchBuffer()
+        sources, scratch = _Sources(self, len(numbers) > 1, steady.pulse), ScratchBuffer()
         for done, number in enumerate(numbers):
             pair, part = pairs[number], steady.part(done / len(numbers), (done + 1) / len(numbers))
             part.report(0.0)
@@ -246,13 +246,12 @@ def train(
 class _Sources:
     """Kernel values for pairs of classes; all pairs share them if the memory allows it."""
 
-    def __init__(
-        self, data: TrainingSet, embedding: Embedding, parameters: SvmParameters, several: bool, pulse: Progress
-    ) -> None:
+    def __init__(self, problems: PairProblems, several: bool, pulse: Progress) -> None:
+        data, parameters = problems.data, problems.parameters
         n, random = len(data.codes), np.random.default_rng(parameters.seed)
         self.members = [random.permutation(np.flatnonzero(data.codes == code)) for code in range(data.n_classes)]
         self._columns = varying_columns(data.Z, pulse)
-        self._Z, self._embedding, self._memory, self._pulse = data.Z, embedding, parameters.memory, pulse
+        self._Z, self._embedding, self._memory, self._pulse = data.Z, problems.embedding, parameters.memory, pulse
         fine = n <= _SMALL or self._too_coarse(n)
         self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
         self._shared: list[ClassVectors] = []
