@@ -87,7 +87,7 @@ def open_lazy(text: str, reading: ParseOptions = AS_GUESSED) -> LazyRows:
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
         _check_n_features(rows.shape[1], text)
-        image_shape = _image_shape(rows.shape[1], shape, reading, text)
+        image_shape = reading.image_shape(rows.shape[1], shape, text)
         names = tuple(map(clean_name, names))
         return LazyRows(clean_name(path.stem or path.name), rows, image_shape, names, _digest(path))
 
@@ -146,7 +146,7 @@ def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
         raise DataError(f"cannot be read ({reason}); check its format", text) from None
 
 
-def _open_zarr(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_zarr(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, int] | None, tuple[str, ...]]:
     import dask.array as da
     import zarr
 
@@ -171,25 +171,22 @@ def _open_zarr(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple
     height = int((array.shards or array.chunks)[0])
     height *= max(1, _CHUNK // (height * row))
     rows = da.from_zarr(str(path), chunks=(height, *array.shape[1:]))
-    return rows.reshape(rows.shape[0], -1), tuple(array.shape[1:]) if array.ndim == 3 else (), ()
+    shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None
+    return rows.reshape(rows.shape[0], -1), shape, ()
 
 
 def _codecs(metadata: Any) -> set[str]:
     """Return the names of all codecs in the metadata of an array of version 2 or 3, shards included."""
-    names = set()
-    for key in ("compressor", "filters", "codecs", "index_codecs", "configuration", "storage_transformers"):
-        for each in _listed(metadata.get(key)):
-            names |= {str(each.get("id") or each.get("name"))} if {"id", "name"} & each.keys() else set()
-            names |= _codecs(each)
-    return names
+    if isinstance(metadata, (list, tuple)):
+        return set().union(*map(_codecs, metadata))
+    if not isinstance(metadata, dict):
+        return set()
+    names = {str(metadata.get("id") or metadata.get("name"))} if {"id", "name"} & metadata.keys() else set()
+    inside = ("compressor", "filters", "codecs", "index_codecs", "configuration", "storage_transformers")
+    return names.union(*(_codecs(metadata.get(key)) for key in inside))
 
 
-def _listed(value: Any) -> list[dict[str, Any]]:
-    values = value if isinstance(value, (list, tuple)) else [value]
-    return [each for each in values if isinstance(each, dict)]
-
-
-def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
+def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tuple[int, int] | None, tuple[str, ...]]:
     import dask.dataframe as dd
 
     table = dd.read_parquet(str(path), split_row_groups="adaptive", blocksize=_CHUNK)
@@ -211,20 +208,11 @@ def _open_parquet(path: Path, reading: ParseOptions, text: str) -> tuple[Any, tu
     sizes = table.to_dask_array(lengths=True).chunks[0]  # from the metadata of the files
     # Selecting columns of the data frame would make Dask join partitions, whose lengths are then unknown.
     rows = table.map_partitions(_numbers, names, dtype, meta=_numbers(table._meta, names, dtype))
-    return rows.to_dask_array(lengths=sizes), (), tuple(names)
+    return rows.to_dask_array(lengths=sizes), None, tuple(names)
 
 
 def _numbers(table: Any, names: Sequence[str], dtype: str) -> Any:
     return table[list(names)].astype(dtype)
-
-
-def _image_shape(d: int, stored: tuple[int, ...], reading: ParseOptions, text: str) -> tuple[int, int] | None:
-    shape = stored if reading.shape is None else reading.shape
-    if not shape:
-        return None
-    if shape[0] * shape[1] != d:
-        raise DataError(f"has {d} features, not {shape[0]} × {shape[1]} pixels; give another shape", text)
-    return shape[0], shape[1]
 
 
 def _digest(path: Path) -> str:

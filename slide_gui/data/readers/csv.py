@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -92,7 +92,6 @@ def read_csv(
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
         layout = _layout(stream, reading, like, place)
         stream.seek(layout.start)
-        texts = _TextColumns(layout, place)
         table = read_table(
             stream,
             size,
@@ -101,7 +100,7 @@ def read_csv(
             apart=-1 if layout.label is None else layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
-            replace_texts=texts if texts.needed else None,
+            replace_texts=layout.replace_texts if layout.has_texts else None,
             progress=progress,
         )
     label, guesses, unlabelled = layout.label, layout.guesses, ""
@@ -113,7 +112,7 @@ def read_csv(
     d = len(layout.columns)
     if label is not None and label in (layout.label, d - 1):
         columns = [k for k in range(d) if k != label]
-        rows, labels = table.rows, texts.labels(table.column) if label in layout.text else table.column
+        rows, labels = table.rows, layout.labels(table.column) if label in layout.text else table.column
     else:
         columns, rows = list(range(d)), table.joined
         labels = None if label is None else rows[:, label]
@@ -131,7 +130,7 @@ def read_csv(
         image_shape=shape,
         place=place,
         role=role_of(path.name),
-        label_names=tuple(sorted(texts.classes)),
+        label_names=tuple(sorted(layout.classes)),
         finite=True,
         feature_names=tuple(layout.columns[k] for k in features) if layout.named else (),
         opened=ParseReport(
@@ -143,7 +142,7 @@ def read_csv(
             left_out=tuple(sorted(layout.left_out)),
         ),
         groups=groups,
-        group_names=tuple(texts.groups),
+        group_names=tuple(layout.groups),
     )
 
 
@@ -171,6 +170,8 @@ class _Layout:
         True if the numbers have decimal commas.
     group : int or None
         Index of the group column, which is also in `left_out`.
+    classes, groups : dict
+        Number of each text of the label column and of the group column, in order of appearance.
     """
 
     reading: ParseOptions
@@ -186,7 +187,69 @@ class _Layout:
     blanks: int
     decimal_commas: bool
     group: int | None
-    guesses: tuple[Guess, ...] = ()
+    guesses: tuple[Guess, ...]
+    place: str
+    classes: dict[str, int] = field(default_factory=dict)
+    groups: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def has_texts(self) -> bool:
+        """True if the table has other cells than numbers with decimal points."""
+        return bool(self.label in self.text or self.left_out or self.decimal_commas)
+
+    def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of each row's class in alphabetical order."""
+        number = {name: k for k, name in enumerate(sorted(self.classes))}
+        return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
+
+    def replace_texts(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
+        """Return cells of complete rows with numbers: codes of classes and groups, 0 if left out, decimal points."""
+        label, group, d = self.label, self.group, len(self.columns)
+        coded = {}
+        if group is not None:
+            coded[group] = self._codes(cells[group::d], lines, group)
+        if label is not None and label in self.text:
+            coded[label] = self._codes(cells[label::d], lines, label)
+        for k in self.left_out | coded.keys():
+            cells[k::d] = coded.get(k, [b"0"] * len(lines))
+        if not self.decimal_commas:
+            return cells
+        if b"." in b"".join(cells):
+            return [self._with_point(cell, lines[k // d], k % d) for k, cell in enumerate(cells)]
+        return [cell.replace(b",", b".") for cell in cells]  # five times as fast
+
+    def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
+        kind, known = ("group", self.groups) if column == self.group else ("class", self.classes)
+        names, n_known = [cell.decode().strip() for cell in cells], len(known)
+        codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
+        missing = next(filter(is_missing, islice(known, n_known, None)), None)
+        if missing is not None:
+            more = "" if kind == "group" else "; if this is a class name, choose another name"
+            raise DataError(
+                f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
+                f"fill it in, or leave the row out{more}",
+                self.place,
+            )
+        if kind == "class" and len(known) > MOST_CLASSES:
+            raise DataError(
+                f"column {_shown(column, self.columns)} has more than {MOST_CLASSES} different texts, too many "
+                "for classes; leave it out",
+                self.place,
+            )
+        return codes
+
+    def _with_point(self, cell: bytes, line: int, column: int) -> bytes:
+        """Replace the decimal comma of a number by a decimal point."""
+        if b"," not in cell and b"." not in cell:
+            return cell
+        text = cell.decode().strip()
+        if not _COMMA_NUMBER.fullmatch(text):
+            raise DataError(
+                f"line {line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas; write "
+                "all numbers with decimal commas and without thousands separators",
+                self.place,
+            )
+        return _with_point(text).encode()
 
 
 def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, place: str) -> _Layout:
@@ -248,7 +311,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
     return _Layout(
         reading, delimiter, columns, bool(names), label, text, left_out, start, number,
-        len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses),
+        len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses), place,
     )  # fmt: skip
 
 
@@ -410,74 +473,6 @@ def _options_like(
 
 def _listed(indices: Sequence[int], columns: tuple[str, ...]) -> str:
     return ", ".join(_shown(k, columns) for k in indices[:4]) + (", …" if len(indices) > 4 else "")
-
-
-class _TextColumns:
-    """Replaces texts of a table by numbers: codes of classes and groups, 0 in columns left out, decimal points."""
-
-    def __init__(self, layout: _Layout, place: str) -> None:
-        self._layout, self._place = layout, place
-        self.classes: dict[str, int] = {}
-        self.groups: dict[str, int] = {}
-
-    @property
-    def needed(self) -> bool:
-        """True if the table has other cells than numbers with decimal points."""
-        return bool(self._layout.label in self._layout.text or self._layout.left_out or self._layout.decimal_commas)
-
-    def labels(self, codes: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the number of each row's class in alphabetical order."""
-        number = {name: k for k, name in enumerate(sorted(self.classes))}
-        return np.array([number[name] for name in self.classes], np.int64)[codes.astype(np.intp)]
-
-    def __call__(self, cells: list[bytes], lines: NDArray[np.int64]) -> list[bytes]:
-        """Return the cells of complete rows, given the number of each row's line."""
-        label, group, d = self._layout.label, self._layout.group, len(self._layout.columns)
-        coded = {}
-        if group is not None:
-            coded[group] = self._codes(cells[group::d], lines, group)
-        if label is not None and label in self._layout.text:
-            coded[label] = self._codes(cells[label::d], lines, label)
-        for k in self._layout.left_out | coded.keys():
-            cells[k::d] = coded.get(k, [b"0"] * len(lines))
-        if not self._layout.decimal_commas:
-            return cells
-        if b"." in b"".join(cells):
-            return [self._with_point(cell, lines[k // d], k % d) for k, cell in enumerate(cells)]
-        return [cell.replace(b",", b".") for cell in cells]  # five times as fast
-
-    def _codes(self, cells: list[bytes], lines: NDArray[np.int64], column: int) -> list[bytes]:
-        kind, known = ("group", self.groups) if column == self._layout.group else ("class", self.classes)
-        names, n_known = [cell.decode().strip() for cell in cells], len(known)
-        codes = [b"%d" % known.setdefault(name, len(known)) for name in names]
-        missing = next(filter(is_missing, islice(known, n_known, None)), None)
-        if missing is not None:
-            more = "" if kind == "group" else "; if this is a class name, choose another name"
-            raise DataError(
-                f"line {lines[names.index(missing)]}, column {column + 1}: the {kind} is missing (found {missing!r}); "
-                f"fill it in, or leave the row out{more}",
-                self._place,
-            )
-        if kind == "class" and len(known) > MOST_CLASSES:
-            raise DataError(
-                f"column {_shown(column, self._layout.columns)} has more than {MOST_CLASSES} different texts, too many "
-                "for classes; leave it out",
-                self._place,
-            )
-        return codes
-
-    def _with_point(self, cell: bytes, line: int, column: int) -> bytes:
-        """Replace the decimal comma of a number by a decimal point."""
-        if b"," not in cell and b"." not in cell:
-            return cell
-        text = cell.decode().strip()
-        if not _COMMA_NUMBER.fullmatch(text):
-            raise DataError(
-                f"line {line}, column {column + 1}: found {text[:20]!r} in a table with decimal commas; write "
-                "all numbers with decimal commas and without thousands separators",
-                self._place,
-            )
-        return _with_point(text).encode()
 
 
 def _guessed_label(table: Table, layout: _Layout) -> tuple[int | None, tuple[Guess, ...], str]:
