@@ -75,12 +75,9 @@ def set_threads() -> None:
     """
     if any(os.environ.get(name) for name in _VARIABLES):
         return
-    import numpy  # noqa: F401  # loads the library
-    from threadpoolctl import threadpool_limits
-
     threads = [blas.threads for blas in loaded_blas() if blas.threads is not None]
     if threads:
-        threadpool_limits(min(cores(), *threads), user_api="blas")
+        limit_threads(min(cores(), *threads))
 
 
 @lru_cache(maxsize=1)

@@ -85,9 +85,8 @@ def _read_folder(folder: Path, reading: ParseOptions, progress: Progress) -> lis
 
 def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress) -> list[DataPart]:
     """Read each file, then join IDX images with their labels."""
-    paths = sorted(
-        paths, key=lambda path: role_of(path.name) == "test"
-    )  # the training set is read first because the test set follows its columns
+    # The training set is read first because the test set follows its columns.
+    paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
     sizes = [path.stat().st_size for path in paths]
     parts: list[DataPart] = []
     arrays: list[tuple[Path, NDArray[np.generic]]] = []

@@ -424,11 +424,7 @@ def _shown(column: int, columns: tuple[str, ...]) -> str:
 
 
 def _label_column(
-    columns: tuple[str, ...],
-    rows: list[list[str]],
-    text: frozenset[int],
-    reading: ParseOptions,
-    place: str,
+    columns: tuple[str, ...], rows: list[list[str]], text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, list[Guess]]:
     """Return the label column given by the options, a name or the text columns, and the guess."""
     if reading.label_column is not None:

@@ -227,11 +227,8 @@ class ReadingPreview(QFrame):
 
     def _show(self, dataset: Dataset) -> None:
         opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
-        if opened.columns:
-            columns = f"{count(len(opened.columns))} columns"
-        else:
-            columns = f"{count(dataset.n_features)} features"
-        self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
+        n_columns, noun = (len(opened.columns), "columns") if opened.columns else (dataset.n_features, "features")
+        self._title.setText(f"{dataset.name}: {count(n)} rows, {count(n_columns)} {noun}")
         guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
         why = f"Please check: {' · '.join(guesses)}" if guesses else "No setting had to be guessed."
         self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
@@ -357,9 +354,8 @@ class ReadingPreview(QFrame):
     @Slot()
     def _try(self) -> None:
         source = self._workspace.source
-        self._wants_try = (
-            source is not None and self.reading() != source.reading
-        )  # if so, the trial follows the reading
+        # With other settings, the trial follows the reading.
+        self._wants_try = source is not None and self.reading() != source.reading
         self._open()
         if not self._wants_try:
             self.try_requested.emit()
