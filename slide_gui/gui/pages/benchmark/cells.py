@@ -13,6 +13,7 @@ from slide_gui.experiments.evaluation.table import (
     Comparison,
     DataInfo,
     EvaluationState,
+    Extrapolated,
     SplitProgress,
     TimeRow,
 )
@@ -182,39 +183,23 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     """Return the rows of running times, with the paper's times after those measured here."""
-    gpu = "on a GPU in the paper"
+    slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
+    sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
+    speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
+    tutorial = [_scaled(r.tutorial) for r in rows]
+    over_tutorial = [_time_cell(_ratio(r.tutorial_speedup), note="extrapolated") for r in rows]
     return (
-        _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
-        _time_row(
-            "SdA, as selected",
-            gpu,
-            [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
-            tips=[r.sda_chosen for r in rows],
-        ),
-        _time_row(
-            "Speed-up",
-            "over SdA, as selected",
-            [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
-        ),
-        _time_row(
-            "Tutorial’s SdA",
-            "EXTRAPOLATED",
-            [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
-        ),
-        _time_row("Speed-up", "over the tutorial’s", [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]),
+        EvaluationRow("", "SLIDE", tuple(slide), strong=True),
+        EvaluationRow("", "SdA, as selected", tuple(sda), "on a GPU in the paper"),
+        EvaluationRow("", "Speed-up", tuple(speedup), "over SdA, as selected"),
+        EvaluationRow("", "Tutorial’s SdA", tuple(tutorial), "EXTRAPOLATED"),
+        EvaluationRow("", "Speed-up", tuple(over_tutorial), "over the tutorial’s"),
     )
 
 
-def _time_row(
-    title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
-) -> EvaluationRow:
-    row = []
-    for number, (main, aside, below) in enumerate(cells):
-        lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
-        lines += [tips[number]] if tips and tips[number] else []
-        tip = "\n".join(filter(None, lines))
-        row.append(EvaluationCell(main, aside, below if main else "not measured", tip=tip))
-    return EvaluationRow("", title, tuple(row), note, strong)
+def _time_cell(main: str, paper: str = "", note: str = "", details: str = "") -> EvaluationCell:
+    aside, note = _paper(paper), note if main else "not measured"
+    return EvaluationCell(main, aside, note, tip="\n".join(filter(None, (main, details or note, aside))))
 
 
 def _seconds(seconds: float | None) -> str:
@@ -238,12 +223,7 @@ def _short(chosen: str) -> str:
     return ", ".join((units, *rest))
 
 
-def _scaled(row: TimeRow) -> str:
-    tutorial = row.tutorial
-    if tutorial is None:
-        return ""
-    return f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
-
-
-def _from(row: TimeRow) -> str:
-    return "" if row.tutorial is None else "extrapolated"
+def _scaled(time: Extrapolated | None) -> EvaluationCell:
+    if time is None:
+        return _time_cell("")
+    return _time_cell(duration(time.seconds), note=f"from {duration(time.measured)} on {time.rows} rows")
