@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QScrollAre
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
+from slide_gui.gui.dialogs import export
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.dialogs.export_preview import FigurePreview
-from slide_gui.gui.shell import main_window
 from tests.gui.helpers import at_rest, button, labelled, show_page, wait
 from tests.gui.test_own_data import drop
 
@@ -175,7 +175,7 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
     buttons["Copy path"].click()
     assert QApplication.clipboard().text() == str(first)
     shown = []
-    monkeypatch.setattr(main_window, "shows_folders", lambda: True)
+    monkeypatch.setattr(export, "shows_folders", lambda: True)
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()) or False)
     bundle = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
     button(window.notice, "Show in folder").click()

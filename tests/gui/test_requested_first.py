@@ -6,7 +6,7 @@ import time
 import pytest
 
 from slide_gui.gui.state import runs as runs_module
-from tests.gui.helpers import labelled, settle, show_page, wait
+from tests.gui.helpers import button, labelled, settle, show_page, wait
 
 OPENED = labelled
 
@@ -85,7 +85,7 @@ def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
     window.session.status_changed.connect(shown.append)
     wait(lambda: shown and shown[-1] is not None and shown[-1].title == "Estimating")
     window.queue.submit("Training", lambda progress: 1, channel="other", on_result=done.append, background=False)
-    window.job_bar.cancel_requested.emit()
+    button(window.job_bar, "Cancel").click()
     assert ended.wait(5)
     wait(lambda: done == [1])
     assert not window.session.runs.estimate.running

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,17 +97,14 @@ class ExportController(QObject):
 
     Signals
     -------
-    written(object)
-        Path of the export.
-    problem(object)
-        A `UserMessage`: there is nothing to export, or writing failed.
-    waits(str)
-        Condition that a requested export waits for; empty when the wait ends.
+    message(object)
+        A `UserMessage` about the outcome, or about the condition that the export waits for.
+    wait_ended()
+        The export waits no longer.
     """
 
-    written = Signal(object)
-    problem = Signal(object)
-    waits = Signal(str)
+    message = Signal(object)
+    wait_ended = Signal()
 
     def __init__(
         self,
@@ -147,9 +145,10 @@ class ExportController(QObject):
             self._open(offered, session())
         elif waits_for:
             self._waiting = options, session
-            self.waits.emit(waits_for)
+            text = f"It opens when {waits_for}."
+            self.message.emit(UserMessage("The export is waiting", text, "Cancel export", self.give_up, "information"))
         else:
-            self.problem.emit(UserMessage("Nothing to export yet", why_nothing))
+            self.message.emit(UserMessage("Nothing to export yet", why_nothing))
 
     @Slot()
     def go_on(self) -> None:
@@ -167,7 +166,7 @@ class ExportController(QObject):
         """Cancel the wait after a change of the page or at the user's request."""
         if self._waiting is not None:
             self._waiting = None
-            self.waits.emit("")
+            self.wait_ended.emit()
 
     def _open(self, options: Sequence[ExportOption], session: str) -> None:
         if self._dialog is None:
@@ -180,7 +179,7 @@ class ExportController(QObject):
         """Show a file's folder, or a folder's contents, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.problem.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
+            self.message.emit(UserMessage("The folder could not be shown", f"No program opened it: {folder}"))
 
     def copy_image(self, shown: QWidget) -> None:
         """Copy a picture of a widget to the clipboard."""
@@ -191,7 +190,7 @@ class ExportController(QObject):
         if text:
             QApplication.clipboard().setText(spreadsheet_text(text))
         else:
-            self.problem.emit(UserMessage("Nothing to copy yet", why_nothing))
+            self.message.emit(UserMessage("Nothing to copy yet", why_nothing))
 
     @Slot()
     def _write(self) -> None:
@@ -217,15 +216,20 @@ class ExportController(QObject):
             "Rendering the animation" if kind in ANIMATION else "Writing the export",
             work,
             channel="export",
-            on_result=self.written.emit,
+            on_result=self._report_path,
             on_failure=self._not_written,
         )
+
+    @Slot(object)
+    def _report_path(self, path: Path) -> None:
+        remedy, show = "Show in folder" if shows_folders() else "", partial(self.show_in_folder, path)
+        self.message.emit(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
         reason = sentence(error)
         reason = f"{reason} Choose another path." if isinstance(error, OSError) else reason
-        self.problem.emit(UserMessage("The export could not be written", reason))
+        self.message.emit(UserMessage("The export could not be written", reason))
 
 
 _NOTE = "Text remains text; equal figures give identical files."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.state.jobs import JobStatus
@@ -17,11 +17,9 @@ class JobBar(QWidget):
     The height never changes.
     """
 
-    cancel_requested = Signal()
-    """The user pressed Cancel."""
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._status: JobStatus | None = None
         self._text = ElidedLabel("", self, "")
         self._text.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
         self._bar = QProgressBar(self)
@@ -42,7 +40,7 @@ class JobBar(QWidget):
         layout.addStretch()
         self.setFixedHeight(26)  # fits into the 32 pixels of the status bar with its margins
         self.setAccessibleName("Running job")
-        self._cancel.clicked.connect(self.cancel_requested)
+        self._cancel.clicked.connect(self._stop)
         self.show_status(None)
 
     def sizeHint(self) -> QSize:
@@ -51,6 +49,7 @@ class JobBar(QWidget):
     @Slot(object)
     def show_status(self, status: JobStatus | None) -> None:
         """Show the running job, or that no job is running."""
+        self._status = status
         self._text.setText("" if status is None else status.title)
         if status is not None:
             self._cancel.setToolTip(f"Cancel this job: {status.title}")
@@ -59,3 +58,8 @@ class JobBar(QWidget):
             self._left.setText(time_left(status.seconds_left))
         for each in (self._bar, self._left, self._cancel):
             each.setVisible(status is not None)
+
+    @Slot()
+    def _stop(self) -> None:
+        if self._status is not None:
+            self._status.stop()

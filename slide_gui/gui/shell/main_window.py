@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -26,7 +25,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.database import store_files
-from slide_gui.gui.dialogs.export import ExportController, shows_folders
+from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
@@ -261,11 +260,9 @@ class MainWindow(QMainWindow):
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self.job_bar.show_status)
-        self.job_bar.cancel_requested.connect(self.session.stop_shown)
         self.workspace.problem.connect(self.notice.show_message)
-        self.exports.problem.connect(self.notice.show_message)
-        self.exports.written.connect(self._show_export)
-        self.exports.waits.connect(self._show_waiting)
+        self.exports.message.connect(self.notice.show_message)
+        self.exports.wait_ended.connect(self.notice.hide)
         self.pages.turned.connect(self.exports.give_up)
         self.workspace.rested.connect(self.follow)
         self.workspace.rested.connect(self.exports.go_on)
@@ -382,19 +379,6 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() == event.Type.PaletteChange and hasattr(self, "_right_status"):
             self._tint()
-
-    @Slot(object)
-    def _show_export(self, path: Path) -> None:
-        remedy, show = "Show in folder" if shows_folders() else "", partial(self.exports.show_in_folder, path)
-        self.notice.show_message(UserMessage("Exported", str(path), remedy, show, "information", path=str(path)))
-
-    @Slot(str)
-    def _show_waiting(self, for_what: str) -> None:
-        if for_what:
-            text, stop = f"It opens when {for_what}.", self.exports.give_up
-            self.notice.show_message(UserMessage("The export is waiting", text, "Cancel export", stop, "information"))
-        else:
-            self.notice.hide()
 
     @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:

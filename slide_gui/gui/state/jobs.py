@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
@@ -28,18 +29,18 @@ class JobStatus:
 
     Attributes
     ----------
-    number : int
-        Number of the job, for `JobQueue.stop`.
     fraction : float
         Fraction done, 0 to 1.
     seconds_left : float or None
         None if it is unknown.
+    stop : callable
+        Stops the job at the user's request.
     """
 
     title: str
     fraction: float
     seconds_left: float | None
-    number: int = 0
+    stop: Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class _Job(Progress):
     def status(self) -> JobStatus:
         spent = time.monotonic() - self.started
         left = self.time_left.seconds(spent, self.fraction, self.seconds_left)
-        return JobStatus(self.title, self.fraction, left, self.number)
+        return JobStatus(self.title, self.fraction, left, partial(self.queue.stop, self.number))
 
 
 class JobQueue(QObject):

@@ -126,15 +126,6 @@ class Session(QObject):
             if part in vars(self):
                 getattr(self, part).close()
 
-    @Slot()
-    def stop_shown(self) -> None:
-        """Stop the job whose status was reported last."""
-        mine, of_cluster = self._status.get(False), self._status.get(True)
-        if mine is not None:
-            self.queue.stop(mine.number)
-        elif of_cluster is not None:
-            self.cluster.queue.stop(of_cluster.number)
-
     def stop(self) -> None:
         """Stop all jobs; results so far stay, and finished ones are stored."""
         self.workspace.cancel()

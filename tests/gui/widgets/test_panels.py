@@ -96,10 +96,10 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice):
 
 def test_that_the_job_bar_keeps_its_places(shown):
     bar = shown(JobBar(), 700, 32)
-    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.5, 130.0))
+    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.5, 130.0, print))
     settle()
     before = button(bar, "Cancel").geometry()
-    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.51, 9.0))
+    bar.show_status(JobStatus("Fitting layer 3 of 4", 0.51, 9.0, print))
     settle()
     assert button(bar, "Cancel").geometry() == before
     assert bar.findChild(QProgressBar).value() == 510
@@ -113,13 +113,13 @@ def test_that_the_job_bar_keeps_its_places(shown):
 
 def test_that_a_long_text_leaves_space_for_cancel_which_mouse_and_keys_reach(shown):
     bar = shown(JobBar(), 480, 32)
-    bar.show_status(JobStatus("Reading " + "a very long name of a file " * 10, 0.0, None))
+    requests = []
+    status = JobStatus("Reading " + "a very long name of a file " * 10, 0.0, None, lambda: requests.append(True))
+    bar.show_status(status)
     settle()
     cancel = button(bar, "Cancel")
     assert bar.width() == 480
     assert cancel.geometry().right() <= 480
-    requests = []
-    bar.cancel_requested.connect(lambda: requests.append(True))
     QTest.mouseClick(cancel, Qt.MouseButton.LeftButton)
     cancel.setFocus()
     QTest.keyClick(cancel, Qt.Key.Key_Space)
