@@ -258,7 +258,7 @@ class SplitAnswer:
     n_train, n_test : int
         Numbers of training and test rows.
     row_errors : bytes
-        Errors by test row, packed by `statistics.row_errors`.
+        Errors by test row, packed by `error_rate.row_errors`.
     validation_error : float or None
         Validation error of the selected candidate. None if there was only one candidate.
     features : float or None

@@ -203,12 +203,14 @@ class RunProgress:
 
 _FIELDS: dict[type, str] = {
     Stack: "stack",
+    WidthsStep: "history",
+    GridPoint: "grid",
     ChosenBy: "chosen",
     Stage: "stage",
     SdaHistory: "epochs",
     TrainingStep: "training",
 }
-"""Payload of a part → the field of `RunProgress` that it replaces."""
+"""Payload of a part → the field of `RunProgress` that it replaces, or to which it is added."""
 
 
 class ProgressCollector:
@@ -229,15 +231,10 @@ class ProgressCollector:
     def _seen(self, phase: str, payload: object) -> RunProgress | None:
         """Add the payload of a part, and return the new state if it changed."""
         change: dict[str, object] = {}
-        match payload:
-            case WidthsStep():
-                change = {"history": (*self._state.history, payload)}
-            case GridPoint():
-                change = {"grid": (*self._state.grid, payload)}
-            case Estimate():
-                change = {phase: payload}
-            case _ if type(payload) in _FIELDS:
-                change = {_FIELDS[type(payload)]: payload}
+        name = phase if isinstance(payload, Estimate) else _FIELDS.get(type(payload))
+        if name is not None:
+            before = getattr(self._state, name)
+            change[name] = (*before, payload) if isinstance(before, tuple) else payload
         if isinstance(payload, (WidthsStep, GridPoint, ChosenBy)):
             self.learned = time.perf_counter()
         if not change and phase == self._state.phase:

@@ -238,7 +238,7 @@ class StoredRun:
     setting : str or None
         The common setting of runs on one curve, as `Setting.text`. None if unknown.
     row_errors : bytes or None
-        Errors by row, packed by `statistics.row_errors`. None if unknown.
+        Errors by row, packed by `error_rate.row_errors`. None if unknown.
     """
 
     hash: str = stored(lambda result: result.hash)

@@ -32,7 +32,7 @@ class PointResult:
     chosen_by : str
         Criterion or guard that selected the widths. Empty if they were not learned, or it is unknown.
     row_errors : bytes or None
-        Errors by row, packed by `statistics.row_errors`. None if unknown.
+        Errors by row, packed by `error_rate.row_errors`. None if unknown.
     """
 
     point: SweepPoint

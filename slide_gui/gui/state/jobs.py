@@ -331,8 +331,8 @@ class Task(QObject):
         Title for the status bar.
     failure : str
         Title of the problem if the job fails.
-    shows : type or tuple of type
-        Types of its own reports; reports of its parts are ignored.
+    shows : type
+        Type of its own reports; reports of its parts are ignored.
     parent : QObject
         Owner.
     background : bool
@@ -355,7 +355,7 @@ class Task(QObject):
         channel: str,
         title: str,
         failure: str,
-        shows: type | tuple[type, ...],
+        shows: type,
         parent: QObject,
         background: bool = False,
     ) -> None:

@@ -23,7 +23,7 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
-from slide_gui.experiments.sweeps.trial import Trial, try_data
+from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
@@ -84,13 +84,13 @@ class RunController(QObject):
         self._workspace, self.library, self._cluster = workspace, library, cluster
         queue = workspace.queue
         failure = "The classifier could not be trained"
-        self.training = Task(queue, "train", "Training", failure, (RunProgress, _Trained), self)
+        self.training = Task(queue, "train", "Training", failure, RunProgress, self)
         failure = "The error could not be estimated"
         self.estimate = Task(queue, "estimate", "Estimating", failure, RunProgress, self, background=True)
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         failure = "The data could not be tried"
-        self.trial = Task(queue, "try", "Trying your data", failure, (Stage, Trial), self)
+        self.trial = Task(queue, "try", "Trying your data", failure, Stage, self)
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
