@@ -62,8 +62,8 @@ class NumberSlider(QWidget):
         values: Sequence[float] = (),
     ) -> None:
         super().__init__(parent)
-        self._low, self._step, self._decimals, self._default = low, step, decimals, default
-        self._values = tuple(values)
+        even = [round(low + i * step, 10) for i in range(round((high - low) / step) + 1)]
+        self._values, self._decimals, self._default = tuple(values or even), None if values else decimals, default
         self._settled, self._shown_text = default, ""
         self._label = PlainLabel(label, self)
         self._extra = caption("", self)
@@ -71,7 +71,7 @@ class NumberSlider(QWidget):
         self._number.setProperty("kind", "number")
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._slider = _Slider(self)
-        self._slider.setRange(0, len(self._values) - 1 if values else round((high - low) / step))
+        self._slider.setRange(0, len(self._values) - 1)
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
         self._slider.setAccessibleName(label)
         self._number.setAccessibleName(f"{label}, number")
@@ -98,12 +98,12 @@ class NumberSlider(QWidget):
         layout.addWidget(self._number, 0, 1)
         layout.addWidget(self._extra, 0, 2)
         layout.addWidget(self._slider, 1, 0, 1, 3)
-        widest = max(len(self._text(self._low)), len(self._text(self._value_at(self._slider.maximum()))))
+        widest = max(len(self._text(end)) for end in (self._values[0], self._values[-1]))
         self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * widest) + 22)
 
     def value(self) -> float:
         """Return the current value."""
-        return self._value_at(self._slider.value())
+        return self._values[self._slider.value()]
 
     def set_value(self, value: float) -> None:
         """Set the value to the nearest step within the range without emitting a signal.
@@ -115,7 +115,7 @@ class NumberSlider(QWidget):
             self._slider.setValue(self._position_of(value))
         if self._slider.value() != before:  # a value that is set while it moves is not settled
             self._settled = self.value()
-        self._show_text(value if self._values else self.value())
+        self._show_text(value if self._decimals is None else self.value())
 
     def set_extra(self, text: str) -> None:
         """Show a unit or another number after the value, such as "p = 0.70"."""
@@ -135,20 +135,13 @@ class NumberSlider(QWidget):
         """Restore the default."""
         self._go(self._default)
 
-    def _value_at(self, position: int) -> float:
-        return self._values[position] if self._values else round(self._low + position * self._step, 10)
-
     def _position_of(self, value: float) -> int:
         if not math.isfinite(value):
             raise ValueError(f"{value} is not a value on the slider")
-        if self._values:
-            return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
-        return round(min(max((value - self._low) / self._step, 0.0), self._slider.maximum()))
+        return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
 
     def _text(self, value: float) -> str:
-        if self._values:
-            return _shortest(value)
-        return f"{value:.{self._decimals}f}".replace("-", "−")
+        return _shortest(value) if self._decimals is None else f"{value:.{self._decimals}f}".replace("-", "−")
 
     def _show_text(self, value: float) -> None:
         self._shown_text = self._text(value)

@@ -260,8 +260,10 @@ class TileLayout(ImageLayout):
         Widths of the widest usual caption on one and on two lines; captions that fit neither are omitted.
     height_room : float
         Height in which all rows should be visible; it limits the size of tiles down to `LEGIBLE`; 0 for no limit.
+    rows, columns : int
+        Number of visible rows and columns.
     only : tuple of (row, column) or None
-        The one tile that takes all the space.
+        The one visible tile, which takes all the space.
     """
 
     rows: int
@@ -273,40 +275,32 @@ class TileLayout(ImageLayout):
     @cached_property
     def bands(self) -> int:
         """Return the number of groups of rows side by side that gives the largest tiles with all visible."""
-        if not self.height_room or self.only is not None or self.folds > 1:
+        if not self.height_room or self.folds > 1:
             return 1
-        return max(range(1, min(self._rows, MOST_BANDS) + 1), key=self._worth)
+        return max(range(1, min(self.rows, MOST_BANDS) + 1), key=self._worth, default=1)
 
     @cached_property
     def folds(self) -> int:
         """Return the number of lines for the tiles of a row."""
-        if not self.height_room or self.only is not None:
+        if not self.height_room:
             return 1
         room = self.width - 2 * EDGE - self.label_width + self.gap
-        most = min(MOST_FOLDS, self._columns)
-        wide = (n for n in range(1, most) if room / -(-self._columns // n) - self.gap >= COMFORTABLE)
+        most = max(min(MOST_FOLDS, self.columns), 1)
+        wide = (n for n in range(1, most) if room / -(-self.columns // n) - self.gap >= COMFORTABLE)
         return next(wide, most)
 
     @property
     def _across(self) -> int:
         """Return the number of tiles on one line."""
-        return -(-self._columns // self.folds)
+        return max(-(-self.columns // self.folds), 1)
 
     def _worth(self, bands: int) -> tuple[float, float, int]:
         size = self._size_in(bands)
         needed = self._around(bands) + self._rows_in(bands) * size[1]
         return size[0], min(self.height_room - needed, 0.0), -bands
 
-    @property
-    def _rows(self) -> int:
-        return max(self.rows, 1) if self.only is None else 1
-
-    @property
-    def _columns(self) -> int:
-        return max(self.columns, 1) if self.only is None else 1
-
     def _rows_in(self, bands: int) -> int:
-        return -(-self._rows // bands)
+        return max(-(-self.rows // bands), 1)
 
     @property
     def gap(self) -> float:
@@ -331,7 +325,7 @@ class TileLayout(ImageLayout):
         """Return the height used by headings, captions and gaps."""
         below = self._lines_in(bands) * LINE + GAP
         if self.folds > 1:
-            return 2 * EDGE + self._rows * self.folds * (HEAD + below)
+            return 2 * EDGE + self._rows_in(1) * self.folds * (HEAD + below)
         return 2 * EDGE + HEAD + self._rows_in(bands) * below
 
     def _size_in(self, bands: int) -> tuple[float, float]:
@@ -395,11 +389,13 @@ class TileLayout(ImageLayout):
 
     def shown_rows(self) -> range:
         """Return the visible rows."""
-        return range(self.rows) if self.only is None else range(self.only[0], self.only[0] + 1)
+        first = self.only[0] if self.only else 0
+        return range(first, first + self.rows)
 
     def shown_columns(self) -> range:
         """Return the visible columns."""
-        return range(self.columns) if self.only is None else range(self.only[1], self.only[1] + 1)
+        first = self.only[1] if self.only else 0
+        return range(first, first + self.columns)
 
     def tile(self, row: int, column: int) -> QRectF:
         """Return the box of a tile."""
@@ -409,8 +405,7 @@ class TileLayout(ImageLayout):
     def boxes(self) -> dict[tuple[int, int], QRectF]:
         """Return the box of each visible tile by row and column, aligned to device pixels."""
         step, rows, boxes = self._band_width + BAND_GAP, self._rows_in(self.bands), {}
-        for row, column in product(self.shown_rows(), self.shown_columns()):
-            i, j = (row, column) if self.only is None else (0, 0)
+        for (i, row), (j, column) in product(enumerate(self.shown_rows()), enumerate(self.shown_columns())):
             left = EDGE + self.label_width + i // rows * step + j % self._across * self.pitch[0]
             top = EDGE + HEAD + (i % rows * self.folds + j // self._across) * self.pitch[1]
             boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(top, self.ratio), *self.size)
@@ -424,7 +419,7 @@ class TileLayout(ImageLayout):
     @property
     def groups(self) -> int:
         """Return how many times the column headings appear: once per group of rows, or per row of several lines."""
-        return self.bands if self.folds == 1 else self._rows
+        return self.bands if self.folds == 1 else self.rows
 
     def heading(self, column: int, group: int = 0) -> QRectF:
         """Return the box of a column heading."""

@@ -32,6 +32,7 @@ from slide_gui.gui.widgets.painted import (
     PixelGrid,
     focus_ring,
     image_of,
+    paint_placeholder,
     ring_radius,
     washed,
 )
@@ -226,8 +227,8 @@ class WeightTiles(PaintedWidget):
             self.devicePixelRatioF(),
             self._shape,
             self._transposed,
-            rows=len(self.rows),
-            columns=len(self._columns),
+            rows=1 if self.enlarged else len(self.rows),
+            columns=1 if self.enlarged else len(self._columns),
             caption=self._caption_widths,
             height_room=self._room if room is None else room,
             only=self.enlarged,
@@ -256,9 +257,7 @@ class WeightTiles(PaintedWidget):
         theme, layout = self.theme, self.layout_of()
         painter = QPainter(self)
         if not self.rows:
-            painter.setPen(QColor(theme.muted))
-            flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-            painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
+            paint_placeholder(painter, self, self._placeholder)
             focus_ring(painter, self)
             return
         fonts = self.figure_font(), self.figure_font(strong=True), self.figure_font(SECONDARY)
