@@ -9,7 +9,6 @@ chunks and sums. Dask is imported only for Dask arrays.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any
@@ -22,12 +21,11 @@ from slide_gui.blas import PRODUCTS, limit_threads
 from slide_gui.core.slide.activations import block_of
 from slide_gui.core.slide.scatter import GROUP, Scatter, ScatterPass, ScatterSum
 from slide_gui.core.validation import check_integer
-from slide_gui.core.workers import LARGE_TASKS, ClusterError, check_alive, unchanged
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.core.workers import LARGE_TASKS, ClusterError, check_alive, results_of, unchanged
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 Apply = Callable[[Any, int], NDArray[np.floating]]
 
-_WATCH = 0.05  # seconds between two checks of a running pass
 _AGAIN = "give a list of blocks, or a function that returns a new iterator each time it is called"
 
 
@@ -236,43 +234,35 @@ class _ClusterRows:
     def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
         """Return the result of a task and report the progress by completed blocks."""
         import dask
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
 
         client, done = self._client, set[int]()
         check_alive(client)
         client.subscribe_topic(topic, lambda event: done.add(event[1]))
-        with dask.config.set(LARGE_TASKS):
-            future = client.compute(top)
         try:
-            while future.status in ("pending", "lost"):  # "lost": its worker died, and Dask repeats it
-                progress.report(len(done) / blocks)
-                time.sleep(_WATCH)
-            result: tuple[Scatter, ...] = _outcome(future, client)
+            with dask.config.set(LARGE_TASKS):
+                future = client.compute(top)
+            summed: list[tuple[Scatter, ...]] = results_of(
+                client, [future], Listener(lambda *_: progress.report(len(done) / blocks))
+            )
+        except KilledWorker as error:
+            raise ClusterError(
+                f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
+                "likely because they ran out of memory; give them more memory, or the array smaller chunks of rows"
+            ) from None
+        except FutureCancelledError:
+            check_alive(client)
+            raise ClusterError("the fit was cancelled on the cluster; start it again") from None
         finally:
             if client.status == "running":
                 client.unsubscribe_topic(topic)
-                client.cancel([future], force=True)
         progress.report(1.0)
-        return result
+        return summed[0]
 
 
 BlockRows = Blocks | _ClusterRows
 """Rows whose scatter is summed block by block, with `shape` and `total`."""
-
-
-def _outcome(future: Any, client: Any) -> Any:
-    from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
-
-    try:
-        return future.result()
-    except KilledWorker as error:
-        raise ClusterError(
-            f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
-            "likely because they ran out of memory; give them more memory, or the array smaller chunks of rows"
-        ) from None
-    except FutureCancelledError:
-        check_alive(client)
-        raise ClusterError("the fit was cancelled on the cluster; start it again") from None
 
 
 def _starts(X: Any) -> tuple[int, ...]:
