@@ -125,7 +125,7 @@ class MultiWidthSVC(AcceptsSparse, ClassifierMixin, BaseEstimator):  # type: ign
     n_iter_ : int
         Number of pair steps that the solver took.
     model_ : SvmModel
-        The trained model as an immutable object.
+        The trained model as an immutable object; `model_.trained` is the part that runs store.
     n_features_in_ : int
         Number of columns of the rows.
 
