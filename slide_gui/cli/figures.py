@@ -143,17 +143,17 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _weights(arguments: argparse.Namespace) -> int:
-    moves = arguments.animate
-    if moves and arguments.bundle is not None:
+    animation = arguments.animate
+    if animation and arguments.bundle is not None:
         raise UsageError("--animate and --bundle exclude each other; give one of them")
-    if moves and arguments.dpi is None:
+    if animation and arguments.dpi is None:
         arguments.dpi = ANIMATION_DPI
     style = _style(arguments)
     parameters = options.stack_parameters(arguments)
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = [options.data_source(arguments, [text]) for text in arguments.data]
-    outputs = _outputs(arguments, "weights", sources, ("gif",) if moves else _FORMATS)
+    outputs = _outputs(arguments, "weights", sources, ("gif",) if animation else _FORMATS)
     given, n = arguments.pixels or [[]], len(sources)
     wanted = given * n if len(given) == 1 else given
     if len(wanted) != n:
@@ -167,12 +167,12 @@ def _weights(arguments: argparse.Namespace) -> int:
         weights.append(weight_rows(model, pixels))
     with usage():
         shown, contributions = as_shown(weights, style.show)
-    if moves == "noise":
+    if animation == "noise":
         rows = [dataset for dataset in datasets if dataset is not None]
         if len(rows) < len(datasets):
             raise UsageError("--animate noise needs the data, but a saved model contains none; name the data instead")
         export = noise_animation(rows, weights)
-    elif moves:
+    elif animation:
         if len(weights) > 1:
             raise UsageError("--animate layers shows one data set; name one")
         export = layers_animation(weights[0])
@@ -196,8 +196,8 @@ def _model(
             raise UsageError("--bundle needs the data, because its script fits them again; name the data, not a model")
         model = load_model(source.paths[0])
         # A model contains no images. Use the sums of its first weights in place of the mean image.
-        light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
-        return None, model, default_pixels(model.image_shape, light)
+        brightness = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
+        return None, model, default_pixels(model.image_shape, brightness)
     dataset = options.read_data(source)
     model = options.fit_data(dataset, parameters)
     return dataset, model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))

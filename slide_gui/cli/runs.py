@@ -179,8 +179,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     sweep: SweepSpec | list[SweepPoint] = sweep_of(base)
     if by_labels:
         sweep = [point for each in on_every_fold(base, dataset) for point in points_of(each)]
-    makes_none = arguments.dry_run and not arguments.store.exists()
-    with nullcontext() if makes_none else RunStore(arguments.store) as store:
+    opens_no_store = arguments.dry_run and not arguments.store.exists()
+    with nullcontext() if opens_no_store else RunStore(arguments.store) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
         if store is None or arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])

@@ -49,27 +49,27 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 
 
 def fitted(
-    text: str, size: float, room: float, weight: str = "normal", smallest: float = SMALLEST
+    text: str, size: float, space: float, weight: str = "normal", smallest: float = SMALLEST
 ) -> tuple[str, float]:
-    """Return text and type size that fit into `room` mm. The type is reduced first, then the text is shortened."""
+    """Return text and type size that fit into `space` mm. The type is reduced first, then the text is shortened."""
     needed = width_mm(text, size, weight)
-    if needed <= room:
+    if needed <= space:
         return text, size
-    size = max(min(smallest, size), size * room / needed)
-    if width_mm(text, size, weight) <= room + 1e-6:
+    size = max(min(smallest, size), size * space / needed)
+    if width_mm(text, size, weight) <= space + 1e-6:
         return text, size
     cut = bisect_left(
-        range(1, len(text)), room + 1e-6, key=lambda length: width_mm(text[:length] + _ELLIPSIS, size, weight)
+        range(1, len(text)), space + 1e-6, key=lambda length: width_mm(text[:length] + _ELLIPSIS, size, weight)
     )
     return text[:cut].rstrip(_ELLIPSIS) + _ELLIPSIS, size
 
 
-def wrapped(text: str, size: float, room: float) -> list[str]:
-    """Return the text broken between words into lines that fit into `room` mm."""
+def wrapped(text: str, size: float, space: float) -> list[str]:
+    """Return the text broken between words into lines that fit into `space` mm."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width_mm(longer, size) <= room:
+        if lines and width_mm(longer, size) <= space:
             lines[-1] = longer
         else:
             lines.append(word)
@@ -173,32 +173,32 @@ class Plot:
         y: float,
         text: str,
         size: float,
-        room: float | None = None,
+        space: float | None = None,
         smallest: float = SMALLEST,
-        **look: Any,
+        **properties: Any,
     ) -> None:
-        """Write text with its baseline at y, fitted into `room` mm. Sizes are in points before scaling."""
-        if room is not None:
-            weight = look.get("weight", "normal")
-            text, fitting = fitted(text, size * self.scale, room, weight, smallest * self.scale)
+        """Write text with its baseline at y, fitted into `space` mm. Sizes are in points before scaling."""
+        if space is not None:
+            weight = properties.get("weight", "normal")
+            text, fitting = fitted(text, size * self.scale, space, weight, smallest * self.scale)
             size = fitting / self.scale
-        style: dict[str, Any] = {"va": "baseline", "color": INK, **look}
+        style: dict[str, Any] = {"va": "baseline", "color": INK, **properties}
         # A $ in the name of a data set does not start a formula.
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
 
-    def key(self, x: float, y: float, text: str, color: str, room: float | None = None) -> None:
+    def key(self, x: float, y: float, text: str, color: str, space: float | None = None) -> None:
         """Write a legend entry, a coloured dot and a text, centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
-        self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, room, va="center")
+        self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, space, va="center")
 
     def title(self, text: str, second: str) -> None:
         """Write a bold title and a muted second line, both fitted to the width."""
         margin = 2.0 * self.scale
-        room = self.width - 2 * margin
-        self.text(margin, 4.0 * self.scale, text, TITLE_SIZE, room, 5.0, weight="bold")
-        self.text(margin, 7.0 * self.scale, second, SMALL_SIZE, room, color=MUTED)
+        space = self.width - 2 * margin
+        self.text(margin, 4.0 * self.scale, text, TITLE_SIZE, space, 5.0, weight="bold")
+        self.text(margin, 7.0 * self.scale, second, SMALL_SIZE, space, color=MUTED)
 
     def note(self, text: str) -> None:
         """Write a muted line at the bottom, fitted to the width."""
@@ -244,6 +244,6 @@ class Plot:
                 self.text(x + w + 3.0 * self.scale, at + number * gap, line, SMALL_SIZE, va="center")
 
 
-def label_room(texts: Sequence[str], scale: float) -> float:
+def label_width(texts: Sequence[str], scale: float) -> float:
     """Return the width in mm of labels to the right of the axes."""
     return max((width_mm(text, SMALL_SIZE * scale) for text in texts), default=0.0) + 4.2 * scale

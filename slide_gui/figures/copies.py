@@ -21,7 +21,7 @@ from slide_gui.figures.canvas import (
     draw_bars,
     draw_image,
     fitted,
-    label_room,
+    label_width,
     line_color,
     marked_line,
 )
@@ -76,7 +76,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
     high = plot.height - top - tiles - 19.0 * s
-    box = (left, top, width - left - label_room([*names, _slope_text(-0.5)], s), high)
+    box = (left, top, width - left - label_width([*names, _slope_text(-0.5)], s), high)
     axes = plot.axes(box, "error against copies")
     ends = []
     for name, feature, color in zip(names, (None, result.feature), (line_color(5), line_color(4)), strict=True):

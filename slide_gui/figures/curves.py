@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_room, line_color, marked_line
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
 from slide_gui.text import count, counted, dataset_title
@@ -48,7 +48,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     names = [_label(depth) for depth in curves.depths]
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
-    box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
+    box = (left, top, plot.width - left - label_width(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
     for depth in curves.depths:
         line, color = curves.line(depth), line_color(depth)

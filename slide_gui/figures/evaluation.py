@@ -120,11 +120,10 @@ def _other_notes(state: EvaluationState) -> list[str]:
     """Return the published errors of other methods as sentences."""
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
-        for one in published(info.key):
-            if one.method not in _NAMES:
-                by_place.setdefault((one.method, one.place), []).append(
-                    f"{entry(info.key).title} {100 * one.error:.2f}"
-                )
+        for result in published(info.key):
+            if result.method not in _NAMES:
+                text = f"{entry(info.key).title} {100 * result.error:.2f}"
+                by_place.setdefault((result.method, result.place), []).append(text)
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
 
@@ -217,9 +216,9 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
                 cell.features, *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
-            [entry(info.key).title, False, one.method, *[None] * (len(head) - 5), one.error, one.place]
-            for one in published(info.key)
-            if one.method not in _NAMES
+            [entry(info.key).title, False, result.method, *[None] * (len(head) - 5), result.error, result.place]
+            for result in published(info.key)
+            if result.method not in _NAMES
         ]
     save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}", *unlearned(state.data)])
 
@@ -253,7 +252,7 @@ _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # type size in points, line distance in mm
 _NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
-def standing(state: EvaluationState, cell: Cell) -> str:
+def comparison_result(state: EvaluationState, cell: Cell) -> str:
     """Return the result of a method's comparison with SLIDE-SVM, a key of `COMPARED`."""
     if cell.method == REFERENCE:
         return "reference"
@@ -283,9 +282,9 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
         raise ValueError("there is nothing to draw: no results are available yet")
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
     lines = -(-len(panels) // abreast)
-    s, room = style.scale, style.width_mm - 4.0 * style.scale
+    s, space = style.scale, style.width_mm - 4.0 * style.scale
     tallest = max(len(cells) for _, cells in panels)
-    notes = [line for note in (*_NOTES, *unlearned(state.data)) for line in wrapped(note, _NOTE_SIZE * s, room)]
+    notes = [line for note in (*_NOTES, *unlearned(state.data)) for line in wrapped(note, _NOTE_SIZE * s, space)]
     foot = _LEGEND + _NOTE_LINE * len(notes)
     plot = Plot(figure, style, 9.0 + lines * (_HEAD + _FOOT + _ROW * tallest + _GAP) + foot)
     plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
@@ -296,7 +295,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     for number, (color, words) in enumerate(COMPARED.values()):
         row, column = divmod(number, 2)
         y = plot.height - (_NOTE_LINE * len(notes) + 5.2 - 2.8 * row) * s
-        plot.key(2.0 * s + column * room / 2, y, words, color, room / 2 - 4.0 * s)
+        plot.key(2.0 * s + column * space / 2, y, words, color, space / 2 - 4.0 * s)
     for number, line in enumerate(reversed(notes)):
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
@@ -308,8 +307,8 @@ def _ordered(state: EvaluationState, info: DataInfo) -> list[Cell]:
 
 def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: Box) -> None:
     s, (x, y, w, h) = plot.scale, box
-    asked, least = max(cell.n_splits for cell in cells), min(len(cell.answers) for cell in cells)
-    splits = counted(asked, "split") if least == asked else f"{least} to {asked} splits"
+    most, fewest = max(cell.n_splits for cell in cells), min(len(cell.answers) for cell in cells)
+    splits = counted(most, "split") if fewest == most else f"{fewest} to {most} splits"
     title = dataset_title(info.title, info.generated)
     plot.text(x + 2.0 * s, y + 3.0 * s, title, TEXT_SIZE, w - 6.0 * s, weight="bold")
     rows = f"{count(info.n_train)} / {count(cells[0].answers[0].n_test)} rows"
@@ -325,9 +324,9 @@ def _draw_panel(plot: Plot, state: EvaluationState, info: DataInfo, cells: Seque
     axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
 
 
-def _name_lines(axes: Axes, names: Sequence[str], room: float, s: float) -> None:
+def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float) -> None:
     """Label the rows of a horizontal plot, and make its grid vertical."""
-    shown = [fitted(name, SMALL_SIZE * s, room, smallest=SMALL_SIZE * s)[0] for name in names]
+    shown = [fitted(name, SMALL_SIZE * s, space, smallest=SMALL_SIZE * s)[0] for name in names]
     axes.set_yticks(range(len(names)), shown, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
@@ -344,7 +343,7 @@ def _write_right(axes: Axes, place: float, text: str, s: float, up: float = 0.0)
 
 def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
     assert cell.rate is not None
-    color, _ = COMPARED[standing(state, cell)]
+    color, _ = COMPARED[comparison_result(state, cell)]
     axes.plot([100 * cell.rate.low, 100 * cell.rate.high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot(
         [100 * cell.rate.error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle=""
@@ -357,8 +356,8 @@ def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: fl
 
 def _hollow(s: float) -> dict[str, Any]:
     """Return the marker of a value from the paper."""
-    look = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
-    return look | {"linestyle": ""}
+    marker = {"marker": "o", "markersize": 3.4 * s, "markerfacecolor": "white", "markeredgewidth": 0.7 * s}
+    return marker | {"linestyle": ""}
 
 
 def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:

@@ -13,7 +13,7 @@ from slide_gui.core.svm.model import TrainedSvm
 from slide_gui.core.svm.parameters import WidthsStep
 from slide_gui.experiments.runs.result import RunResult, width_criterion
 from slide_gui.experiments.runs.spec import describe_spec
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_room, line_color, width_mm
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, label_width, line_color, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, counted, dataset_title, layer_name, told_apart
@@ -45,11 +45,11 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     second = f"{wrong}; trained on {counted(result.n_train, 'row')}; {describe_spec(result.spec)}"
     plot.title(title, second)
     rows = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
-    room = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
-    side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
-    axes = plot.axes((room, 10.5 * s, side, side), "confusion")
+    space = min(max(width_mm(name, SMALL_SIZE * s) for name in rows), 0.25 * plot.width) + 8.0 * s
+    side = min(plot.width - space - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
+    axes = plot.axes((space, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
-    labels = [fitted(name, SMALL_SIZE * s, room - 5.5 * s, smallest=SMALL_SIZE * s)[0] for name in rows]
+    labels = [fitted(name, SMALL_SIZE * s, space - 5.5 * s, smallest=SMALL_SIZE * s)[0] for name in rows]
     columns = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
     below = [fitted(name, SMALL_SIZE * s, side / k, smallest=SMALL_SIZE * s)[0] for name in columns]
     axes.set_xticks(range(k), below, parse_math=False)
@@ -70,8 +70,8 @@ def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequen
     save_table(path, ["class", *(f"predicted as {name}" for name in names)], rows)
 
 
-def _too_wide(names: Sequence[str], size: float, room: float) -> bool:
-    return any(width_mm(name, size) > room for name in names)
+def _too_wide(names: Sequence[str], size: float, space: float) -> bool:
+    return any(width_mm(name, size) > space for name in names)
 
 
 def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
@@ -116,7 +116,7 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = [layer_name(t) for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s
-    width = plot.width - left - label_room(names, s)
+    width = plot.width - left - label_width(names, s)
     height = (plot.height - top - 10.0 * s - 5.0 * s) / 2
     upper, lower = (left, top, width, height), (left, top + height + 5.0 * s, width, height)
     axes = plot.axes(upper, "criterion")

@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 # Lengths in mm.
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
-_BAR_ROOM = 15.0  # the colour bar with its gap, tick labels and title
+_BAR_SPACE = 15.0  # the colour bar with its gap, tick labels and title
 _BAR_LONGEST = 70.0
 _POINT = 1.8  # a pointed end of the colour bar
-_LABEL_ROOM = 6.0  # a tick label of the colour bar
+_LABEL_SPACE = 6.0  # a tick label of the colour bar
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5
 _PIXEL_LABEL = 3.4
@@ -89,21 +89,21 @@ class _Layout:
         in_tiles = [max(len(rows.pixels) * _aspect(rows, style)[1] for rows in line) for line in lines]
         gaps = [self.head + n * self.row_gap for n in pixels]
         fixed = sum(gaps) + s * (2 * _MARGIN + _BLOCK_ROW_GAP * (len(lines) - 1))
-        room = style.width_mm - s * (2 * _MARGIN + _BAR_ROOM + _BLOCK_GAP * (columns - 1))
-        self.tile_by_width = (room / columns - s * (_PIXEL_LABEL + _GAP * (depth - 1))) / depth
+        space = style.width_mm - s * (2 * _MARGIN + _BAR_SPACE + _BLOCK_GAP * (columns - 1))
+        self.tile_by_width = (space / columns - s * (_PIXEL_LABEL + _GAP * (depth - 1))) / depth
         by_height = ((style.height_mm or _TALLEST) - fixed) / sum(in_tiles)
         self.tile = min(self.tile_by_width, s * _LARGEST_TILE, by_height)
         filled = fixed + self.tile * sum(in_tiles)
         self.height = style.height_mm or filled
         self.block_width = depth * self.tile + s * (_PIXEL_LABEL + _GAP * (depth - 1))
-        content = columns * self.block_width + s * (_BLOCK_GAP * (columns - 1) + _BAR_ROOM)
+        content = columns * self.block_width + s * (_BLOCK_GAP * (columns - 1) + _BAR_SPACE)
         self.left = (style.width_mm - content) / 2
         top = (self.height - filled) / 2 + s * _MARGIN
         heights = [gap + self.tile * n + s * _BLOCK_ROW_GAP for gap, n in zip(gaps, in_tiles, strict=True)]
         self.tops = list(accumulate(heights, initial=top))
         start, bottom = top + self.head, top + filled - 2 * s * _MARGIN - self.row_gap
         length = min(bottom - start, s * _BAR_LONGEST)
-        x = self.left + content - s * (_BAR_ROOM - 2.5)
+        x = self.left + content - s * (_BAR_SPACE - 2.5)
         self.bar = (x, (start + bottom - length) / 2, s * _BAR_WIDTH, length)
 
 
@@ -216,19 +216,19 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
     weights, contributions = as_shown(weights, style.show)
     layout = _lay_out(weights, style)
     plot, s = Plot(figure, style, layout.height), style.scale
-    room = layout.block_width - s * _PIXEL_LABEL
+    space = layout.block_width - s * _PIXEL_LABEL
     # One type size for all names, so that the longest fits if possible.
     titles = [dataset_title(rows.dataset, rows.generated) for rows in weights]
-    size = min(fitted(title, TITLE_SIZE * s, room, "bold", 5.0 * s)[1] for title in titles) / s
+    size = min(fitted(title, TITLE_SIZE * s, space, "bold", 5.0 * s)[1] for title in titles) / s
     limits = tile_limits(weights, style.levels)
     for number, (rows, of_tiles) in enumerate(zip(weights, limits, strict=True)):
         line, column = divmod(number, layout.columns)
         x = layout.left + column * (layout.block_width + s * _BLOCK_GAP) + s * _PIXEL_LABEL
         y = layout.tops[line]
         mark = " (generated)" if rows.generated else ""  # never cut
-        name, _ = fitted(rows.dataset, size * s, room - width_mm(mark, size * s, "bold"), "bold", size * s)
+        name, _ = fitted(rows.dataset, size * s, space - width_mm(mark, size * s, "bold"), "bold", size * s)
         plot.text(x, y + 2.6 * s, name + mark, size, weight="bold")
-        plot.text(x, y + 5.4 * s, _noise_text(rows), SMALL_SIZE, room, color=MUTED)
+        plot.text(x, y + 5.4 * s, _noise_text(rows), SMALL_SIZE, space, color=MUTED)
         _draw_block(plot, layout, rows, of_tiles, (x, y + layout.head), style)
     _draw_color_bar(plot, layout.bar, weights, limits, contributions, style)
 
@@ -255,11 +255,11 @@ def _draw_block(
             _draw_tile(plot, rows, (left + (tile - w) / 2, top, w, h), (i, j), limits[i, j], style)
 
 
-def _pixel_label(rows: WeightRows, index: int, style: Style, room: float, scale: float) -> str:
+def _pixel_label(rows: WeightRows, index: int, style: Style, space: float, scale: float) -> str:
     """Return the name of a pixel, or “feature” and its index if that fits for all features."""
     name = pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed)
     is_number = rows.image_shape is None and not rows.feature_names
-    if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= room:
+    if is_number and width_mm(f"feature {max(rows.pixels)}", SMALL_SIZE * scale) <= space:
         return f"feature {name}"
     return name
 
@@ -336,7 +336,7 @@ def _draw_color_bar(
     names = [scale.label(tick) for tick in ticks]
     bar.set_ticks(ticks, labels=names)
     widest = max(width_mm(name, SMALL_SIZE * s) for name in names)
-    shrink = min(1.0, _LABEL_ROOM * s / widest)
+    shrink = min(1.0, _LABEL_SPACE * s / widest)
     axes.tick_params(
         labelsize=SMALL_SIZE * s * shrink, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=MUTED, labelcolor=INK
     )
@@ -477,20 +477,20 @@ def draw_layer(figure: Figure, style: Style, rows: WeightRows, layer: int) -> No
     w, h = _aspect(shown, style)
     gap, head = s * _LAYER_GAP, s * _LAYER_HEAD
     margins = s * 2 * _LAYER_GAP
-    tile = min((style.width_mm - margins - s * _BAR_ROOM + gap) / abreast - gap, s * _LARGEST_LAYER_TILE)
+    tile = min((style.width_mm - margins - s * _BAR_SPACE + gap) / abreast - gap, s * _LARGEST_LAYER_TILE)
     below = s * _LAYER_CAPTION * (1 + style.bias * 0.6)
     if style.height_mm is not None:
         tile = min(tile, ((style.height_mm - head - margins) / lines - below) / h)
     step = tile * h + below
     plot = Plot(figure, style, lines * step + head + margins)
     content = abreast * (tile + gap) - gap
-    left = (style.width_mm - content - s * _BAR_ROOM) / 2
+    left = (style.width_mm - content - s * _BAR_SPACE) / 2
     top = (plot.height - lines * step - head) / 2
     limits = tile_limits([shown], style.levels)
     number, first = f"layer {layer} of {shown.depth}", top + 4.0 * s
     plot.text(left + content, first, number, _LAYER_SIZE, ha="right", weight="bold")
-    name, room = dataset_title(shown.dataset, shown.generated), width_mm(number, _LAYER_SIZE * s, "bold") + 2 * s
-    plot.text(left, first, name, TITLE_SIZE, content - room, 5.0, weight="bold")
+    name, space = dataset_title(shown.dataset, shown.generated), width_mm(number, _LAYER_SIZE * s, "bold") + 2 * s
+    plot.text(left, first, name, TITLE_SIZE, content - space, 5.0, weight="bold")
     shared = f", limits {_limit_text(limits[0][0, layer - 1])}" if style.levels == "layer" else ""
     plot.text(left, top + 7.6 * s, _noise_text(shown) + shared, SMALL_SIZE, content, color=MUTED)
     captions = (style.levels == "tile") + style.bias

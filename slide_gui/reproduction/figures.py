@@ -249,7 +249,7 @@ def _curves(context: ReproductionContext, progress: Progress) -> ReproducedItem:
         (key,),
         how=f"{len(scale.noises)} noises × {len(scale.depths)} depths, {len(dataset.train)} training and "
         f"{len(dataset.test)} test rows, {learned}, {svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. "
-        f"{_took(runs)}",
+        f"{_total_duration(runs)}",
         paper="The error on Rectangles against the noise 1 − p at depths 0 to 4: deep stacks, l > 1, improve on one "
         "layer, up to l = 2. The values of its curves are not published.",
         width="one-and-a-half",
@@ -266,7 +266,7 @@ def _tables(context: ReproductionContext, progress: Progress) -> ReproducedItem:
         [errors_export(state), times_export(times)],
         [info.key for info in state.data],
         how="For each 80/20 split of the training set, the candidates of resources/protocol.toml are evaluated on the "
-        f"20 %; the best is trained again and tested once. {_took(state.run_seconds or 0.0)}",
+        f"20 %; the best is trained again and tested once. {_total_duration(state.run_seconds or 0.0)}",
         paper="Table 1, error rates of seven methods, and Table 2, running times of feature generation. Both are "
         "included in the tables next to our results.",
         tables=(error_table(state), time_table(times)),
@@ -282,7 +282,7 @@ PARTS = (
 """For each item: title, fraction of the whole at which it ends, and function of context and progress."""
 
 
-def _took(seconds: float) -> str:
+def _total_duration(seconds: float) -> str:
     return f"Its runs took {duration(seconds)} in total when they were computed."
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
 from slide_gui.figures.evaluation import (
+    comparison_result,
     error_table,
     errors_csv,
     latex,
     markdown,
-    standing,
     time_table,
     times_csv,
 )
@@ -105,7 +105,7 @@ def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
 
 
 def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
-    found = {cell.method: standing(state(), cell) for cell in state().cells}
+    found = {cell.method: comparison_result(state(), cell) for cell in state().cells}
     assert found == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
         "sda": "equal",

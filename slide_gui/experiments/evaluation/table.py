@@ -157,7 +157,7 @@ def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) 
     for cell in state.cells:
         if (cell.data, cell.method) == (task.plan.data, task.plan.method):
             others = [old for old in cell.answers if old.split != answer.split]
-            cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda one: one.split)))
+            cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda each: each.split)))
         cells.append(cell)
     return replace(state, cells=tuple(cells))
 
@@ -394,7 +394,7 @@ class Cell:
     @property
     def paper(self) -> Published | None:
         """Result of the paper's Table 1."""
-        return next((one for one in published(self.data) if one.method == self.title), None)
+        return next((result for result in published(self.data) if result.method == self.title), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,11 +446,11 @@ class EvaluationState:
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
             if reference is not None and cell.method != REFERENCE:
-                one = compare(cell.answers, reference.answers)
-                if one is not None:
-                    tests[cell.data, cell.method] = one
-        adjusted = holm([one.p for one in tests.values()])
-        return {key: replace(one, adjusted=p) for (key, one), p in zip(tests.items(), adjusted, strict=True)}
+                comparison = compare(cell.answers, reference.answers)
+                if comparison is not None:
+                    tests[cell.data, cell.method] = comparison
+        adjusted = holm([test.p for test in tests.values()])
+        return {key: replace(test, adjusted=p) for (key, test), p in zip(tests.items(), adjusted, strict=True)}
 
     def comparison(self, cell: Cell) -> Comparison | None:
         """Return the comparison of a cell with SLIDE-SVM. None for SLIDE-SVM itself, and without common splits."""

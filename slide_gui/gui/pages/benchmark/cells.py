@@ -18,7 +18,7 @@ from slide_gui.experiments.evaluation.table import (
     TimeRow,
 )
 from slide_gui.experiments.runs.run import RunProgress
-from slide_gui.figures.evaluation import COLUMNS, standing
+from slide_gui.figures.evaluation import COLUMNS, comparison_result
 from slide_gui.gui.pages.benchmark.table import EvaluationCell, EvaluationHead, EvaluationRow
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
@@ -80,7 +80,7 @@ def error_rows(
             done = f"{len(cell.answers)} of {cell.n_splits} splits"
             note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
         aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
-        other, result = state.comparison(cell), standing(state, cell)
+        other, result = state.comparison(cell), comparison_result(state, cell)
         tip = _tip(cell, other, infos.get(cell.data), note)
         if cell.rate is None:
             return EvaluationCell("", aside, note, fraction=fraction, tip=tip)
