@@ -155,7 +155,9 @@ class JobQueue(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-queue", initializer=set_threads)
         self._jobs: dict[int, _Job] = {}
         self._count = 0
-        self._shown = self._was_busy = False
+        self._was_busy = False
+        self.status: JobStatus | None = None
+        """The status emitted last."""
         self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
@@ -311,10 +313,10 @@ class JobQueue(QObject):
     def _announce(self) -> None:
         job = next(iter(self._jobs.values()), None)
         if job is not None and job.started and time.monotonic() - job.started > _TITLE_SECONDS:
-            self._shown = True
-            self.status_changed.emit(job.status())
-        elif self._shown and job is None:
-            self._shown = False
+            self.status = job.status()
+            self.status_changed.emit(self.status)
+        elif self.status is not None and job is None:
+            self.status = None
             self.status_changed.emit(None)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
 
-from slide_gui.gui.state.jobs import JobQueue, JobStatus
+from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ class Session(QObject):
     def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings | None = None) -> None:
         super().__init__(parent)
         self._store, self._settings = store, settings
-        self._status: dict[bool, JobStatus | None] = {}  # by True for a cluster, False for the window
         self.queue = JobQueue(self)
         self.workspace = Workspace(self.queue, self)
         self.queue.status_changed.connect(self._report_status)
@@ -60,14 +59,10 @@ class Session(QObject):
     def _wait_for_rest(self) -> None:
         self._rest.start()
 
-    @Slot(object)
-    def _report_status(self, status: JobStatus | None, *, of_cluster: bool = False) -> None:
-        self._status[of_cluster] = status
-        self.status_changed.emit(self._status.get(False) or self._status.get(True))
-
-    @Slot(object)
-    def _report_status_of_cluster(self, status: JobStatus | None) -> None:
-        self._report_status(status, of_cluster=True)
+    @Slot()
+    def _report_status(self) -> None:
+        of_cluster = self.cluster.queue.status if "cluster" in vars(self) else None
+        self.status_changed.emit(self.queue.status or of_cluster)
 
     @property
     def busy(self) -> bool:
@@ -81,7 +76,7 @@ class Session(QObject):
 
         cluster = ClusterController(self._store, self._settings, self)
         cluster.queue.problem.connect(self.workspace.problem)
-        cluster.queue.status_changed.connect(self._report_status_of_cluster)
+        cluster.queue.status_changed.connect(self._report_status)
         cluster.queue.busy_changed.connect(self._wait_for_rest)
         cluster.changed.connect(self.place_changed)
         return cluster
