@@ -198,7 +198,7 @@ def until(done: Callable[[], object]) -> None:
 def cancel_all(window: MainWindow) -> None:
     """Cancel and close everything, and wait until no job runs."""
     for _ in range(4):
-        window.stop()
+        window.session.stop()
         QTest.qWait(2)
     for dialog in window.findChildren(QDialog):
         if dialog.isVisible():
@@ -356,7 +356,7 @@ class User(WindowRun):
         self.window.resize(self.random.randrange(960, 1921), self.random.randrange(640, 1081))
 
     def _cancel(self) -> None:
-        self.window.stop()
+        self.window.session.stop()
 
 
 class Cycles(WindowRun):
@@ -381,7 +381,7 @@ class Cycles(WindowRun):
         name = self.random.choice(sorted(self._starts))
         self._starts[name]()
         QTest.qWait(self.random.choice((0, 0, 1, 2, 5, 15)))
-        self.window.stop()
+        self.window.session.stop()
         self.done_of[name] += 1
 
     def rest(self) -> None:
@@ -447,7 +447,7 @@ class Interleavings(WindowRun):
             "undo": workspace.history.undo,
             "redo": workspace.history.redo,
             "data": lambda: workspace.open(StubSource(chance.choice(self._sets))),
-            "cancel": self.first.stop,
+            "cancel": self.first.session.stop,
             "view": self._turn,
             "again": workspace.fitting.fit,
         }
