@@ -145,7 +145,7 @@ def median_width_search(
     data : TrainingSet
         Rows without weights. One block of all columns gives Raw-SVM if they are the inputs.
     parameters : SvmParameters
-        Loss, C, memory and seed are used.
+        Loss, C, memory and seed are used. The matrix of distances takes 4 n² bytes, and training half of the memory.
     progress : Progress
         Receives a `GridPoint` after each point.
 
@@ -154,14 +154,9 @@ def median_width_search(
     ValueError
         If a class has fewer than two rows.
     MemoryError
-        If the matrix of distances needs more than half the memory. The message gives its size.
+        If the matrix of distances needs more memory than is free, or if half of the memory is too little for training.
     """
     Z, sizes, n, memory, seed = data.Z, data.sizes, len(data.codes), parameters.memory, parameters.seed
-    if 4 * n * n > memory // 2:
-        raise MemoryError(
-            f"a grid search on {n} rows needs {4 * n * n / 1e6:.0f} MB for distances, more than half of its limit of "
-            f"{memory / 1e6:.0f} MB; raise the memory or search on fewer rows"
-        )
     check_free(4 * n * n, f"a grid search on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
