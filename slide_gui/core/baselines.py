@@ -144,6 +144,42 @@ class Estimator:
         module, _, name = self.name.rpartition(".")
         return getattr(import_module(f"sklearn.{module}"), name)(**given)
 
+    def fit(self, kind: str, seed: int, rows: NDArray[Any], *codes: Indices, progress: Progress = NO_PROGRESS) -> Any:
+        """Return a new object of the class, fitted to rows.
+
+        The fit can be cancelled only before and after the call of scikit-learn.
+
+        Parameters
+        ----------
+        kind, seed
+            Same as in `make`.
+        rows : ndarray of shape (n, d)
+        *codes : ndarray of int, shape (n,)
+            Class codes of the rows, for a classifier.
+
+        Raises
+        ------
+        ValueError
+            If the class or a parameter is not allowed, or if scikit-learn refuses the rows. The message names the
+            class.
+        """
+        estimator = self.make(kind, seed)
+        progress.report(0.0)
+        try:
+            estimator.fit(rows, *codes)
+        except MemoryError:
+            raise
+        except Exception as error:  # scikit-learn classes raise many types of errors
+            name, components, most = type(estimator).__name__, getattr(estimator, "n_components", None), min(rows.shape)
+            if isinstance(components, int) and components > most:
+                raise ValueError(
+                    f"{name} cannot compute {components} components from {rows.shape[0]} rows with {rows.shape[1]} "
+                    f"features; set n_components to {most} or less"
+                ) from None
+            raise ValueError(f"{name} cannot be fitted to these rows ({error})") from None
+        progress.report(1.0)
+        return estimator
+
 
 def _fits(value: Any, rule: Rule) -> bool:
     if isinstance(value, str):
@@ -258,28 +294,6 @@ class Transformer:
         return np.concatenate(blocks)
 
 
-def fit_transformer(
-    rows: NDArray[Any], estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
-) -> Transformer:
-    """Fit a scikit-learn transformer to rows without labels.
-
-    The fit can be cancelled only before and after the call of scikit-learn.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-    estimator : Estimator
-    seed : int
-        Value of `random_state`, if the class has this parameter and it is not given.
-
-    Raises
-    ------
-    ValueError
-            If the estimator is not a transformer of `ESTIMATORS`, or rejects the rows or its parameters.
-    """
-    return Transformer(_fitted(estimator.make("transformer", seed), np.asarray(rows, np.float64), progress=progress))
-
-
 @dataclass(frozen=True, eq=False)
 class OtherClassifier:
     """A fitted scikit-learn classifier that replaces the SVM.
@@ -306,46 +320,3 @@ class OtherClassifier:
             return codes, np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
         probabilities = np.asarray(self.estimator.predict_proba(Z), np.float64)
         return codes, probabilities[:, 1:] - 0.5 if probabilities.shape[1] == 2 else probabilities
-
-
-def fit_classifier(
-    Z: NDArray[Any], codes: Indices, estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
-) -> OtherClassifier:
-    """Fit a scikit-learn classifier to a representation.
-
-    The fit can be cancelled only before and after the call of scikit-learn.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, k)
-    codes : ndarray of int, shape (n,)
-        Class codes 0 … k − 1.
-    estimator : Estimator
-    seed : int
-        Value of `random_state`, if the class has this parameter and it is not given.
-
-    Raises
-    ------
-    ValueError
-            If the estimator is not a classifier of `ESTIMATORS`, or rejects the rows or its parameters.
-    """
-    return OtherClassifier(_fitted(estimator.make("classifier", seed), Z, codes, progress=progress))
-
-
-def _fitted(estimator: Any, rows: NDArray[Any], *codes: Indices, progress: Progress) -> Any:
-    """Fit the estimator and return it; convert any error to a ValueError that names its class."""
-    progress.report(0.0)
-    try:
-        estimator.fit(rows, *codes)
-    except MemoryError:
-        raise
-    except Exception as error:  # scikit-learn classes raise many types of errors
-        name, components, most = type(estimator).__name__, getattr(estimator, "n_components", None), min(rows.shape)
-        if isinstance(components, int) and components > most:
-            raise ValueError(
-                f"{name} cannot compute {components} components from {rows.shape[0]} rows with {rows.shape[1]} "
-                f"features; set n_components to {most} or less"
-            ) from None
-        raise ValueError(f"{name} cannot be fitted to these rows ({error})") from None
-    progress.report(1.0)
-    return estimator

@@ -16,14 +16,13 @@ from slide_gui.core.baselines import (
     OtherClassifier,
     Projection,
     Transformer,
-    fit_classifier,
-    fit_transformer,
 )
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 
 RANDOM = np.random.default_rng(0)
 X = (RANDOM.standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
+DOUBLE = X.astype(np.float64)
 Y = (X[:, 0] * X[:, 1] > 0).astype(np.intp) + (X[:, 2] > 2)
 KNN, FOREST, NETWORK, REGRESSION, PROJECTION = (
     "neighbors.KNeighborsClassifier", "ensemble.RandomForestClassifier", "neural_network.MLPClassifier",
@@ -39,15 +38,17 @@ def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whit
     exact = np.cov(X.T.astype(np.float64))
     shares = np.cumsum(np.linalg.eigvalsh(exact)[::-1]) / np.trace(exact)
     k = int(np.searchsorted(shares, 0.8)) + 1
-    Z = fit_transformer(X, baselines.PCA.estimator(0.8), 0).transform(X)
+    Z = Transformer(baselines.PCA.estimator(0.8).fit("transformer", 0, DOUBLE)).transform(X)
     assert (Z.shape, Z.dtype) == ((300, k), np.float32)
     np.testing.assert_allclose(Z.var(axis=0, ddof=1).sum() / np.trace(exact), shares[k - 1], rtol=1e-5)
-    Z = fit_transformer(X, baselines.WHITENED_PCA.estimator(0.95), 0).transform(X)
+    Z = Transformer(baselines.WHITENED_PCA.estimator(0.95).fit("transformer", 0, DOUBLE)).transform(X)
     np.testing.assert_allclose(np.cov(Z.T.astype(np.float64)), np.eye(Z.shape[1]), atol=1e-4)
 
 
 def test_that_random_directions_are_seeded_unless_the_seed_is_given() -> None:
-    first, again, other = (fit_transformer(X, baselines.RANDOM_PROJECTION.estimator(5), seed) for seed in (1, 1, 2))
+    first, again, other = (
+        Transformer(baselines.RANDOM_PROJECTION.estimator(5).fit("transformer", seed, DOUBLE)) for seed in (1, 1, 2)
+    )
     assert first.transform(X).shape == (300, 5)
     np.testing.assert_array_equal(first.transform(X), again.transform(X))
     assert not np.array_equal(first.transform(X), other.transform(X))
@@ -58,7 +59,7 @@ def test_that_random_directions_are_seeded_unless_the_seed_is_given() -> None:
 
 def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_can_be_cancelled() -> None:
     rows, fitting, listener = np.tile(X, (30, 1)), StopAfter(), StopAfter()
-    found = fit_transformer(X, _pca(n_components=3), 0, progress=fitting)
+    found = Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE, progress=fitting))
     assert fitting.fractions == [0.0, 1.0]
     expected = PCA(3, random_state=0).fit(X.astype(np.float64)).transform(rows.astype(np.float64))
     np.testing.assert_allclose(found.transform(rows, progress=listener), expected, atol=1e-5)
@@ -68,15 +69,15 @@ def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_
 
 
 def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_fit() -> None:
-    found = fit_classifier(X, Y, Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}), 0)
+    found = OtherClassifier(Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}).fit("classifier", 0, X, Y))
     codes, decisions = found.answer(X[:50])
     np.testing.assert_array_equal(codes, KNeighborsClassifier(3).fit(X, Y).predict(X[:50]))
     assert decisions.shape == (50, 3)
     two = (Y > 0).astype(np.intp)
-    codes, decisions = fit_classifier(X, two, Estimator.of(REGRESSION), 0).answer(X)
+    codes, decisions = OtherClassifier(Estimator.of(REGRESSION).fit("classifier", 0, X, two)).answer(X)
     np.testing.assert_array_equal(codes, decisions[:, 0] > 0)
     with pytest.raises(Cancelled):
-        fit_classifier(X, two, Estimator.of(REGRESSION), 0, progress=StopAfter(1))
+        OtherClassifier(Estimator.of(REGRESSION).fit("classifier", 0, X, two, progress=StopAfter(1)))
 
 
 def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn() -> None:
@@ -153,10 +154,10 @@ def test_that_a_document_is_read_and_named(name: str, parameters: dict[str, obje
 def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_number() -> None:
     message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
     with pytest.raises(ValueError, match=message):
-        fit_transformer(X, _pca(n_components=50), 0)
+        Transformer(_pca(n_components=50).fit("transformer", 0, DOUBLE))
     with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
-        fit_transformer(X, _pca(n_components=-1), 0)
-    fit_transformer(X, _pca(n_components=12), 0)
+        Transformer(_pca(n_components=-1).fit("transformer", 0, DOUBLE))
+    Transformer(_pca(n_components=12).fit("transformer", 0, DOUBLE))
 
 
 @pytest.mark.parametrize(
@@ -202,4 +203,4 @@ def test_that_a_representation_is_a_table_of_finite_numbers() -> None:
         with pytest.raises(ValueError, match="gave values that are not finite"), np.errstate(over="ignore"):
             Transformer(estimator).transform(X[:2])
     with pytest.raises(ValueError, match="X has 11 features, but PCA is expecting 12 features"):
-        fit_transformer(X, _pca(n_components=3), 0).transform(X[:, :11])
+        Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE)).transform(X[:, :11])

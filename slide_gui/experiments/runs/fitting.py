@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.baselines import fit_transformer
+from slide_gui.core.baselines import Transformer
 from slide_gui.core.sda.model import Sda, SdaHistory, SdaNetwork, SdaParameters
 from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
 from slide_gui.core.slide.parameters import StackParameters
@@ -295,8 +295,8 @@ def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, 
     if chosen is None:
         raw = Stack(spec.stack, (), dataset.n_features, len(rows))
         return Fitted(raw, 1, time.perf_counter() - started)
-    fitted = fit_transformer(rows, chosen, spec.seed, progress=progress)
-    return Fitted(fitted, 1, time.perf_counter() - started)
+    fitted = chosen.fit("transformer", spec.seed, np.asarray(rows, np.float64), progress=progress)
+    return Fitted(Transformer(fitted), 1, time.perf_counter() - started)
 
 
 def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:

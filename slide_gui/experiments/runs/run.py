@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from slide_gui import __version__
 from slide_gui.blas import loaded_blas
-from slide_gui.core.baselines import OtherClassifier, fit_classifier
+from slide_gui.core.baselines import OtherClassifier
 from slide_gui.core.sda.model import SdaHistory
 from slide_gui.core.slide.stack import Stack
 from slide_gui.core.svm.kernel import Embedding, block_sizes
@@ -300,8 +300,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         )
         predict: Predictor = fine_tuning.answer
     elif spec.classifier is not None:
-        other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
-        predict = predictor_of(fitted.representation, other)
+        other = spec.classifier.fit("classifier", spec.seed, Z, codes, progress=rest)
+        predict = predictor_of(fitted.representation, OtherClassifier(other))
     else:
         row_groups = None if classes.groups is None else classes.groups[rows]
         model = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups)
