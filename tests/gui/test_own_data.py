@@ -115,6 +115,8 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
         opened(window, name)
         assert all(np.isfinite(layer.weights).all() for layer in window.workspace.fitting.stack.layers), name
         touch_everything(window)
+        window.reading_preview.show_reading()
+        assert tuple(window.reading_preview.shape.currentData()) == (shape or ()), name
 
 
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):
@@ -135,6 +137,11 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
     assert window.workspace.source.reading == ParseOptions(label_column="1")
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
+    window.workspace.read_as(ParseOptions(label_column="name", left_out=("town", "a")))
+    wait(lambda: window.workspace.dataset.n_features == 4 and not window.queue.busy)
+    preview.show_reading()
+    preview.label_column.setCurrentIndex(preview.label_column.findText("town"))
+    assert preview.reading() == ParseOptions(label_column="2", left_out=("a",))
 
 
 def test_that_features_above_1_are_scaled_unless_the_user_declines(window, tmp_path):
