@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
-from slide_gui.text import clean_name
+from slide_gui.text import clean_name, counted
 
 NO_COLUMN = "none"
 """The value of `label_column` for a table without labels."""
@@ -190,5 +190,5 @@ def requested_column(requested: str, columns: Sequence[str], place: str) -> int:
             return names.index(name)
     if requested.isdecimal() and 1 <= int(requested) <= len(columns):
         return int(requested) - 1
-    listed = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
-    raise DataError(f"has no column {requested!r}; it has columns {listed}: give a name, or a number from 1", place)
+    listed = f"{counted(len(columns), 'column')} ({', '.join(columns[:6])}{', …' if len(columns) > 6 else ''})"
+    raise DataError(f"has no column {requested!r}; it has {listed}: give a name, or a number from 1", place)

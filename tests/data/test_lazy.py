@@ -127,7 +127,7 @@ def test_that_a_missing_number_of_a_table_is_nan(tmp_path):
         ("zarr://flat.zarr", {"shape": (4, 5), "transposed": True}, "store the images row by row"),
         ("parquet://text.parquet", {}, "cannot be read .*check its format"),
         ("parquet://words.parquet", {}, "has no column of numbers except the labels; it has columns word"),
-        ("parquet://one.parquet", {"label_column": "z"}, "has no column 'z'; it has columns x0, x1, x2, x3, word"),
+        ("parquet://one.parquet", {"label_column": "z"}, "has no column 'z'; it has 7 columns .x0, x1, x2, x3, word"),
         ("parquet://one.parquet", {"header": True}, "without a line of column names"),
     ],
 )  # fmt: skip

@@ -79,8 +79,8 @@ TEXTS = [
 ]  # fmt: skip
 
 OPTIONS = [
-    ("a,b,k\n1,2,0\n3,4,1\n", ParseOptions("e"), "has no column 'e'; it has columns a, b, k: give a name, or a number"),
-    ("1,2,0\n3,4,1\n", ParseOptions("6"), "has no column '6'; it has columns 1, 2, 3"),
+    ("a,b,k\n1,2,0\n3,4,1\n", ParseOptions("e"), r"has no column 'e'; it has 3 columns \(a, b, k\): give a name"),
+    ("1,2,0\n3,4,1\n", ParseOptions("6"), r"has no column '6'; it has 3 columns \(1, 2, 3\): give"),
     (PEOPLE, ParseOptions("town", left_out=("street",)), "has no column 'street'"),
     (PEOPLE, ParseOptions("town", left_out=("2",)), "column “town” is the label column; choose another to leave out"),
     (
