@@ -56,6 +56,11 @@ class Tile:
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
 
+    def value_at(self, index: int) -> tuple[str, str]:
+        """Return the value of a pixel or feature and its position as texts."""
+        place = "{}, {}".format(*divmod(index, self.values.shape[1])) if self.values.ndim == 2 else str(index)
+        return self.scale.label(float(self.values.flat[index]), 4), place
+
     def equals(self, other: Tile) -> bool:
         """True if another tile looks the same."""
         ours, theirs = ((t.scale, t.caption, t.marker, t.quantity, t.stale) for t in (self, other))

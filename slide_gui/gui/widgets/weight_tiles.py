@@ -412,9 +412,7 @@ class WeightTiles(PaintedWidget):
         row, column, index = spot
         tile = self.rows[row].tiles[column]
         assert tile is not None
-        value = tile.scale.label(float(tile.values.flat[index]), 4)
-        place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        text = f"{tile.quantity} {value} at {place}".strip()
+        text = f"{tile.quantity} {' at '.join(tile.value_at(index))}".strip()
         click = "Click to enlarge" if self.enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
         return f"{self.rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
@@ -457,14 +455,12 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         if tile is None:
             return
-        shape = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
-        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0, self._transposed and tile.values.ndim == 2)
+        rows, columns = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
+        grid = PixelGrid((rows, columns), 0.0, 0.0, 1.0, self._transposed and tile.values.ndim == 2)
         index = grid.moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
-        place = divmod(index, shape[1])
-        where = f"{place[0]}, {place[1]}" if tile.values.ndim == 2 else f"{index}"
-        value = tile.scale.label(float(tile.values.flat[index]), 4)
-        self.setAccessibleDescription(f"{where}: {value}; {self.rows[row].title}, {self._columns[column]}")
+        value, place = tile.value_at(index)
+        self.setAccessibleDescription(f"{place}: {value}; {self.rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:
         row = min(max(row, 0), len(self.rows) - 1)
