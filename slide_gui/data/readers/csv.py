@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -25,7 +24,7 @@ from slide_gui.data.readers.parts import (
     square_guess,
     square_shape,
 )
-from slide_gui.data.readers.tables import Table, is_number, read_table, split_line
+from slide_gui.data.readers.tables import Table, fits_float32, is_number, read_table, split_line
 from slide_gui.data.reading import (
     AS_GUESSED,
     LABEL_NAMES,
@@ -114,7 +113,8 @@ def read_csv(
         columns = [k for k in range(d) if k != label]
         rows, labels = table.rows, layout.labels(table.column) if label in layout.text else table.column
     else:
-        columns, rows = list(range(d)), table.joined
+        last = table.column.astype(np.float32) if fits_float32(table.column) else table.column
+        columns, rows = list(range(d)), np.column_stack([table.rows, last])
         labels = None if label is None else rows[:, label]
     groups = None if layout.group is None else rows[:, columns.index(layout.group)].astype(np.int64)
     features = [k for k in columns if k != label and k not in layout.left_out]
@@ -294,8 +294,9 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
             place,
         )
     if not_features := sorted(text_left - {label}):
-        what = f"{plural('column', 'columns', len(not_features))} {_listed(not_features, columns)} left out"
-        guesses.append(Guess(what, "text cannot be a feature"))
+        shown = [_shown(k, columns) for k in not_features]
+        what = f"{plural('column', 'columns', len(shown))} {', '.join(shown[:4])}{', …' if len(shown) > 4 else ''}"
+        guesses.append(Guess(f"{what} left out", "text cannot be a feature"))
         left_out |= frozenset(not_features)
     if header:
         start, number = start + len(line), number + 1
@@ -465,10 +466,6 @@ def _options_like(
         left_out=tuple(each for each in left_out if each in columns),
         group=group if group in columns else None,
     )
-
-
-def _listed(indices: Sequence[int], columns: tuple[str, ...]) -> str:
-    return ", ".join(_shown(k, columns) for k in indices[:4]) + (", …" if len(indices) > 4 else "")
 
 
 def _guessed_label(table: Table, layout: _Layout) -> tuple[int | None, tuple[Guess, ...], str]:

@@ -203,12 +203,6 @@ class Table:
         self.rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
         self.column = np.empty(expected, np.float64)
 
-    @property
-    def joined(self) -> NDArray[np.floating]:
-        """All columns in one array, if the last one was separated."""
-        last = self.column.astype(np.float32) if fits_float32(self.column) else self.column
-        return np.column_stack([self.rows, last])
-
     def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
         """Append rows, given all columns."""
         start, stop, k = self.filled, self.filled + block.shape[0], self.apart
