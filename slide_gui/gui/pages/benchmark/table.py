@@ -140,7 +140,7 @@ class EvaluationRow:
 
 ROW = 38
 """Height of a row in pixels."""
-_PAD = 6
+_PAD = 5
 _GAP = 6  # least distance in pixels between the value of a cell and the text to its right
 
 

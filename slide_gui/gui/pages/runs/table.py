@@ -16,7 +16,6 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
-    QPoint,
     QRectF,
     Qt,
     Signal,
@@ -39,7 +38,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -314,8 +312,6 @@ class RunTable(QWidget):
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(240)
         self._actions = self._make_actions()
-        self._context = QMenu(self)
-        self._context.addActions(list(self._actions.values()))
         self._arrange()
         self._prepare_view()
         self._filter.textChanged.connect(self._filter_changed)
@@ -435,7 +431,7 @@ class RunTable(QWidget):
         view.setWordWrap(False)
         view.setTabKeyNavigation(False)
         view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
@@ -453,7 +449,6 @@ class RunTable(QWidget):
         view.setSortingEnabled(True)
         head.sortIndicatorChanged.connect(self._show_counts)
         view.doubleClicked.connect(self._double_clicked)
-        view.customContextMenuRequested.connect(self._menu)
         view.selectionModel().selectionChanged.connect(self._show_counts)
         self._model.layoutChanged.connect(self._restore_selection)
 
@@ -543,10 +538,6 @@ class RunTable(QWidget):
             self._view.edit(index)
         else:
             self.open_requested.emit(self._model.rows[index.row()].hash)
-
-    @Slot(QPoint)
-    def _menu(self, place: QPoint) -> None:
-        self._context.popup(self._view.viewport().mapToGlobal(place))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self._filter.hasFocus() and event.key() == Qt.Key.Key_Escape:
