@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # importing `typing` would double the import time
 
 __version__ = "0.1.0"
 __all__ = [
-    "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SLIDEClassifier", "Scatter",
+    "SLIDE", "Blocks", "LinearImputer", "MultiWidthSVC", "NoisePath", "SLIDEClassifier", "Scatter",
     "__version__",
 ]  # fmt: skip
 
@@ -17,6 +17,7 @@ _MODULES = {
     "Blocks": "slide_gui.core.slide.blocks",
     "SLIDE": "slide_gui.core.slide.estimator",
     "SLIDEClassifier": "slide_gui.core.classifier",
+    "LinearImputer": "slide_gui.core.imputation",
     "MultiWidthSVC": "slide_gui.core.svm.estimator",
     "NoisePath": "slide_gui.core.slide.noise_path",
     "Scatter": "slide_gui.core.slide.scatter",

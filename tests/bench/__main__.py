@@ -22,10 +22,10 @@ def main() -> int:
     if options.small:
         os.environ["SLIDE_GUI_BENCH_SMALL"] = "1"
     from slide_gui.blas import set_threads
-    from tests.bench import denoiser, runs, svm, window
+    from tests.bench import denoiser, imputation, runs, svm, window
 
     set_threads()
-    benchmarks = denoiser.BENCHMARKS | runs.BENCHMARKS | svm.BENCHMARKS | window.BENCHMARKS
+    benchmarks = denoiser.BENCHMARKS | imputation.BENCHMARKS | runs.BENCHMARKS | svm.BENCHMARKS | window.BENCHMARKS
     unknown = [name for name in options.names if name not in benchmarks]
     if unknown:
         parser.error(f"there is no benchmark {unknown[0]!r}; choose from {', '.join(benchmarks)}")

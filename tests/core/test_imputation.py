@@ -1,0 +1,263 @@
+"""Missing cells are filled by the Gaussian conditional expectation, estimated by EM."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn import datasets
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slide_gui import SLIDE, LinearImputer, MultiWidthSVC
+from slide_gui.core import imputation
+from slide_gui.core.imputation import denoiser_fill, fill_scaled, hidden_cell_errors, missing_patterns
+from slide_gui.progress import Cancelled, Listener
+
+
+def _with_missing(X, share=0.2, seed=0):
+    missing = np.random.default_rng(seed).random(X.shape) < share
+    return np.where(missing, np.nan, X), missing
+
+
+def _correlated(n=120, d=7, seed=0):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(n, d)) @ random.normal(size=(d, d)) * 3.0 + 10.0
+
+
+@parametrize_with_checks([LinearImputer(), LinearImputer(max_iter=2, ridge=0.1)])
+def test_that_the_imputer_keeps_the_estimator_contract(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn skips a check without array_api
+        check(estimator)
+
+
+def _conditional(S, x, missing, ridge):
+    """Return conditional mean and covariance by the formula as it is written."""
+    S_OO = S[np.ix_(~missing, ~missing)] + ridge * np.eye(int((~missing).sum()))
+    B = S[np.ix_(missing, ~missing)] @ np.linalg.inv(S_OO)
+    return B @ x[~missing], S[np.ix_(missing, missing)] - B @ S[np.ix_(~missing, missing)]
+
+
+def _literal_em(X, passes, ridge):
+    """Return mean and covariance of the scaled columns, and the scaling, by loops over rows."""
+    offset, scale = np.nanmean(X, axis=0), np.nanstd(X, axis=0)
+    Z, (n, d) = (X - offset) / scale, X.shape
+    mean, S = np.zeros(d), np.eye(d)
+    for _ in range(passes):
+        filled, conditional = np.array(Z), np.zeros((d, d))
+        for row in range(n):
+            missing = np.isnan(Z[row])
+            if missing.any():
+                cells, C = _conditional(S, Z[row] - mean, missing, ridge)
+                filled[row, missing] = mean[missing] + cells
+                conditional[np.ix_(missing, missing)] += C
+        mean = filled.mean(axis=0)
+        S = ((filled - mean).T @ (filled - mean) + conditional) / n
+    return offset + scale * mean, S, scale
+
+
+def test_that_cells_become_the_conditional_expectation_of_a_gaussian():
+    random, d, ridge = np.random.default_rng(1), 9, 1e-3
+    half = random.normal(size=(d, 2 * d))
+    S = half @ half.T / (2 * d)
+    Z = random.normal(size=(40, d))
+    missing = random.random(Z.shape) < 0.4
+    missing[0], missing[1], missing[2] = True, False, missing[3]
+    filled, added, expected = np.where(missing, 7.0, Z), np.zeros((d, d)), np.zeros((d, d))
+    known = np.where(missing, np.nan, filled)
+    fill_scaled(filled, missing_patterns(missing), S, ridge, added)
+    for row, x, mask in zip(filled, known, missing, strict=True):
+        cells, C = _conditional(S, x, mask, ridge)
+        np.testing.assert_allclose(row[mask], cells, atol=1e-10)
+        assert (row[~mask] == x[~mask]).all()
+        expected[np.ix_(mask, mask)] += C
+    np.testing.assert_allclose(added, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("passes", [1, 2, 8])
+def test_that_em_equals_a_loop_over_rows(passes):
+    X, _ = _with_missing(_correlated())
+    imputer = LinearImputer(max_iter=passes, ridge=0.01).fit(X)
+    mean, S, scale = _literal_em(X, passes, 0.01)
+    np.testing.assert_allclose(imputer.mean_, mean, rtol=1e-10)
+    np.testing.assert_allclose(imputer.scale_, scale, rtol=1e-10)
+    np.testing.assert_allclose(imputer.covariance_, S, atol=1e-10)
+    assert imputer.n_iter_ == passes
+
+
+def test_that_complete_rows_give_mean_and_covariance_in_one_pass():
+    X = _correlated()
+    imputer = LinearImputer().fit(X)
+    assert imputer.n_iter_ == 1
+    np.testing.assert_allclose(imputer.mean_, X.mean(axis=0))
+    np.testing.assert_allclose(imputer.covariance_, np.corrcoef(X.T), atol=1e-12)
+    assert (imputer.transform(X) == X).all()
+
+
+def test_that_the_default_ridge_follows_the_number_of_rows():
+    assert LinearImputer().fit(_correlated(n=100, d=5)).ridge_ == pytest.approx(5 / 500)
+
+
+def test_that_rows_of_low_rank_are_filled_exactly():
+    random = np.random.default_rng(0)
+    basis = random.normal(size=(3, 12))
+    X = random.normal(size=(200, 3)) @ basis + 5.0
+    imputer = LinearImputer(ridge=1e-9).fit(X)
+    new = random.normal(size=(50, 3)) @ basis + 5.0
+    holes, _ = _with_missing(new, 0.5)
+    enough = np.isfinite(holes).sum(axis=1) >= 4
+    np.testing.assert_allclose(imputer.transform(holes[enough]), new[enough], atol=1e-4)
+    holes, missing = _with_missing(X, 0.1)
+    filled = LinearImputer(max_iter=60, ridge=1e-9).fit_transform(holes)
+    assert np.abs(filled - X)[missing].max() < 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_known_cells_keep_their_bits_and_rows_their_type(dtype):
+    X, missing = _with_missing(_correlated().astype(dtype))
+    filled = LinearImputer().fit_transform(X)
+    assert filled.dtype == dtype
+    assert np.isfinite(filled).all()
+    assert filled[~missing].tobytes() == X[~missing].tobytes()
+
+
+def test_that_constant_and_empty_columns_and_rows_are_filled_with_constants():
+    X, _ = _with_missing(_correlated())
+    X[:, 1], X[:5, 1] = 0.1, np.nan
+    X[:, 2] = np.nan
+    X[0] = np.nan
+    imputer = LinearImputer().fit(X)
+    filled = imputer.transform(X)
+    assert (filled[:, 1] == 0.1).all()
+    assert (filled[:, 2] == 0.0).all()
+    np.testing.assert_allclose(filled[0, 3:], imputer.mean_[3:])
+    assert imputer.scale_[1] == imputer.scale_[2] == 1.0
+
+
+def test_that_huge_and_tiny_columns_are_filled_as_well_as_others():
+    X, _ = _with_missing(_correlated())
+    unit = np.array([1.0, 1e100, 1e-100, 1.0, 1e30, 1e-30, 1.0])
+    expected = LinearImputer().fit_transform(X)
+    np.testing.assert_allclose(LinearImputer().fit_transform(X * unit), expected * unit, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("load", "best"), [("breast_cancer", 0.45), ("wine", 0.8), ("diabetes", 0.75), ("digits", 0.7)]
+)
+def test_that_real_tables_are_filled_better_than_by_means_and_by_the_denoiser(load, best):
+    X = getattr(datasets, f"load_{load}")().data
+    X = X[:, X.std(axis=0) > 0]
+    holes, missing = _with_missing(X, 0.2)
+    imputer, means = LinearImputer().fit(holes), np.nanmean(holes, axis=0)
+
+    def error(filled):
+        return np.sqrt(np.mean((((filled - X) / X.std(axis=0))[missing]) ** 2))
+
+    errors = [error(each) for each in (imputer.transform(holes), denoiser_fill(imputer, holes, 0.2), means + 0 * X)]
+    assert errors == sorted(errors)
+    assert errors[0] < best
+    assert errors[1] > 1.1 * errors[0]
+
+
+def test_that_the_denoiser_of_the_comparison_is_the_one_of_a_layer():
+    random = np.random.default_rng(3)
+    X = random.normal(size=(400, 6)) @ random.normal(size=(6, 6))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    holes, missing = _with_missing(X, 0.3)
+    imputer = LinearImputer(ridge=1e-9).fit(X)
+    (W,) = SLIDE(noise=0.3, depth=1, dtype="float64", ridge=1e-9).fit(X).weights_
+    expected = np.where(missing, 0.0, X) @ W[:, :-1].T + W[:, -1]
+    np.testing.assert_allclose(denoiser_fill(imputer, holes, 0.3)[missing], expected[missing], atol=1e-6)
+
+
+def test_that_hidden_cells_measure_the_error_that_missing_cells_have():
+    X = _correlated(n=2000, d=6)
+    X[:, 5] = 3.0
+    holes, missing = _with_missing(X, 0.1)
+    counts, errors, mean_errors = hidden_cell_errors(LinearImputer(), holes, share=0.02)
+    filled = LinearImputer().fit_transform(holes)
+    scale = np.nanstd(holes, axis=0)
+    true = [np.sqrt(np.mean(((filled - X)[missing[:, k], k] / scale[k]) ** 2)) for k in range(5)]
+    np.testing.assert_allclose(errors[:5], true, rtol=0.3)
+    np.testing.assert_allclose(mean_errors[:5], 1.0, rtol=0.3)
+    assert (np.abs(counts[:5] - 36) < 3).all()
+    assert counts[5] == 0
+    assert np.isnan(errors[5])
+    assert np.isnan(mean_errors[5])
+
+
+def test_that_hidden_cells_do_not_take_part_in_the_fit():
+    X = _correlated(n=60, d=3)
+    X[:, 2] = np.random.default_rng(5).normal(size=60)
+    X[7, 2] = 1e6  # hidden or not, no fit can know it
+    errors = [hidden_cell_errors(LinearImputer(), X, 0.3, seed)[1][2] for seed in range(12)]
+    assert max(errors) > 1.5
+
+
+def test_that_tables_of_one_row_or_without_known_cells_have_no_errors():
+    for X in (np.array([[1.0, np.nan]]), np.full((4, 2), np.nan)):
+        counts, errors, _ = hidden_cell_errors(LinearImputer(), X)
+        assert not counts.any()
+        assert np.isnan(errors).all()
+        assert np.isfinite(LinearImputer().fit_transform(X)).all()
+
+
+def test_that_too_many_patterns_are_refused_at_once(monkeypatch):
+    X, _ = _with_missing(_correlated())
+    monkeypatch.setattr(imputation, "MOST_WORK", 10**6)
+    message = r"the missing cells make \d+ different patterns in 7 columns.* give fewer rows, or leave out columns"
+    with pytest.raises(ValueError, match=message):
+        LinearImputer().fit(X)
+    monkeypatch.undo()
+    fitted = LinearImputer().fit(X)
+    monkeypatch.setattr(imputation, "MOST_WORK", 10**6)
+    with pytest.raises(ValueError, match=message):
+        fitted.transform(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([[1.0, np.inf], [np.nan, 2.0]], "infinity"),
+        ([["1", "?"], ["2", "3"]], "X contains text"),
+        ([[1.0, 2.0]], None),
+    ],
+)
+def test_that_infinity_and_text_are_refused(X, message):
+    if message is None:
+        assert (LinearImputer().fit_transform(X) == X).all()
+        return
+    with pytest.raises(ValueError, match=message):
+        LinearImputer().fit(X)
+
+
+@pytest.mark.parametrize("wrong", [{"max_iter": 0}, {"max_iter": 1.5}, {"ridge": -1.0}, {"ridge": "small"}])
+def test_that_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        LinearImputer(**wrong).fit(_correlated())
+
+
+def test_that_a_fit_reports_increasing_progress_and_can_be_cancelled():
+    X, _ = _with_missing(_correlated(n=300, d=20))
+    fractions = []
+    LinearImputer().fit(X, progress=Listener(lambda fraction, payload: fractions.append(fraction)))
+    assert fractions == sorted(fractions)
+    assert len(set(fractions)) > 16
+    assert fractions[-1] <= 1.0
+
+    def cancel(fraction, payload):
+        if fraction > 0.3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        LinearImputer().fit(X, progress=Listener(cancel))
+
+
+def test_that_it_works_in_a_pipeline_with_names():
+    pd = pytest.importorskip("pandas")
+    X, y = datasets.load_iris(return_X_y=True, as_frame=True)
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
+    filled = LinearImputer().set_output(transform="pandas").fit_transform(holes)
+    assert isinstance(filled, pd.DataFrame)
+    assert list(filled.columns) == list(X.columns)
+    assert make_pipeline(LinearImputer(), MultiWidthSVC(widths="median", C=1.0)).fit(holes, y).score(X, y) > 0.9
