@@ -112,14 +112,10 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     """
     about = "These options replace the guesses about a file."
     option = parser.add_argument_group("files of your own", about).add_argument
-    option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
-    text = "the first line of a table names its columns, or is a row"
-    option("--header", action=argparse.BooleanOptionalAction, help=text)
+    add_table_options(option)
     text = "size of the images, such as 28x28; none: rows are not images"
     option("--shape", type=parsed(_shape), metavar="ROWSxCOLUMNS", help=text)
     option("--transposed", action="store_true", help="the images are stored column by column")
-    text = "column of a table to ignore; repeat for several columns"
-    option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
     text = "scale each feature to 0 … 1 if the rows are not images, or keep the values as they are"
     option("--scale", dest="scaled", action=argparse.BooleanOptionalAction, help=text)
     text = "divide numeric labels into K ranges with about equal numbers of training rows; 0: each number is a class"
@@ -135,6 +131,15 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     option("--folds", type=int, metavar="K", help=f"{text}, each the test set once" if every_fold else text)
     if not every_fold:
         option("--fold", type=int, metavar="J", help="fold that is the test set, from 1 (1)")
+
+
+def add_table_options(option: Callable[..., object]) -> None:
+    """Add the options for reading the columns of a table."""
+    option("--label-column", metavar="NAME", help="label column of a table: a name, a number from 1, or none")
+    text = "the first line of a table names its columns, or is a row"
+    option("--header", action=argparse.BooleanOptionalAction, help=text)
+    text = "column of a table to ignore; repeat for several columns"
+    option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
 
 
 def _shape(text: str) -> tuple[int, ...]:

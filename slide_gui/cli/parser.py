@@ -21,6 +21,10 @@ _COMMANDS = {
         "data", "list, download and describe data sets", "list data sets, download their files, or describe one.",
     ),
     "fit": ("data", "fit a stack and save the model", "fit a stack and save it."),
+    "fill": (
+        "fill", "fill the missing cells of a table",
+        "fill the missing cells of a table, and measure the error on known cells that it hides.",
+    ),
     "weights": ("figures", "draw the weight figure", "draw the paper's weight figure as the window exports it."),
     "flow": (
         "figures", "draw one image and its hidden representations",

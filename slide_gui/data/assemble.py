@@ -86,7 +86,7 @@ def assemble(
     test_rows = np.empty((0, rows.shape[1]), np.float32)
     for test in tests:
         test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0))
-        if scaled and not np.isfinite(test_rows).all():
+        if scaled and np.isinf(test_rows).any():
             raise DataError(
                 f"holds values beyond the range of float32 after scaling to the training set {train.place}; correct "
                 "them, or open the data without scaling",
@@ -101,7 +101,8 @@ def assemble(
         guesses.append(
             Guess("each feature is scaled to 0 … 1", "values lie outside this range, or all are tiny", sure=True)
         )
-    guesses += warnings
+    missing, of_missing = _missing_cells(rows, test_rows, train)
+    guesses += [*warnings, *of_missing]
     test_labels = None if train.labels is None else np.empty(0, np.int64)
     for test in tests:
         name, test_labels = Path(test.place).name, test.labels
@@ -124,7 +125,28 @@ def assemble(
         feature_names=() if train.image_shape else train.feature_names,
         opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
+        missing=missing,
     )
+
+
+def _missing_cells(
+    rows: NDArray[np.float32], test_rows: NDArray[np.float32], train: DataPart
+) -> tuple[NDArray[np.bool_] | None, tuple[Guess, ...]]:
+    """Return the mask of missing cells of both sets, or None, and the report of their number."""
+    if not any(len(each) and np.isnan(each.min()) for each in (rows, test_rows)):
+        return None, ()
+    missing = np.concatenate([np.isnan(rows), np.isnan(test_rows)])
+    counts = missing.sum(axis=0)
+    most = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)].tolist()
+    why = f"in {counted(len(most), 'pixel')}"
+    if train.image_shape is None:
+        names = train.feature_names or range(1, len(counts) + 1)
+        listed = _listed([f"{names[k]}: {count(counts[k])}" for k in most])
+        why = f"in {plural('column', 'columns', len(most))} {listed}"
+    if np.isnan(rows).all(axis=0).any():
+        why += "; a column without known cells is set to 0"
+    what = f"{count(missing.sum())} of {count(missing.size)} cells are missing"
+    return missing, (Guess(what, f"{why}; filled from the known cells of each row"),)
 
 
 def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
@@ -213,13 +235,13 @@ def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
     if reading.scaled is not None:
         return reading.scaled
     with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error and needs no scaling
-        low, high = float(train.rows.min()), float(train.rows.max())
+        low, high = (float(each.reduce(train.rows, axis=None)) for each in (np.fmin, np.fmax))
         return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
 def _ranges(train: DataPart) -> Scale:
     """Return the minimum and the range of each feature; constant features have range 1."""
-    low, high = (each(train.rows, axis=0).astype(np.float64) for each in (np.min, np.max))
+    low, high = (each.reduce(train.rows).astype(np.float64) for each in (np.fmin, np.fmax))
     with np.errstate(invalid="ignore"):  # conversion to float32 refuses infinite values later
         return low, np.where(high > low, high - low, 1.0)
 
@@ -257,7 +279,7 @@ def _merged_values(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
 
 def _distinct_counts(values: NDArray[Any]) -> NDArray[np.int64]:
     ranked = np.sort(values, axis=0)
-    return np.asarray(1 + np.count_nonzero(ranked[1:] != ranked[:-1], axis=0), np.int64)
+    return np.asarray(1 + np.count_nonzero(ranked[1:] > ranked[:-1], axis=0), np.int64)
 
 
 def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
@@ -365,13 +387,13 @@ def _pixel_divisor(parts: Sequence[DataPart]) -> int:
     """Return the divisor of the pixels: 1, 16 or 255 for images of integers, else 1."""
     if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
         return 1
-    low = min(float(part.rows.min()) for part in parts)
-    high = max(float(part.rows.max()) for part in parts)
+    low = min(float(np.fmin.reduce(part.rows, axis=None)) for part in parts)
+    high = max(float(np.fmax.reduce(part.rows, axis=None)) for part in parts)
     if not (low >= 0 and 1 < high <= 255):
         return 1
     for part in parts:
         for block in _blocks(part.rows) if part.rows.dtype.kind == "f" else ():
-            if (np.rint(part.rows[block]) != part.rows[block]).any():
+            if (np.rint(part.rows[block]) != part.rows[block])[~np.isnan(part.rows[block])].any():
                 return 1
     return 16 if high <= 16 else 255
 
@@ -384,8 +406,8 @@ def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDA
         return source
     rows = source if in_place else np.empty(source.shape, np.float32)
     for block in _blocks(source):
-        if not part.finite and not np.isfinite(single := _to_float32(source[block], 1)).all():
-            row, column = np.argwhere(~np.isfinite(single))[0]
+        if not part.finite and np.isinf(single := _to_float32(source[block], 1)).any():
+            row, column = np.argwhere(np.isinf(single))[0]
             raise DataError(
                 f"row {block.start + row + 1}, feature {column + 1} is {source[block][row, column]}, expected a finite "
                 "number; correct it, or leave the row out",

@@ -117,6 +117,9 @@ class Dataset:
         Group of each training row, if there are groups; a split never divides a group.
     test_groups : ndarray of shape (m,), int64, or None
         Group of each held-out row.
+    missing : ndarray of shape (n + m, d), bool, or None
+        True for each missing cell of the training and the test rows; None if there are none. These cells are NaN until
+        they are filled.
     """
 
     name: str
@@ -138,6 +141,7 @@ class Dataset:
     whole: str = ""
     groups: NDArray[np.int64] | None = None
     test_groups: NDArray[np.int64] | None = None
+    missing: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_name(self.name))
@@ -152,6 +156,20 @@ class Dataset:
     def title(self) -> str:
         """The name shown to the user, marked if the data are generated."""
         return dataset_title(self.name, self.generated)
+
+    @cached_property
+    def n_missing(self) -> int:
+        """Number of missing cells in both sets."""
+        return 0 if self.missing is None else int(np.count_nonzero(self.missing))
+
+    @property
+    def known_cells(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The training and the test rows, with NaN in all missing cells even if these were filled."""
+        if self.missing is None:
+            return self.train, self.test
+        train, test = np.split(self.missing, [len(self.train)])
+        nan = np.float32(np.nan)
+        return np.where(train, nan, self.train), np.where(test, nan, self.test)
 
     @property
     def n_features(self) -> int:
@@ -214,14 +232,14 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the arrays, the image shape and the groups.
+        """SHA-256 (hex) of the arrays before missing cells were filled, the image shape and the groups.
 
         If rows were held out, it is computed from all rows together and their division.
         """
         if self.held_out is not None:
             return self.held_out.fingerprint(self.whole)
         digest = hashlib.sha256(repr(self.image_shape).encode())
-        for array in (self.train, self.test, self.train_labels, self.test_labels):
+        for array in (*self.known_cells, self.train_labels, self.test_labels):
             if array is None:
                 digest.update(b"none")
             else:

@@ -25,9 +25,9 @@ from tests.experiments.tiny import spec
 INPUTS = {"store", "image", "provenance"}
 OUTPUTS = {
     ("train", "figure"), ("train", "output"), ("sweep", "figure"), ("try", "out"), ("fit", "output"),
-    ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"), ("copies", "output"),
-    ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"), ("reproduce", "out"),
-    ("runs export", "output"), ("runs check", "output"),
+    ("fill", "output"), ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"),
+    ("copies", "output"), ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"),
+    ("reproduce", "out"), ("runs export", "output"), ("runs check", "output"),
 }  # fmt: skip
 
 
@@ -83,6 +83,7 @@ SVM = "--depth 1 -C 1 --widths median"
         ("image.csv", "flow flow.csv --image image.csv -o OUT", ""),
         ("copies.csv", "copies copies.csv -o OUT", ""),
         ("tiny.npz", "fit tiny.npz -o OUT", ""),
+        ("d.csv", "fill d.csv -o OUT", "symbolic link"),
         ("d.csv", "benchmark convex=d.csv --store new.sqlite --tables OUT", ""),
         ("runs.sqlite", "runs export runs.sqlite -o OUT", ""),
     ],

@@ -159,8 +159,8 @@ def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch: pyte
 def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
     monkeypatch.setattr(assemble_module, "_BLOCK", 12)
     values = np.zeros((7, 6), dtype)
-    values[5, 2] = np.nan
-    with pytest.raises(DataError, match=r"test file: row 6, feature 3 is nan"):
+    values[2, 2], values[5, 2] = np.nan, np.inf
+    with pytest.raises(DataError, match=r"test file: row 6, feature 3 is inf"):
         assembled(image(np.zeros((2, 6), dtype)), image(values, "test"))
 
 

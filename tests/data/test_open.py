@@ -202,7 +202,7 @@ def test_that_the_test_table_follows_the_label_column_of_the_training_table(
         ("A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
         ("a,b,class\n.7,.8,p\n", r"x_test\.csv: must name its classes like the training set"),
         ("a,b,class\n.7,.8,7\n.7,.8,8\n", "none of its classes"),
-        ("a,b,class\n.7,nan,1\n", r"x_test\.csv: line 2, column 2"),
+        ("a,b,class\n.7,inf,1\n", r"x_test\.csv: line 2, column 2"),
     ],
 )
 def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path: Path, test: str, sentence: str) -> None:

@@ -209,3 +209,31 @@ def test_that_images_below_the_threshold_are_reported_until_it_is_lowered(window
     window.workspace.set_parameters(threshold=0.05)
     wait(lambda: window.workspace.fitting.stack.parameters.threshold == 0.05 and not window.queue.busy)
     assert not shown()
+
+
+def test_that_missing_cells_are_counted_and_crossed_out(window, tmp_path):
+    images = RANDOM.random((40, 6, 6))
+    images[1, 2, 3:5] = np.nan
+    np.savez(tmp_path / "holes.npz", X=images, y=np.arange(40) % 2)
+    table = [f"{'' if k == 5 else k % 7},{k % 5},{k % 3},k{k % 2}" for k in range(40)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["a,b,c,class", *table]) + "\n")
+    for path, sample, crossed in ((tmp_path / "holes.npz", 1, (15, 16)), (tmp_path / "gaps.csv", 5, (0,))):
+        drop(window, path)
+        opened(window, path.stem)
+        at_rest(window)
+        data, shown = window.workspace.dataset, window.weights_page.shown
+        position = int(np.flatnonzero(data.order == sample)[0])
+        if position < len(data.train):
+            window.workspace.select(sample=position)
+        else:
+            shown.show_test(position - len(data.train))
+        at_rest(window)
+        assert shown.missing == crossed
+        assert f"{len(crossed)} missing, filled" in shown.caption
+        texts = "".join(label.text() for label in window.findChildren(QLabel))
+        assert f"{len(crossed)} missing cell{'s' * (len(crossed) > 1)} filled" in texts
+        pointer, _ = image_and_tiles(window)
+        pointer.set_cursor(crossed[0])
+        assert "missing in the file, filled" in pointer.accessibleDescription()
+        shown.toggle_mean()
+        assert shown.missing == ()

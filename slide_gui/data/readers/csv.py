@@ -68,6 +68,7 @@ def read_csv(
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Lines before the first row or the names that
     begin with ``#`` are comments. Blank lines are skipped. Numbers have a decimal point, or all a decimal comma.
+    Missing cells become NaN.
 
     Parameters
     ----------
@@ -83,20 +84,20 @@ def read_csv(
     Raises
     ------
     DataError
-        If the file is empty, a cell is missing, or all columns are left out. Also if a line has the wrong number of
+        If the file is empty, a label is missing, or all columns are left out. Also if a line has the wrong number of
         cells or a number that is not finite; the message names the line.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as file:
         stream, size, encoding = utf8_stream(file, size, place, progress=progress)
-        layout = _layout(stream, reading, like, place)
+        layout = table_layout(stream, reading, place, like)
         stream.seek(layout.start)
         table = read_table(
             stream,
             size,
             place,
             columns=len(layout.columns),
-            apart=-1 if layout.label is None else layout.label,
+            label=layout.label,
             delimiter=layout.delimiter,
             first_line=layout.first_line,
             replace_texts=layout.replace_texts if layout.has_texts else None,
@@ -147,7 +148,7 @@ def read_csv(
 
 
 @dataclass(frozen=True)
-class _Layout:
+class TableLayout:
     """The layout of a table, detected from its first lines.
 
     Attributes
@@ -252,7 +253,7 @@ class _Layout:
         return _with_point(text).encode()
 
 
-def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, place: str) -> _Layout:
+def table_layout(stream: BinaryIO, reading: ParseOptions, place: str, like: DataPart | None = None) -> TableLayout:
     """Detect the layout of a table from its first lines."""
     lines, comments, blanks = _first_lines(stream, place)
     line, number, start = lines[0]
@@ -310,7 +311,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
     if not sure:
         what = f"line {lines[0][1]}: column names" if header else f"line {lines[0][1]}: a row of numbers"
         guesses.append(Guess(what, "its numbers count up, as column names often do"))
-    return _Layout(
+    return TableLayout(
         reading, delimiter, columns, bool(names), label, text, left_out, start, number,
         len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses), place,
     )  # fmt: skip
@@ -468,28 +469,28 @@ def _options_like(
     )
 
 
-def _guessed_label(table: Table, layout: _Layout) -> tuple[int | None, tuple[Guess, ...], str]:
+def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple[Guess, ...], str]:
     """Choose a label column of numbers; return it, the guess, and why there are no labels."""
-    last, d = table.column, len(layout.columns)
+    values, d = np.unique(table.column[~np.isnan(table.column)]), len(layout.columns)
     if layout.reading.label_column is not None or d - 1 in layout.left_out:
         return None, (), "all columns are features; choose the label column"
     unlabelled_image = not layout.named and square_shape(d, SMALLEST_SQUARE) is not None
-    if not unlabelled_image and (layout.reading.bins or _look_like_labels(last)):
+    if not unlabelled_image and (layout.reading.bins or _look_like_labels(values)):
         why = "it is the last one and has numbers" if layout.reading.bins else "it is the last one and has integers"
         return d - 1, (Guess(f"labels in column {_shown(d - 1, layout.columns)}", why),), ""
-    if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(table.rows[:, 0]):
+    if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(np.unique(table.rows[:, 0])):
         guess = Guess(f"labels in column {_shown(0, layout.columns)}", "it has integers, and the others make an image")
         return 0, (guess,), ""
     if unlabelled_image:
         why = f"its {d} columns were read as an image without labels"
-    elif last.min() == last.max():
-        why = f"its last column has only the value {last[0]:g}, so all rows would be of one class"
+    elif len(values) == 1:
+        why = f"its last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
         why = "its last column has other numbers than integers"
-    guess = Guess("no labels", why, sure=bool(last.min() < last.max()))
+    guess = Guess("no labels", why, sure=len(values) > 1)
     return None, (guess,), f"{why}; choose a label column with two classes or more"
 
 
 def _look_like_labels(values: NDArray[np.floating]) -> bool:
-    integers = np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
-    return integers and values.min() < values.max()
+    """Return True for two or more integers, given different values."""
+    return len(values) > 1 and np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())

@@ -190,14 +190,18 @@ class Table:
         The separated column, possibly the labels.
     columns, apart : int
         Number of all columns, and index of the separated column.
+    label : int or None
+        Index of the label column, which is the separated one; its cells must not be missing.
     filled : int
         Number of rows appended.
     comments, blanks : int
         Numbers of comment lines and blank lines skipped.
     """
 
-    def __init__(self, columns: int, apart: int, expected: int, place: str) -> None:
-        self.columns, self.apart, self._place = columns, apart % columns, place
+    def __init__(self, columns: int, label: int | None, expected: int, place: str) -> None:
+        self.columns, self._place = columns, place
+        self.label = None if label is None else label % columns
+        self.apart = columns - 1 if self.label is None else self.label
         self.filled = self.comments = self.blanks = 0
         check_memory(4 * expected * columns, place)
         self.rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
@@ -231,7 +235,7 @@ def read_table(
     place: str,
     *,
     columns: int = 0,
-    apart: int = -1,
+    label: int | None = -1,
     delimiter: bytes = b"",
     first_line: int = 1,
     replace_texts: Replacement | None = None,
@@ -251,8 +255,8 @@ def read_table(
         The file or the member of an archive, for messages.
     columns : int
         Numbers per row; 0 to count them in the first row.
-    apart : int
-        Index of the column to separate.
+    label : int or None
+        Index of the label column, which is separated; None separates the last column.
     delimiter : bytes
         The character between numbers; empty for blanks.
     first_line : int
@@ -266,8 +270,8 @@ def read_table(
     Raises
     ------
     DataError
-        If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a number
-        is not finite as float32, or the rows do not fit into memory.
+        If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a label is
+        missing, a number is not finite as float32, or the rows do not fit into memory. Other missing cells become NaN.
     """
     table: Table | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
@@ -293,7 +297,7 @@ def read_table(
                         place,
                     )
                 # A number has at least a digit and a separator; the last line may have no newline.
-                table = Table(columns, apart, min(size // len(row), size // (2 * columns)) + 1, place)
+                table = Table(columns, label, min(size // len(row), size // (2 * columns)) + 1, place)
                 step = max(1, _BLOCK // len(row)) * len(row)
         if text and table is not None:
             n_rows, n_lines = table.filled, _append(table, text, delimiter, place, line, replace_texts)
@@ -318,9 +322,12 @@ def _complete_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
 
 
 def fits_float32(values: NDArray[np.generic]) -> bool:
-    """Return True if float32 represents every value exactly."""
+    """Return True if float32 represents every value exactly; missing cells count as represented."""
+    if values.dtype in (bool, np.float32):
+        return True
     with np.errstate(over="ignore", under="ignore"):
-        return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
+        equal = values.astype(np.float32) == values
+    return bool(equal.all() or (equal | (values != values)).all())
 
 
 def _append(
@@ -345,7 +352,7 @@ def _append(
     if replace_texts is not None:
         tokens = replace_texts(tokens, lines)
     underscores = b"_" in (text if replace_texts is None else b"".join(tokens))
-    numbers = _floats(tokens, columns, lines, table.apart, place, underscores=underscores)
+    numbers = _floats(tokens, columns, lines, table.label, place, underscores=underscores)
     table.append(numbers.reshape(-1, columns))
     return len(counts)
 
@@ -401,9 +408,9 @@ def is_number(cell: str | bytes) -> bool:
 
 
 def _floats(
-    tokens: list[bytes], columns: int, lines: NDArray[np.int64], apart: int, place: str, *, underscores: bool
+    tokens: list[bytes], columns: int, lines: NDArray[np.int64], label: int | None, place: str, *, underscores: bool
 ) -> NDArray[np.float64]:
-    """Convert all tokens; refuse the first that is not a finite number, with its line and column.
+    """Convert all tokens, and missing cells to NaN; refuse the first other token, with its line and column.
 
     `underscores` is True if a token may have one. ``float`` reads 1_0 as ten, which is an error in a table.
     """
@@ -414,18 +421,19 @@ def _floats(
         if fits and not underscores:
             return numbers
     except ValueError:
-        pass
+        numbers = np.empty(len(tokens))
     for index, token in enumerate(tokens):
-        if not is_number(token) or not abs(float(token)) < _FLOAT32_BOUND or b"_" in token:
+        numbers[index] = float(token) if is_number(token) and b"_" not in token else np.nan
+        if not abs(numbers[index]) < _FLOAT32_BOUND:
             row, column = divmod(index, columns)
             shown = token.strip()[:20].decode("utf-8", "backslashreplace")
+            missing = is_missing(shown)
+            if missing and column != label:
+                continue
             if column == 0 and shown.startswith("#"):
                 raise DataError(f"line {lines[row]} {_LATE_COMMENT}", place)
-            if not is_missing(shown):
-                problem = f"found {shown!r}, expected a finite number; correct it, or leave the row out"
-            elif column == apart:
+            problem = f"found {shown!r}, expected a finite number; correct it, or leave the row out"
+            if missing:
                 problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
-            else:
-                problem = f"the value is missing (found {shown!r}); fill it in, or leave out the row or the column"
             raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
-    raise AssertionError("all tokens are finite numbers")
+    return numbers

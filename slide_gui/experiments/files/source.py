@@ -178,4 +178,5 @@ class DataSource:
         from slide_gui.data.open import open_data
 
         files = [Path(path) for path in self.paths]
-        return with_test_part(open_data(files, self.reading, progress=progress), self.held_out)
+        dataset = open_data(files, self.reading, progress=progress.part(0.0, 0.8))
+        return with_test_part(dataset, self.held_out, progress=progress.part(0.8, 1.0))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from slide_gui.core.sampling import deal_groups, held_out_mask
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
+from slide_gui.progress import NO_PROGRESS, Progress
 
 Indices = NDArray[np.intp]
 
@@ -105,8 +106,30 @@ def can_hold_out(dataset: Dataset) -> bool:
     return len(counts) > 1 and int(counts.max()) > 1
 
 
-def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset:
-    """Return data with a test set: their own, or held-out rows.
+def with_filled(dataset: Dataset, progress: Progress = NO_PROGRESS) -> Dataset:
+    """Fill all missing cells by a `LinearImputer` fitted on the training rows.
+
+    Raises
+    ------
+    DataError
+        If the cells are missing in too many different patterns.
+    """
+    if dataset.missing is None:
+        return dataset
+    from slide_gui.core.imputation import LinearImputer  # scikit-learn takes long to import
+
+    try:
+        train, test = dataset.known_cells
+        imputer = LinearImputer().fit(train, progress=progress.part(0.0, 0.8))
+        train = imputer.transform(train, progress=progress.part(0.8, 0.9))
+        test = imputer.transform(test, progress=progress.part(0.9, 1.0)) if len(test) else test
+    except ValueError as error:
+        raise DataError(str(error), dataset.name) from error
+    return replace(dataset, train=train, test=test)
+
+
+def with_test_part(dataset: Dataset, held_out: HeldOut | None = None, *, progress: Progress = NO_PROGRESS) -> Dataset:
+    """Return data with a test set, their own or held-out rows, and with filled cells.
 
     Parameters
     ----------
@@ -119,12 +142,12 @@ def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset
         As `divide`.
     """
     if held_out is not None:
-        return divide(dataset, held_out)
-    return divide(dataset, HeldOut()) if can_hold_out(dataset) else dataset
+        return divide(dataset, held_out, progress=progress)
+    return divide(dataset, HeldOut(), progress=progress) if can_hold_out(dataset) else with_filled(dataset, progress)
 
 
-def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
-    """Hold out some rows of the data as a test set. The rows of both sets keep their order.
+def divide(dataset: Dataset, held_out: HeldOut, *, progress: Progress = NO_PROGRESS) -> Dataset:
+    """Hold out some rows of the data as a test set, and fill missing cells. The rows of both sets keep their order.
 
     Both sets have the class proportions to within a row. If a fraction is held out, every class keeps a training row.
     Rows without labels are treated as one class.
@@ -143,7 +166,7 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
     """
     held_out, whole = held_out.checked(), undivided(dataset)
     if not held_out.folds and not held_out.share:
-        return whole
+        return with_filled(whole, progress)
     if len(whole.test):
         raise DataError(f"already has a test set of {len(whole.test)} rows; leave out the split", whole.name)
     n = len(whole.train)
@@ -161,18 +184,21 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
         raise DataError(f"no {what} left for {held_out}; give more rows, or hold out fewer", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
-    return replace(
+    order = np.concatenate([train, test]).astype(np.int64)
+    divided = replace(
         whole,
         train=whole.train[train],
         test=whole.train[test],
         train_labels=None if labels is None else labels[train],
         test_labels=None if labels is None else labels[test],
         held_out=held_out,
-        order=np.concatenate([train, test]).astype(np.int64),
+        order=order,
         whole=whole.fingerprint,
         groups=None if whole.groups is None else whole.groups[train],
         test_groups=None if whole.groups is None else whole.groups[test],
+        missing=None if whole.missing is None else whole.missing[order],
     )
+    return with_filled(divided, progress)
 
 
 def undivided(dataset: Dataset) -> Dataset:
@@ -192,6 +218,7 @@ def undivided(dataset: Dataset) -> Dataset:
     labels = joined(dataset.train_labels, dataset.test_labels)
     whole = replace(
         dataset,
+        missing=None if dataset.missing is None else joined(dataset.missing, dataset.missing[:0]),
         groups=joined(dataset.groups, dataset.test_groups),
         test_groups=None,
         train=joined(dataset.train, dataset.test),
@@ -212,7 +239,7 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
         return dataset
     whole = dataset.whole or dataset.fingerprint
     if held_out is None:
-        return undivided(dataset) if whole == fingerprint else dataset
+        return with_filled(undivided(dataset)) if whole == fingerprint else dataset
     return divide(dataset, held_out) if held_out.fingerprint(whole) == fingerprint else dataset
 
 
@@ -259,6 +286,9 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
         return dataset
     counts = f"{n_train if train is not None else len(dataset.train)} of {len(dataset.train)} training and "
     counts += f"{n_test if test is not None else len(dataset.test)} of {len(dataset.test)} test rows"
+    missing, n = dataset.missing, len(dataset.train)
+    if missing is not None:
+        missing = np.concatenate([_chosen_rows(missing[:n], train), _chosen_rows(missing[n:], test)])
     return replace(
         dataset,
         train=_chosen_rows(dataset.train, train),
@@ -270,6 +300,7 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
         whole="",
         groups=_chosen_rows(dataset.groups, train),
         test_groups=None,
+        missing=missing,
         source=f"{dataset.source} ({counts})",
     )
 

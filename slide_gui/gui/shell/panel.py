@@ -457,6 +457,8 @@ class ParameterPanel(QScrollArea):
             what = f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
         if dataset.opened.scaled:
             what = f"{what}, scaled to 0–1"
+        if dataset.n_missing:
+            what = f"{what}\n{counted(dataset.n_missing, 'missing cell')} filled"
         column = dataset.opened.label_column
         if column is not None and dataset.opened.columns:
             what = "\n".join([what, f"classes: {_column(dataset, column)}"])

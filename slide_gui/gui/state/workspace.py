@@ -221,8 +221,8 @@ class Workspace(QObject):
         if source is None or dataset is None:
             return
 
-        def load(_progress: Progress) -> Dataset:
-            return divide(dataset, held_out)
+        def load(progress: Progress) -> Dataset:
+            return divide(dataset, held_out, progress=progress)
 
         wanted, failure = replace(source, held_out=held_out), "The rows could not be split like this"
         self._open_again("Splitting the rows", wanted, load, failure, confirmed=self.confirmed)

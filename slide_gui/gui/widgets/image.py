@@ -75,7 +75,7 @@ class ImageView(Picker):
         texts = [f"image of {rows} × {columns} pixels", *self._pinned()]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
-            texts.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
+            texts[:0] = [f"row {row}, column {column}: {fixed(value, 2)}", *self._was_missing()]
         self.setAccessibleDescription("; ".join(texts))
 
     def _pinned(self) -> list[str]:
@@ -121,6 +121,7 @@ class ImageView(Picker):
         painter.drawImage(grid.frame, self._image())
         painter.setOpacity(1.0)
         frame(painter, grid.frame, theme.line)
+        self._cross_missing(painter, grid.rect)
         halo = washed(theme.paper, 0.8)
         for index, colour in self._pins:
             if 0 <= index < self._count:
@@ -319,7 +320,8 @@ class FeatureBars(Picker):
         if self._current is not None:
             name = self._names[self._current] if self._names else f"feature {self._current}"
             pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
-            texts = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *texts]
+            value = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
+            texts = [value, *self._was_missing(), *pinned, *texts]
         self.setAccessibleDescription("; ".join(texts))
 
     def plot(self) -> QRectF:
@@ -355,6 +357,7 @@ class FeatureBars(Picker):
         frame(painter, box, theme.line)
         if self._count and np.isfinite(self._values).any():
             self._paint_bars(painter)
+            self._cross_missing(painter, self.bar)
             self._paint_marks(painter)
         focus_ring(painter, self, box)
         painter.end()

@@ -444,6 +444,7 @@ class Picker(HoverWidget):
         super().__init__(parent)
         self._count = 0
         self._pins: tuple[tuple[int, QColor], ...] = ()
+        self._missing: tuple[int, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
@@ -466,6 +467,23 @@ class Picker(HoverWidget):
         self._pins = tuple(pins)
         self._describe()
         self.update()
+
+    def set_missing(self, indices: tuple[int, ...]) -> None:
+        """Cross out the values that were missing in the file and are filled."""
+        self._missing = indices
+        self._describe()
+        self.update()
+
+    def _cross_missing(self, painter: QPainter, box_of: Callable[[int], QRectF]) -> None:
+        """Draw a thin cross into the box of each missing value."""
+        painter.setPen(QPen(QColor(theme_of(self).danger), 1.0))
+        for box in map(box_of, self._missing):
+            painter.drawLine(box.topLeft(), box.bottomRight())
+            painter.drawLine(box.topRight(), box.bottomLeft())
+
+    def _was_missing(self) -> list[str]:
+        """Describe whether the current value was missing."""
+        return ["missing in the file, filled"] if self._current in self._missing else []
 
     def _set_count(self, count: int) -> None:
         self._count = count

@@ -35,7 +35,7 @@ PIN = [(3, LIGHT.pin(0))]
 FILLED = {
     WeightTiles: {"set_content": (("layer 1", "layer 2"), (ROW,)), "set_crosshair": (5,)},
     ImageView: {"set_image": (np.abs(VALUES),), "set_pins": (PIN,), "set_cursor": (9,)},
-    FeatureBars: {"set_values": (VALUES.ravel(),), "set_pins": (PIN,), "set_cursor": (9,)},
+    FeatureBars: {"set_values": (VALUES.ravel(),), "set_pins": (PIN,), "set_cursor": (9,), "set_missing": ((3, 4),)},
     ColorBar: {"set_scale": (SCALE,)},
     Readout: {"set_values": ("from itself", ("h¹",), (("weight", ("+0.1",)),))},
     ErrorPlot: {"set_points": (POINTS,), "set_cursor": (0.3,)},

@@ -121,3 +121,14 @@ def test_that_bars_stand_on_the_side_of_their_sign(bars):
         high = shot.pixelColor(int(box.center().x()), int(box.y() + 0.3 * box.height()))
         low = shot.pixelColor(int(box.center().x()), int(box.y() + 0.7 * box.height()))
         assert (high != paper, low != paper) == (above, below)
+
+
+def test_that_missing_values_are_crossed_out_and_described(view, bars):
+    for pointer in (view, bars):
+        before = pointer.grab().toImage()
+        pointer.set_missing((2, 4))
+        assert pointer.grab().toImage() != before
+        pointer.set_cursor(2)
+        assert "missing in the file, filled" in pointer.accessibleDescription()
+        pointer.set_cursor(3)
+        assert "filled" not in pointer.accessibleDescription()

@@ -173,6 +173,8 @@ class SamplePanel(QWidget):
             self.image.set_image(values.reshape(dataset.image_shape))
         else:
             self.bars.set_values(values, dataset.feature_names)
+        for view in (self.image, self.bars):
+            view.set_missing(self._shown.missing)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
 
     def least_width(self) -> int:

@@ -150,7 +150,7 @@ class ShownImage(QObject):
     Signals
     -------
     changed()
-        `values` and `caption` changed.
+        `values`, `missing` and `caption` changed.
     """
 
     changed = Signal()
@@ -160,6 +160,7 @@ class ShownImage(QObject):
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
         self.values: NDArray[np.float32] | None = None
+        self.missing: tuple[int, ...] = ()
         self.caption = ""
         self.is_mean = False
         workspace.dataset_changed.connect(self._forget)
@@ -213,6 +214,12 @@ class ShownImage(QObject):
                 some = dataset.train[:: max(1, len(dataset.train) // 2000)]
                 self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
             self.values, self.caption = self._mean, f"mean of {total}"
+        self.missing = ()
+        if dataset.missing is not None and not self.is_mean:
+            mask = dataset.missing[sample if row is None else len(dataset.train) + row]
+            self.missing = tuple(np.flatnonzero(mask).tolist())
+        if self.missing:
+            self.caption = f"{self.caption} · {count(len(self.missing))} missing, filled"
         self.changed.emit()
 
     @Slot(object)

@@ -1,0 +1,80 @@
+"""`slide-gui fill` fills the missing cells of a table and measures the error on cells that it hides."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from slide_gui.cli import options
+from slide_gui.cli.console import Entry, print_answer, progress_bar, warn
+from slide_gui.core.imputation import LinearImputer, hidden_cell_errors
+from slide_gui.data.files import write_whole
+from slide_gui.data.readers.incomplete import read_incomplete
+from slide_gui.data.reading import ParseOptions
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.text import NONE, count, fixed
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    text = "a table of text with commas, semicolons or tabs; cells that are empty, NA, NaN or ? are missing"
+    parser.add_argument("data", metavar="TABLE", help=text)
+    text = "the same table with filled cells; all other bytes stay the same"
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help=text)
+    options.add_table_options(parser.add_argument)
+    options.add_seed(parser, "seed of the hidden cells")
+
+
+def _fill(arguments: argparse.Namespace) -> int:
+    options.check_outputs(arguments, [arguments.output], [DataSource(paths=(arguments.data,))])
+    reading = ParseOptions(arguments.label_column, arguments.header, left_out=tuple(arguments.left_out)).checked()
+    with progress_bar(f"filling {arguments.data}") as progress:
+        table = read_incomplete(Path(arguments.data), reading, progress=progress.part(0.0, 0.2))
+        imputer, rows, part = LinearImputer(), table.rows, progress.part(0.2, 0.6)
+        counts, *errors = hidden_cell_errors(imputer, rows, seed=arguments.seed, progress=part)
+        filled = imputer.fit(rows, progress=progress.part(0.6, 0.9)).transform(rows, progress=progress.part(0.9, 1.0))
+    missing, names = np.isnan(rows), table.layout.columns
+    filled[:, missing.all(axis=0)] = np.nan  # these columns stay empty
+    write_whole(arguments.output, lambda file: file.write(table.with_filled(filled, imputer.scale_)))
+    for guess in table.layout.guesses:
+        if not guess.sure:
+            warn(f"{arguments.data}, please check: {guess.what} ({guess.why})")
+    n_filled = (missing & ~np.isnan(filled)).sum(axis=0)
+    numbers = dict(zip(_NUMBERS, (missing.sum(axis=0), n_filled, counts, *errors), strict=True))
+    columns = [
+        {"name": names[k]} | {name: _plain(each[i]) for name, each in numbers.items()}
+        for i, k in enumerate(table.columns)
+    ]
+    total = {"name": "all columns"} | {name: _plain(numbers[name].sum()) for name in _NUMBERS[:3]}
+    for name in _NUMBERS[3:]:
+        total[name] = _plain(np.sqrt(np.nansum(counts * numbers[name] ** 2) / counts.sum())) if counts.any() else None
+    unused = [name for k, name in enumerate(names) if k not in table.columns]
+    document = {"data": arguments.data, "output": arguments.output, "rows": len(rows), "unused": unused}
+    document |= {name: total[name] for name in _NUMBERS} | {"columns": columns}
+    listed = [column for column in columns if column["missing"]]
+    return print_answer(arguments, document, _lines([*listed, total], unused), [arguments.output])
+
+
+_NUMBERS = ("missing", "filled", "hidden", "error", "mean_error")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if np.isfinite(value) else None
+
+
+def _lines(records: list[dict[str, Any]], unused: list[str]) -> Iterator[str]:
+    width = max(len(record["name"]) for record in records)
+    yield "errors in standard deviations, on known cells that were hidden:"
+    yield f"{'':<{width}}{'missing':>9}{'filled':>9}{'error':>8}{'column mean':>14}"
+    for record in records:
+        error, mean = (NONE if record[name] is None else fixed(record[name], 2) for name in _NUMBERS[3:])
+        n_missing, n_filled = (count(record[name]) for name in _NUMBERS[:2])
+        yield f"{record['name']:<{width}}{n_missing:>9}{n_filled:>9}{error:>8}{mean:>14}"
+    if unused:
+        yield f"not used and not changed: {', '.join(unused)}"
+
+
+COMMANDS: dict[str, Entry] = {"fill": (_options, _fill)}

@@ -1,0 +1,92 @@
+"""Read a text table with missing cells, and write it with these cells filled; no other byte changes."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.limits import check_memory
+from slide_gui.data.readers.csv import TableLayout, read_csv, table_layout
+from slide_gui.data.readers.encoding import utf8_stream
+from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
+from slide_gui.progress import NO_PROGRESS, Progress
+
+_UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+_DIGITS = 4  # of a filled cell below the standard deviation of its column
+
+
+@dataclass(frozen=True, eq=False)
+class IncompleteTable:
+    """A text table with missing cells.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d), float64
+        The columns of numbers; missing cells are NaN.
+    columns : tuple of int
+        Indices of these columns. The others are labels, groups, texts and columns left out.
+    layout : TableLayout
+        The layout of the table, with the names of all columns.
+    raw : bytes
+        The file.
+    """
+
+    rows: NDArray[np.float64]
+    columns: tuple[int, ...]
+    layout: TableLayout
+    raw: bytes
+
+    def with_filled(self, filled: NDArray[np.floating], scale: NDArray[np.float64]) -> bytes:
+        """Return the file with filled cells.
+
+        Parameters
+        ----------
+        filled : ndarray of shape (n, d)
+            Values of all cells; those that are NaN stay missing.
+        scale : ndarray of shape (d,)
+            The standard deviation of each column, which decides the number of decimals.
+        """
+        encoding = _UTF16.get(self.raw[:2], "latin-1")  # Latin-1 keeps every byte of UTF-8 and Windows-1252
+        text, mark = self.raw.decode(encoding), self.layout.delimiter.decode()
+        bom = next(each for each in ("\ufeff", codecs.BOM_UTF8.decode("latin-1"), "") if text.startswith(each))
+        lines, cell = text[len(bom) :].split("\n"), re.compile(rf'((?:"(?:[^"]|"")*"?)?[^{mark}]*)(?:{mark}|$)')
+        of_rows = [k for k in range(self.layout.first_line - 1, len(lines)) if mark in lines[k]]
+        decimals = _DIGITS - np.floor(np.log10(scale)).astype(int)
+        missing = np.isnan(self.rows) & ~np.isnan(filled)
+        for row in np.flatnonzero(missing.any(axis=1)).tolist():
+            content = lines[of_rows[row]].rstrip("\r")
+            cells, end = cell.findall(content), lines[of_rows[row]][len(content) :]
+            for k in np.flatnonzero(missing[row]).tolist():
+                number = f"{round(float(filled[row, k]), int(decimals[k])):.15g}"
+                number = number.replace(".", ",") if self.layout.decimal_commas else number
+                cells[self.columns[k]] = f'"{number}"' if mark in number else number
+            lines[of_rows[row]] = mark.join(cells[: len(self.layout.columns)]) + end
+        return (bom + "\n".join(lines)).encode(encoding)
+
+
+def read_incomplete(
+    path: Path, reading: ParseOptions = AS_GUESSED, *, progress: Progress = NO_PROGRESS
+) -> IncompleteTable:
+    """Read the columns of numbers of a table with commas, semicolons or tabs.
+
+    A column of numbers is the label column only if the options or its name say so.
+
+    Raises
+    ------
+    DataError
+        If the file is not such a table, or has no columns of numbers.
+    """
+    place, size = str(path), path.stat().st_size
+    check_memory(10 * size, place)
+    with path.open("rb") as file:
+        layout = table_layout(utf8_stream(file, size, place, progress=progress)[0], reading, place)
+    apart = [layout.columns[k] for k in (layout.label, layout.group) if k is not None]
+    reading = replace(reading, label_column=NO_COLUMN, group=None, left_out=(*reading.left_out, *apart))
+    part = read_csv(path, reading, progress=progress)
+    columns = tuple(k for k in range(len(layout.columns)) if k not in part.opened.left_out)
+    return IncompleteTable(part.rows.astype(np.float64), columns, layout, path.read_bytes())
