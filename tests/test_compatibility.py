@@ -74,6 +74,9 @@ def test_that_the_window_opens_earlier_sessions(app, folder):
         assert (workspace.state.parameters.depth, workspace.state.selection.pins) == (2, (14, 21))
         kind, _, name = file.stem.partition("-")
         assert window.pages.name == (name if kind == "page" else "weights"), file.name
+        if kind == "weights":
+            shown = window.weights_page.choices()["view"]
+            assert shown == {"pinned": "weights", "all": "weights", "scramble": "shuffle"}.get(name, name)
         workspace.set_parameters(noise=0.1, depth=1)
         workspace.select(pins=())
         window.actions_by_name["page_runs" if window.pages.name == "weights" else "page_weights"].trigger()

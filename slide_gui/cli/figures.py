@@ -116,15 +116,15 @@ def _write(
     return print_answer(arguments, {"outputs": outputs, **document}, lines, outputs)
 
 
-def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
+def _session(source: DataSource, model: FittedModel, style: Style, view: str, **selection: Any) -> str:
     """Return the session to store in a picture of a view of the Weights page."""
     colors = "auto" if style.colors == "grey" else style.colors  # the window has no grey weights
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
-    choices = (("weights", "view", str(view)),)
+    choices = (("weights", "view", view),)
     return options.picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
 
 
-_PINNED, _FLOW, _COPIES = 0, 2, 3  # views of the Weights page
+_WEIGHTS, _FLOW, _COPIES = "weights", "flow", "copies"  # views of the Weights page
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
@@ -180,7 +180,7 @@ def _weights(arguments: argparse.Namespace) -> int:
         export = weights_export(weights, sources)
     session = ""
     if len(models) == 1 and datasets[0] is not None:
-        session = _session(sources[0], models[0], style, _PINNED, pins=weights[0].pixels)
+        session = _session(sources[0], models[0], style, _WEIGHTS, pins=weights[0].pixels)
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
     lines = [f"shows {SHOWN[show].text}"]
@@ -403,7 +403,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
     weights = weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))
     export, style = weights_export([weights], [source]), Style()
-    session = _session(source, model, style, _PINNED, pins=weights.pixels)
+    session = _session(source, model, style, _WEIGHTS, pins=weights.pixels)
     paths = [out / f"weights{suffix}" for suffix in (*FORMATS, ".csv")]
     screenshot = out / "window.png"
     with folder_files(out, [path.name for path in (*paths, screenshot)]):

@@ -127,7 +127,7 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli: Cli, tiny: Path)
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
     session = read_session(Path("f.png"))
     assert session is not None
-    assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "2"),))
+    assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "flow"),))
 
 
 def test_that_copies_have_the_errors_of_the_library(cli: Cli, tiny: Path) -> None:

@@ -156,14 +156,6 @@ def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
     return sample.bars if is_plain else sample.image, window.weights_page.findChild(PinnedRows).tiles
 
 
-def all_rows(window: MainWindow) -> Any:
-    """Show all rows of a layer and return their picture."""
-    from slide_gui.gui.pages.weights.all_rows import AllRows
-
-    window.weights_page.set_view("all")
-    return window.weights_page.findChild(AllRows).mosaic
-
-
 def dialogs(window: MainWindow) -> list[QWidget]:
     """Return the visible dialogs and other windows."""
     return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]
@@ -172,9 +164,10 @@ def dialogs(window: MainWindow) -> list[QWidget]:
 def every_view(window: MainWindow) -> Iterator[str]:
     """Show every view of every page in turn, and yield its name."""
     from slide_gui.gui.pages.weights.page import VIEWS
+    from slide_gui.gui.pages.weights.why import EXPERIMENTS
     from slide_gui.gui.shell.page_stack import PAGES
 
-    for view in VIEWS:
+    for view in (*VIEWS, *EXPERIMENTS):
         window.actions_by_name[f"view_{view.name}"].trigger()
         settle()
         yield f"weights, {view.name}"

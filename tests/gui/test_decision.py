@@ -122,7 +122,7 @@ def test_that_flow_says_what_is_missing_and_trains_on_request(window):
 def test_that_nothing_is_predicted_while_another_view_is_shown_or_for_other_data(window, part):
     decided = shown(part)
     wait(lambda: decided.controller.flip is not None and not window.queue.busy)
-    window.weights_page.set_view("pinned")
+    window.weights_page.set_view("weights")
     before = decided.controller.decision
     window.workspace.select(sample=3)
     settle()

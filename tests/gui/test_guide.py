@@ -70,9 +70,9 @@ def test_that_each_page_is_shown_and_links_lead_to_pages_and_files(guide, monkey
 
 def test_that_a_link_to_a_command_runs_it_or_reports_why_not_while_the_guide_stays(window, guide):
     for link, page, view in (
-        ("command:view_flow", "weights", "2"),
-        ("command:page_runs", "runs", "2"),
-        ("command:view_explain", "weights", "4"),
+        ("command:view_flow", "weights", "flow"),
+        ("command:page_runs", "runs", "flow"),
+        ("command:view_explain", "weights", "explain"),
     ):
         guide.text.anchorClicked.emit(QUrl(link))
         assert window.pages.name == page

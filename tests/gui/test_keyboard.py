@@ -5,7 +5,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QToolTip, QWidget
 
 from tests.gui.helpers import (
-    all_rows,
     dialogs,
     every_view,
     image_and_tiles,
@@ -178,13 +177,7 @@ def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained):
     assert plot.shown() == whole
 
 
-def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(window):
-    mosaic = all_rows(window)
-    first = window.weights_page.pixels.features()[0]
-    press(mosaic, Key.Key_Right, Key.Key_Right)  # the first leads to the middle
-    press(mosaic, Key.Key_Down, held=SHIFT)
-    pixels = window.weights_page.pixels
-    assert (pixels.target, pixels.source) == (first + 1, first + 1 + 6)
+def test_that_every_weight_of_the_wall_is_pointed_at_by_keys(window):
     window.actions_by_name["wall"].trigger()
     wall = window.weights_page.wall
     mosaic = wall.layers[1].mosaic
@@ -212,8 +205,7 @@ def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window
 def test_that_keys_show_the_tooltips_of_the_explanation(window, monkeypatch):
     said = []
     monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
-    window.actions_by_name["view_explain"].trigger()
-    table = window.weights_page.shown_view().table
+    table = window.weights_page.set_view("explain").table
     table.setFocus()
     press(table, Key.Key_Down, Key.Key_Down)
     assert said == [line.tip for line in table.lines[:3]]

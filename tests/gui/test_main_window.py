@@ -1,15 +1,14 @@
 import numpy as np
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, ShortcutList
 from slide_gui.gui.shell.palette import CommandPalette
-from tests.gui.helpers import all_rows, at_rest, image_and_tiles, labelled, open_data, press, record, settle, wait
+from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, press, record, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -71,19 +70,6 @@ def test_that_each_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window)
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""
-
-
-def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
-    window.actions_by_name["view_all"].trigger()
-    mosaic = all_rows(window)
-    settle(0.05)
-    center = mosaic.field(20).center()
-    where = mosaic.pixel_at(center)
-    assert where[0] == 20
-    QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=QPointF(center).toPoint())
-    assert 20 in window.workspace.state.selection.pins
-    window.weights_page.set_view(PINNED)
-    assert not mosaic.isVisible()
 
 
 def lines_of(palette):

@@ -9,14 +9,16 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel, QWidget
 
 from slide_gui.experiments.inspection.rows import Explorer
-from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS
+from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WHY
+from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.state import runs as runs_module
 from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, wait
 
 OPENED = labelled
 
 WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
-PLACES = (*(view.name for view in VIEWS), WALL, CURVES, CLASSIFIER)
+SHOWN = tuple(view.name for view in (*VIEWS, *EXPERIMENTS) if view.name != WHY)
+PLACES = (*SHOWN, WALL, CURVES, CLASSIFIER)
 
 
 @pytest.fixture
@@ -115,7 +117,7 @@ def test_that_no_view_shows_earlier_data_while_new_data_are_fitted(window, fit_m
     fit_may_go_on.set()
     wait(lambda: window.workspace.model() is not None)
     done = {}
-    for place in (view.name for view in VIEWS):
+    for place in SHOWN:
         done[place] = pixels(show(window, place))
     window.workspace.open(StubSource(labelled(1)))
     wait(lambda: window.workspace.dataset.fingerprint == labelled(1).fingerprint)
@@ -132,7 +134,7 @@ def colourfulness(picture):
     return float(np.mean(np.ptp(picture.astype(int), axis=2)))
 
 
-@pytest.mark.parametrize("place", [*(view.name for view in VIEWS if view.name != COPIES), WALL])
+@pytest.mark.parametrize("place", [*(name for name in SHOWN if name != COPIES), WALL])
 def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_go_on, place):
     widget = show(window, place)
     target = widget if place == WALL else widget.shown_view()

@@ -82,7 +82,7 @@ def changed(window):
     window.pages.turn_to("runs")
     window.pages.page("runs").run_table.set_filter("noise")
     window.pages.turn_to("classifier")
-    window.weights_page.set_view("all")
+    window.weights_page.set_view("copies")
 
 
 def is_changed(window):
@@ -91,7 +91,7 @@ def is_changed(window):
         (state.parameters.noise, state.parameters.depth) == (0.45, 2)
         and (state.selection.pins, state.selection.levels, state.selection.sample) == ((1, 5), "global", 7)
         and window.pages.name == "classifier"
-        and choices["weights", "view"] == "1"
+        and choices["weights", "view"] == "copies"
         and choices["runs", "filter"] == "noise"
     )
 

@@ -46,7 +46,7 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
     assert "differs" not in view.status.text()
     view.button.click()
     assert window.queue.busy
-    window.actions_by_name["view_pinned"].trigger()
+    window.actions_by_name["view_weights"].trigger()
     assert not window.queue.busy
     settle(0.05)
     assert view.fit is None

@@ -81,13 +81,13 @@ def test_that_tiles_and_numbers_of_any_depth_fit_into_a_small_window(window):
     readout = window.weights_page.findChild(Readout)
     for depth in (8, 6, 4, 1):  # the deepest first: the others are part of it
         window.workspace.set_parameters(depth=depth)
-        for view in ("view_pinned", "view_explain", "view_copies"):
-            window.actions_by_name[view].trigger()
+        for view in ("weights", "explain", "copies"):
+            part = window.weights_page.set_view(view)
             wait(lambda: window.workspace.model() is not None)
-            if view == "view_copies":
+            if view == "copies":
                 window.actions_by_name["run_copies"].trigger()
             settle(0.05)
-            tiles = tiles_of(window)
+            tiles = part.tiles
             wait(lambda tiles=tiles: tiles.layout_of().columns > 0, 20)
             assert readout.holds(5 if readout.is_turned() else depth, "+0.0")
             area = tiles.parentWidget()
@@ -115,8 +115,7 @@ def shown_controls(window):
 def test_that_the_panel_shows_only_controls_that_affect_the_page(window):
     stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Colour limits", "Colour map"}
     wanted = {
-        "view_pinned": stack | tiles,
-        "view_all": stack | {"Show", "Colour map"},
+        "view_weights": stack | tiles,
         "view_flow": stack | {"Colour limits", "Colour map"},
         "view_explain": stack | {"Colour map"},
         "page_curves": stack,
@@ -160,7 +159,7 @@ def test_that_escape_restores_an_enlarged_tile_before_it_dismisses_a_notice(wind
 
 def test_that_a_notice_is_shown_in_full_and_covers_nothing(window):
     notice, pages = window.notice, window.pages
-    for name in ("view_pinned", "page_runs"):
+    for name in ("view_weights", "page_runs"):
         window.actions_by_name[name].trigger()
         window.notice.show_message(UserMessage("A title", "A sentence about what happened. " * 8, "Locate…"))
         settle(0.05)

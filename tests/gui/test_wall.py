@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.theme import LIGHT
-from tests.gui.helpers import StubSource, button, settle, wait
+from tests.gui.helpers import StubSource, settle, wait
 
 
 @pytest.fixture
@@ -91,11 +91,7 @@ def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_
     assert window.workspace.state.parameters.noise == 0.3
 
 
-def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_none(window):
-    window.actions_by_name["view_all"].trigger()
-    button(window.weights_page, "Wall").click()
-    assert window.weights_page.wall.isFullScreen()
-    window.weights_page.wall.hide()
+def test_that_a_stack_without_layers_has_no_wall(window):
     window.workspace.set_parameters(depth=0)
     window.follow()
     assert not window.actions_by_name["wall"].isEnabled()

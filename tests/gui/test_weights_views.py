@@ -11,13 +11,13 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.experiments.inspection.rows import explain
 from slide_gui.gui.pages.weights import flow
-from slide_gui.gui.pages.weights.all_rows import AllRows
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
-from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, WhyView
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, all_rows, at_rest, button, labelled, open_data, settle, wait, wheel
+from tests.gui.helpers import StubSource, at_rest, button, labelled, open_data, settle, wait
 
 
 def plain():
@@ -53,7 +53,7 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
     np.testing.assert_array_equal(outputs(part.flow), outputs(expected_flow(window, data.train[sample])))
     window.actions_by_name["next_sample"].trigger()
     np.testing.assert_array_equal(part.flow.clean, data.train[sample + 1])
-    window.weights_page.set_view(PINNED)
+    window.weights_page.set_view(WEIGHTS)
     assert window.weights_page.findChild(SamplePanel).isVisible()
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
@@ -72,7 +72,7 @@ def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, windo
         for theme in (DARK, LIGHT):
             apply_theme(app, theme.name)
             assert page.set_view(FLOW).findChild(ColorBar).scale.map == theme.diverging
-            for name in (PINNED, EXPLAIN):
+            for name in (WEIGHTS, EXPLAIN):
                 row = page.set_view(name).tiles.rows[0]
                 assert row.tiles[0].scale.map == theme.diverging
                 assert row.color.name().upper() == theme.accent
@@ -134,13 +134,13 @@ def test_that_a_new_corruption_and_the_noise_set_other_pixels_to_0_and_layers_ar
 
 def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_shown(window, monkeypatch):
     page, refreshed = window.weights_page, []
-    monkeypatch.setattr(AllRows, "refresh", lambda view: refreshed.append(view))
-    assert page.findChild(AllRows) is None
-    button(page, "All rows").click()
-    assert page.findChild(AllRows).isVisible()
+    monkeypatch.setattr(WhyView, "refresh", lambda view: refreshed.append(view))
+    assert page.findChild(WhyView) is None
+    button(page, "Why it works").click()
+    assert page.findChild(WhyView).isVisible()
     refreshed.clear()
     window.workspace.select(levels="tile")
-    page.set_view(PINNED)
+    page.set_view(WEIGHTS)
     window.workspace.select(levels="layer")
     assert len(refreshed) == 1
 
@@ -155,27 +155,9 @@ def test_that_the_numbers_of_earlier_data_are_dropped_when_other_data_open(windo
     assert len(part.tables()[0].heads) == 2 + 36
 
 
-def test_that_the_colour_bar_is_next_to_all_rows_unless_zoomed_and_depth_0_has_no_rows(window):
-    mosaic = all_rows(window)
-    view = window.weights_page.shown_view()
-    bar = view.findChild(ColorBar)
-    wait(lambda: bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40)
-    narrow = mosaic.width()
-    wheel(mosaic, mosaic.rect().center(), 480)
-    wait(lambda: mosaic.width() > narrow)
-    assert bar.geometry().right() > view.width() - 20
-    mosaic.show_full_range()
-    wait(lambda: mosaic.width() == narrow)
-    for depth in (0, 2):
-        window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None)
-        assert mosaic.isVisible() == bool(depth)
-        assert bool(view.tables()) == bool(depth)
-
-
 def test_that_the_colour_bar_is_next_to_tiles_of_the_largest_size_that_fits(window):
     window.resize(1920, 1080)
-    for view, depth in (("pinned", 1), ("flow", 2)):
+    for view, depth in (("weights", 1), ("flow", 2)):
         part = window.weights_page.set_view("flow") if view == "flow" else window.weights_page.shown_view()
         shown = part.view if view == "flow" else part.tiles
         window.workspace.set_parameters(depth=depth)

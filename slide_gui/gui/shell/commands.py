@@ -15,8 +15,9 @@ from PySide6.QtWidgets import QDialog, QMessageBox, QTreeWidget, QTreeWidgetItem
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.gui.help.guide import Guide
-from slide_gui.gui.pages.weights.page import COPIES, FLOW, SHUFFLE, VIEWS, WeightsPage
+from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
+from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.shell.palette import CommandPalette, set_columns
@@ -302,7 +303,7 @@ def _weights_view(number: int, view: ViewSpec) -> Command:
 
 
 MENUS["View"] += [_page(number, page) for number, page in enumerate(PAGES, 1)]
-MENUS["View"] += [_weights_view(number, view) for number, view in enumerate(VIEWS, 1)]
+MENUS["View"] += [_weights_view(number, view) for number, view in enumerate((*VIEWS, *EXPERIMENTS), 1)]
 
 
 def _weights(window: MainWindow) -> WeightsPage:

@@ -18,6 +18,7 @@ from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFLE, WhyView
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.layouts import nested
@@ -25,18 +26,11 @@ from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
-    from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.flow import FlowPart
     from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.state.runs import RunController
 
 _BETWEEN = 12
-
-
-def _all_rows(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.all_rows import AllRows
-
-    return AllRows(context, parent)
 
 
 def _flow(context: ViewContext, parent: QWidget) -> View:
@@ -45,41 +39,15 @@ def _flow(context: ViewContext, parent: QWidget) -> View:
     return FlowPart(context, parent)
 
 
-def _copies(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.copies import CopiesPart
-
-    return CopiesPart(context, parent)
-
-
-def _shuffle(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.shuffle import ShuffleView
-
-    return ShuffleView(context, parent)
-
-
-def _explained(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.explained import ExplainedWeight
-
-    return ExplainedWeight(context, parent)
-
-
-PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SHUFFLE = "pinned", "all", "flow", "copies", "explain", "shuffle"
+WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
-        "Pinned",
-        "Rows of W of the pinned pixels, one image per layer, as in the paper’s weight figure",
-        name=PINNED,
-        title="Pinned pixels",
+        "Weights",
+        "Rows of W of the pixel under the mouse and of the pinned pixels, as in the paper’s weight figure",
+        name=WEIGHTS,
+        title="Weights",
         make=PinnedRows,
         needs=frozenset({"show", "levels", "colors"}),
-    ),
-    ViewSpec(
-        "All rows",
-        "All rows of one layer’s W, each at the position of its pixel",
-        name=ALL_ROWS,
-        title="All rows of a layer",
-        make=_all_rows,
-        needs=frozenset({"show", "colors"}),
     ),
     ViewSpec(
         "Flow",
@@ -92,33 +60,17 @@ VIEWS = (
         covers_image=True,
     ),
     ViewSpec(
-        "Copies",
-        "W of m corrupted copies in comparison with its limit (eq. 5 to 8)",
-        name=COPIES,
-        title="Corrupted copies",
-        make=_copies,
-        about="m corrupted copies and their limit",
-    ),
-    ViewSpec(
-        "Explain",
-        "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
-        name=EXPLAIN,
-        title="Explain one weight",
-        make=_explained,
-        about="the numbers behind one weight",
-    ),
-    ViewSpec(
-        "Shuffle",
-        "Compare W with the W of shuffled pixels: eq. 8 ignores the positions of pixels",
-        name=SHUFFLE,
-        title="Shuffled pixels",
-        make=_shuffle,
-        about="W does not depend on the positions of pixels",
-        needs=frozenset({"show", "levels", "colors"}),
-        covers_image=True,
+        "Why it works",
+        "The formula with its numbers, corrupted copies and shuffled pixels",
+        name=WHY,
+        title="Why it works",
+        make=WhyView,
     ),
 )
 """The views in the order of the tabs and of the shortcuts Alt+1, Alt+2, …; the first is built with the page."""
+
+_EARLIER_VIEWS = {"0": WEIGHTS, "1": WEIGHTS, "2": FLOW, "3": COPIES, "4": EXPLAIN, "5": SHUFFLE}
+"""The views of sessions of version 0.1, where a view is a number."""
 
 
 class WeightsPage(Page):
@@ -159,27 +111,36 @@ class WeightsPage(Page):
     # Views ------------------------------------------------------------------------------------------------------
 
     def set_view(self, name: str) -> Any:
-        """Show one of `VIEWS` and return it."""
-        number = [view.name for view in VIEWS].index(name)
+        """Show one of `VIEWS` or of the experiments of Why it works, and return it."""
+        is_experiment = name in [spec.name for spec in EXPERIMENTS]
+        number = [view.name for view in VIEWS].index(WHY if is_experiment else name)
         self.tabs.choose(number)
-        self._sample.setVisible(not VIEWS[number].covers_image)
-        self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
+        shown = self.shown_view()
+        if is_experiment:
+            shown = cast(WhyView, shown).show_experiment(name)
+        self._sample.setVisible(not self._spec().covers_image)
+        self._show_subtitle()
         self.refresh()
         self.chosen.emit()
-        return self.shown_view()
+        return shown
+
+    def _spec(self) -> ViewSpec:
+        """Return the visible view or experiment."""
+        view = self.shown_view()
+        return view.experiment if isinstance(view, WhyView) else VIEWS[self.tabs.checkedId()]
 
     def _view(self, spec: ViewSpec) -> View:
         if spec.name not in self._view_of:
             view = self._view_of[spec.name] = spec.make(self._context, self)
-            if spec.name == ALL_ROWS:
-                cast("AllRows", view).wall_requested.connect(self.show_wall)
             self._views.addWidget(view)
             view.numbers_changed.connect(self.numbers_changed)
             if spec.name == FLOW:
                 flow = cast("FlowPart", view)
                 flow.set_brush(self._brush)
                 flow.brush_chosen.connect(self._note_brush)
+            if spec.name == WHY:
+                cast(WhyView, view).experiment_chosen.connect(self.set_view)
         return self._view_of[spec.name]
 
     @Slot(int)
@@ -211,15 +172,18 @@ class WeightsPage(Page):
     # From the window -------------------------------------------------------------------------------------------
 
     def needs(self) -> frozenset[str]:
-        return super().needs() | VIEWS[self.tabs.checkedId()].needs
+        return super().needs() | self._spec().needs
 
     def choices(self) -> dict[str, str]:
         feature = self.pixels.feature
-        brush = {"brush": str(self._brush)}
-        return super().choices() | brush | ({} if feature is None else {"pixel": str(feature)})
+        chosen = {"view": self._spec().name, "brush": str(self._brush)}
+        return chosen | ({} if feature is None else {"pixel": str(feature)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        super().choose(choices)
+        view = choices.get("view", "")
+        view = _EARLIER_VIEWS.get(view, view)
+        if view in [spec.name for spec in (*VIEWS, *EXPERIMENTS)] and view != self._spec().name:
+            self.set_view(view)
         brush = choices.get("brush", "")
         if brush.isdecimal() and len(brush) < 3:
             self._brush = int(brush)
@@ -341,7 +305,7 @@ class WeightsPage(Page):
     def _show_subtitle(self) -> None:
         dataset = self._workspace.dataset
         noun = "pixel" if dataset is None or dataset.image_shape is not None else "feature"
-        self.subtitle.setText(VIEWS[self.tabs.checkedId()].about or self._usual_subtitle(noun))
+        self.subtitle.setText(self._spec().about or self._usual_subtitle(noun))
 
     def _usual_subtitle(self, noun: str) -> str:
         if self._source.shows_contributions():
