@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from PIL import Image, PngImagePlugin
 
+from slide_gui.core.imputation import LinearImputer
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.workers import ClusterError
 from slide_gui.data.dataset import HeldOut
@@ -30,6 +31,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
 from slide_gui.data.readers.images import read_image
+from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.readers.tables import read_amat
 from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
@@ -38,6 +40,7 @@ from slide_gui.experiments.files.session import SUFFIX, SessionRecord, located, 
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.files.source import read_image as read_image_text
 from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
+from slide_gui.experiments.runs.splits import with_filled
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import _address_in
 from tests.damage import (
@@ -114,7 +117,12 @@ NAMES = np.array(["ant", "bee", "cat"])[LABELS]
 
 
 def opened(path: Path) -> None:
-    open_data([path])
+    with_filled(open_data([path]))
+
+
+def filled(path: Path) -> None:
+    table, imputer = read_incomplete(path), LinearImputer()
+    table.with_filled(imputer.fit_transform(table.rows), imputer.scale_)
 
 
 def npy(array: np.ndarray[Any, Any]) -> bytes:
@@ -177,6 +185,7 @@ CSVS = (
     csv(True, True).decode().encode("utf-16"),
     b"# comment\n" + csv(True, True).decode().replace("\ufeff", "").replace(NAMES[0], "été").encode("cp1252"),
 )
+GAPS = csv(True, False).replace(b"0.637,", b"NA,").replace(b",0.2997,", b",,")
 AMAT = amat_text(ROWS[:4], LABELS[:4]).encode()
 ARRAYS_OF_NPZ = {"X.npy": npy(ROWS.astype(np.float32)), "y.npy": npy(LABELS)}
 NPZ = npz_bytes(X=ROWS.astype(np.float32), y=LABELS)
@@ -231,6 +240,7 @@ DATA = [
     file("amat in zip inside", "x.zip", zipped({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
     file("csv", "x.csv", CSVS, opened, changed_text),
     file("csv, whatever it begins with", "x.csv", (csv(True, True), csv(False, False)), read_csv, changed_text),
+    file("csv to fill", "x.csv", (GAPS, *CSVS), filled, changed_text),
     file("csv read otherwise", "x.csv", csv(True, True), read_csv_otherwise, changed_text),
     file("idx", "train-images-idx3-ubyte", (IDX, idx_bytes(ROWS)), opened),
     file("idx in gzip", "x.gz", gzipped(IDX), opened),

@@ -183,7 +183,9 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         rows, patterns = self._rows(X, 1, reset=False)
         Z = (rows - self.mean_) / self.scale_
         fill_scaled(Z, patterns, self.covariance_, self.ridge_, progress=progress)
-        return np.where(np.isnan(rows), self.mean_ + self.scale_ * Z, rows).astype(rows.dtype)
+        largest = np.finfo(rows.dtype).max
+        filled = np.clip(self.mean_ + self.scale_ * Z, -largest, largest)
+        return np.where(np.isnan(rows), filled, rows).astype(rows.dtype)
 
     def _rows(self, X: Any, n_passes: int, *, reset: bool) -> tuple[NDArray[np.floating], list[Pattern]]:
         """Return checked rows and their patterns of missing cells; refuse work that takes too long."""

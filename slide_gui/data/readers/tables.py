@@ -325,7 +325,7 @@ def fits_float32(values: NDArray[np.generic]) -> bool:
     """Return True if float32 represents every value exactly; missing cells count as represented."""
     if values.dtype in (bool, np.float32):
         return True
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         equal = values.astype(np.float32) == values
     return bool(equal.all() or (equal | (values != values)).all())
 
