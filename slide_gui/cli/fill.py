@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from slide_gui.cli import options
-from slide_gui.cli.console import Entry, print_answer, progress_bar, warn
+from slide_gui.cli.console import Entry, print_answer, progress_bar, usage, warn
 from slide_gui.core.imputation import LinearImputer, hidden_cell_errors
 from slide_gui.data.files import write_whole
 from slide_gui.data.readers.incomplete import read_incomplete
@@ -30,7 +30,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _fill(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(arguments.data,))])
-    reading = ParseOptions(arguments.label_column, arguments.header, left_out=tuple(arguments.left_out)).checked()
+    with usage():
+        reading = ParseOptions(arguments.label_column, arguments.header, left_out=tuple(arguments.left_out)).checked()
     with progress_bar(f"filling {arguments.data}") as progress:
         table = read_incomplete(Path(arguments.data), reading, progress=progress.part(0.0, 0.2))
         imputer, rows, part = LinearImputer(), table.rows, progress.part(0.2, 0.6)
@@ -42,20 +43,17 @@ def _fill(arguments: argparse.Namespace) -> int:
     for guess in table.layout.guesses:
         if not guess.sure:
             warn(f"{arguments.data}, please check: {guess.what} ({guess.why})")
-    n_filled = (missing & ~np.isnan(filled)).sum(axis=0)
-    numbers = dict(zip(_NUMBERS, (missing.sum(axis=0), n_filled, counts, *errors), strict=True))
-    columns = [
-        {"name": names[k]} | {name: _plain(each[i]) for name, each in numbers.items()}
-        for i, k in enumerate(table.columns)
-    ]
-    total = {"name": "all columns"} | {name: _plain(numbers[name].sum()) for name in _NUMBERS[:3]}
-    for name in _NUMBERS[3:]:
-        total[name] = _plain(np.sqrt(np.nansum(counts * numbers[name] ** 2) / counts.sum())) if counts.any() else None
+    sums = missing.sum(axis=0), (missing & ~np.isnan(filled)).sum(axis=0), counts
+    values = [np.append(each, each.sum()) for each in sums]
+    values += [np.append(each, _pooled(each, counts)) for each in errors]
+    shown = [*(names[k] for k in table.columns), "all columns"]
+    records = zip(shown, *([_plain(value) for value in each] for each in values), strict=True)
+    *columns, total = [dict(zip(("name", *_NUMBERS), record, strict=True)) for record in records]
     unused = [name for k, name in enumerate(names) if k not in table.columns]
     document = {"data": arguments.data, "output": arguments.output, "rows": len(rows), "unused": unused}
     document |= {name: total[name] for name in _NUMBERS} | {"columns": columns}
-    listed = [column for column in columns if column["missing"]]
-    return print_answer(arguments, document, _lines([*listed, total], unused), [arguments.output])
+    listed = [*(column for column in columns if column["missing"]), total]
+    return print_answer(arguments, document, _lines(listed, unused), [arguments.output])
 
 
 _NUMBERS = ("missing", "filled", "hidden", "error", "mean_error")
@@ -63,6 +61,10 @@ _NUMBERS = ("missing", "filled", "hidden", "error", "mean_error")
 
 def _plain(value: Any) -> Any:
     return value.item() if np.isfinite(value) else None
+
+
+def _pooled(errors: Any, counts: Any) -> Any:
+    return np.sqrt(np.nansum(counts * errors**2) / counts.sum()) if counts.any() else np.nan
 
 
 def _lines(records: list[dict[str, Any]], unused: list[str]) -> Iterator[str]:

@@ -63,12 +63,12 @@ def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli: Cli
     assert Path("filled.csv").read_bytes() == Path("t.csv").read_bytes()
 
 
-@pytest.mark.parametrize("line", ["fill wine.csv -o wine.csv", "fill wine.csv -o ./linked.csv", "fill wine.csv"])
-def test_that_the_table_itself_is_never_written(cli: Cli, line: str) -> None:
+@pytest.mark.parametrize("end", ["-o wine.csv", "-o ./linked.csv", "", "-o new.csv --leave-out ''"])
+def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli: Cli, end: str) -> None:
     _wine()
     Path("linked.csv").symlink_to("wine.csv")
     before = Path("wine.csv").read_bytes()
-    cli(line, code=2)
+    cli(f"fill wine.csv {end}", code=2)
     assert Path("wine.csv").read_bytes() == before
 
 

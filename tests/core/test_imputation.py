@@ -216,17 +216,9 @@ def test_that_too_many_patterns_are_refused_at_once(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("X", "message"),
-    [
-        ([[1.0, np.inf], [np.nan, 2.0]], "infinity"),
-        ([["1", "?"], ["2", "3"]], "X contains text"),
-        ([[1.0, 2.0]], None),
-    ],
+    ("X", "message"), [([[1.0, np.inf], [np.nan, 2.0]], "infinity"), ([["1", "?"], ["2", "3"]], "X contains text")]
 )
 def test_that_infinity_and_text_are_refused(X, message):
-    if message is None:
-        assert (LinearImputer().fit_transform(X) == X).all()
-        return
     with pytest.raises(ValueError, match=message):
         LinearImputer().fit(X)
 
