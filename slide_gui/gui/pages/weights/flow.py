@@ -217,6 +217,7 @@ class FlowPart(View):
         self._legend.setText(_legend(dataset.image_shape is not None))
         if dataset.image_shape is not None:
             self.view.canvas.set_image(values.reshape(dataset.image_shape))
+            self.view.canvas.set_missing(self._shown.missing)
         if self._workspace.state.drawing is None:
             self._compute()
         else:
