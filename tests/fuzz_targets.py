@@ -447,9 +447,9 @@ def settings_read(path: Path) -> None:
     """Read every setting as the window does when it starts."""
     from PySide6.QtCore import QSettings
 
-    from slide_gui.gui.app import stored_theme
     from slide_gui.gui.state.cluster import _stored
     from slide_gui.gui.state.files import FileChoices, RecentFiles
+    from slide_gui.gui.theme import stored_theme
 
     settings = QSettings(str(path), QSettings.Format.IniFormat)
     assert stored_theme(settings) in ("light", "dark", "system")

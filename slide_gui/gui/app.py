@@ -102,7 +102,7 @@ def make_application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from slide_gui.gui.shell.faults import preserve_raised_errors
-    from slide_gui.gui.theme import apply_theme, stored_scale
+    from slide_gui.gui.theme import apply_theme, stored_scale, stored_theme
     from slide_gui.resources import resource
 
     preserve_raised_errors()
@@ -123,12 +123,6 @@ def make_settings() -> QSettings:
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
-
-
-def stored_theme(settings: QSettings) -> str:
-    """Return the theme stored in the settings, or "system" if it is missing or invalid."""
-    name = str(settings.value("theme", "system"))
-    return name if name in ("light", "dark") else "system"
 
 
 def store_path() -> Path:

@@ -21,6 +21,8 @@ PINS = {
 
 BODY, SECONDARY = 13, 11
 """Font sizes in pixels."""
+THEMES = ("system", "light", "dark")
+"""Choices of the theme."""
 SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
 """Scale factors of the window's contents."""
 
@@ -163,6 +165,12 @@ def paint_ramp(painter: QPainter, theme: Theme, box: QRectF, hue: str = BLUE) ->
     painter.fillRect(box, ramp)
 
 
+def stored_theme(settings: QSettings) -> str:
+    """Return the theme stored in the settings, or "system" if it is missing or invalid."""
+    name = str(settings.value("theme", "system"))
+    return name if name in THEMES else "system"
+
+
 def stored_scale(settings: QSettings) -> float:
     """Return the stored scale factor, 1 to 2; 1 if it is missing or invalid."""
     name = str(settings.value("scale", "1.0"))
@@ -181,7 +189,7 @@ def apply_theme(app: QApplication, choice: str) -> None:
     ----------
     choice : {"light", "dark", "system"}
     """
-    if choice not in ("light", "dark", "system"):
+    if choice not in THEMES:
         raise ValueError(f'theme must be "light", "dark" or "system", not {choice!r}')
     follower = app.findChild(_Follower) or _Follower(app)
     follower.follow(choice)
@@ -369,6 +377,13 @@ QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: 
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
     color: $accent_text; border-color: $accent; }
 QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
+QPushButton[kind="wash"] { background: $accent_wash; color: $accent_text; border-color: $accent_wash; }
+QPushButton[kind="wash"]:hover { border-color: $accent; }
+QPushButton[kind="wash"]:focus, QPushButton[kind="fold"]:focus { border: 2px solid $accent; }
+QPushButton[kind="fold"] { background: transparent; color: $accent_text; border-color: transparent; padding: 0 1px;
+    text-align: left; }
+QPushButton[kind="fold"]:hover { background: $hover; }
+QPushButton[kind="fold"]:focus { padding: 0; }
 QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }

@@ -110,7 +110,7 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
     open_data(window, plain())
     over_pages(walked, window, "plain features")
     assert not walked.faults, "\n".join(walked.faults)
-    assert walked.focusable > 500
+    assert walked.focusable > 300
     assert {
         "WeightTiles",
         "Mosaic",
@@ -133,7 +133,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window):
 
 def test_that_everything_has_a_name_in_every_dialog(window):
     walked = Walk()
-    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about", "show_table"):
+    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about", "show_table", "settings"):
         window.actions_by_name[name].trigger()
         (dialog,) = dialogs(window)
         walked.over(dialog, name)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, QTreeWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.sample import Readout
@@ -38,8 +38,27 @@ def test_that_the_list_of_shortcuts_has_every_command_with_its_keys_under_its_me
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
     menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
-    listed = {title: [action.objectName() for action in menu.actions()] for title, menu in menus.items()}
-    assert listed == {title: [command.name for command in commands] for title, commands in MENUS.items()}
+    for title, commands in MENUS.items():
+        submenus = {action.text(): action.menu() for action in menus[title].actions() if action.menu()}
+        assert set(submenus) == {command.submenu for command in commands} - {""}
+        for name, menu in {"": menus[title], **submenus}.items():
+            listed = [action.objectName() for action in menu.actions() if not action.menu()]
+            assert listed == [command.name for command in commands if command.submenu == name]
+
+
+def test_that_the_view_menu_is_short_and_holds_pages_images_and_themes_in_submenus(window):
+    menu = next(each for each in window.findChildren(QMenu) if each.title() == "&View")
+    entries = [action.text() for action in menu.actions()]
+    assert len(entries) <= 12
+    assert {"Page", "Image", "Theme", "Weights"} <= set(entries)
+
+
+def test_that_the_palette_lists_every_available_command_with_its_shortcut(window):
+    listed = [(item.text(0), item.text(1)) for item in lines_of(ask_palette(window))]
+    for action in window.actions_by_name.values():
+        if action.isEnabled() and action.objectName() != "palette":
+            assert (action.text().rstrip(" …"), action.keys) in listed
+    window.findChild(CommandPalette).reject()
 
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):

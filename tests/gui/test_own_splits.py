@@ -63,6 +63,7 @@ def counts(window):
 def test_that_a_quarter_is_held_out_and_reported(window, flowers):
     panel = window.panel
     assert not panel.split.isVisible()  # these data have a test part
+    window.panel.more.click()
     opened(window, flowers)
     assert counts(window) == (30, 10)
     assert panel.split.isVisible()

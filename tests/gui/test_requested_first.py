@@ -85,7 +85,7 @@ def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
     window.session.status_changed.connect(shown.append)
     wait(lambda: shown and shown[-1] is not None and shown[-1].title == "Estimating")
     window.queue.submit("Training", lambda progress: 1, channel="other", on_result=done.append, background=False)
-    button(window.job_bar, "Cancel").click()
+    button(window.job_bar, "Cancel estimating").click()
     assert ended.wait(5)
     wait(lambda: done == [1])
     assert not window.session.runs.estimate.running

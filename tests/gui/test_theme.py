@@ -6,7 +6,6 @@ from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.app import stored_theme
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import (
     BLUE,
@@ -18,6 +17,7 @@ from slide_gui.gui.theme import (
     icon,
     ink_on,
     sequential,
+    stored_theme,
     style_sheet,
     theme_of,
     towards,

@@ -21,6 +21,7 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.shell.palette import CommandPalette, set_columns
+from slide_gui.gui.theme import THEMES
 from slide_gui.gui.widgets.layouts import flush
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Command:
         Return the state of the switch; given for commands that toggle something.
     text_now : callable, optional
         Return the text with the effect it would have now.
+    submenu : str
+        Title of the submenu that contains it; empty for the menu itself.
     """
 
     name: str
@@ -61,6 +64,7 @@ class Command:
     why_not: Callable[[MainWindow], str] = lambda _window: ""
     checked: Callable[[MainWindow], bool] | None = None
     text_now: Callable[[MainWindow], str] | None = None
+    submenu: str = ""
 
 
 class Action(QAction):
@@ -119,6 +123,7 @@ def _add_command(menu: str, text: str, shortcut: str, tip: str = "", **state: An
 
 
 _file, _edit, _view, _help = (partial(_add_command, menu) for menu in MENUS)
+_image, _experiment = partial(_view, submenu="Image"), partial(_view, submenu="Experiments")
 
 
 def _not_here(window: MainWindow, needs_image: bool = False) -> str:
@@ -282,6 +287,11 @@ def _sweep(window: MainWindow) -> None:
         page.sweep_button.click()
 
 
+@_edit("Settings…", "Ctrl+,", "Choose the theme, the size, what is remembered and where runs are made")
+def _settings(window: MainWindow) -> None:
+    window.ask_for_settings()
+
+
 @_edit(
     "Where runs are made…", "Ctrl+Alt+R", "Choose this window, worker processes on this computer, or a Dask scheduler"
 )
@@ -293,13 +303,17 @@ def _cluster(window: MainWindow) -> None:
 
 
 def _page(number: int, page: PageSpec) -> Command:
-    return Command(f"page_{page.name}", page.title, f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
+    keys = f"Ctrl+{number}"
+    return Command(f"page_{page.name}", page.title, keys, lambda w: w.pages.turn_to(page.name), submenu="Page")
 
 
 def _weights_view(number: int, view: ViewSpec) -> Command:
-    return Command(
-        f"view_{view.name}", view.title, f"Alt+{number}", lambda w: _weights(w).set_view(view.name), view.tip
-    )
+    submenu, keys = "" if view in VIEWS else "Experiments", f"Alt+{number}"
+
+    def run(window: MainWindow) -> object:
+        return _weights(window).set_view(view.name)
+
+    return Command(f"view_{view.name}", view.title, keys, run, view.tip, submenu=submenu)
 
 
 MENUS["View"] += [_page(number, page) for number, page in enumerate(PAGES, 1)]
@@ -322,17 +336,17 @@ def _show_table(window: MainWindow) -> None:
     table.activateWindow()
 
 
-@_view("Corrupt or restore the image", "Ctrl+K", why_not=_not_here)
+@_image("Corrupt or restore the image", "Ctrl+K", why_not=_not_here)
 def _corrupt(window: MainWindow) -> None:
     window.weights_page.set_view(FLOW).toggle_corruption()
 
 
-@_view("New corruption", "Ctrl+Shift+K", "Set other pixels of the image in the flow to 0", why_not=_not_here)
+@_image("New corruption", "Ctrl+Shift+K", "Set other pixels of the image in the flow to 0", why_not=_not_here)
 def _corrupt_again(window: MainWindow) -> None:
     window.weights_page.set_view(FLOW).corrupt_again()
 
 
-@_view(
+@_image(
     "Reset the drawn image",
     "Ctrl+R",
     "Show the image as it is in the data set",
@@ -342,22 +356,22 @@ def _reset_drawing(window: MainWindow) -> None:
     window.weights_page.set_view(FLOW).reset()
 
 
-@_view("Start, pause or resume the copies", "Ctrl+Shift+M", why_not=_not_here)
+@_experiment("Start, pause or resume the copies", "Ctrl+Shift+M", why_not=_not_here)
 def _run_copies(window: MainWindow) -> None:
     window.weights_page.set_view(COPIES).toggle()
 
 
-@_view("Next image", "Ctrl+Right", why_not=_not_here)
+@_image("Next image", "Ctrl+Right", why_not=_not_here)
 def _next_sample(window: MainWindow) -> None:
     window.weights_page.shown.next()
 
 
-@_view("Previous image", "Ctrl+Left", why_not=_not_here)
+@_image("Previous image", "Ctrl+Left", why_not=_not_here)
 def _previous_sample(window: MainWindow) -> None:
     window.weights_page.shown.previous()
 
 
-@_view(
+@_image(
     "Mean image", "Ctrl+M", "Switch between the mean of the training images and the current image", why_not=_not_here
 )
 def _mean_image(window: MainWindow) -> None:
@@ -374,9 +388,21 @@ def _wall(window: MainWindow) -> None:
     _weights(window).show_wall()
 
 
-@_view("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)
+@_experiment("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)
 def _shuffle(window: MainWindow) -> None:
     _weights(window).set_view(SHUFFLE).start()
+
+
+@_edit(
+    "Show more parameters",
+    "Ctrl+Shift+B",
+    "Show or hide ridge, threshold, colours and the split in the panel",
+    checked=lambda w: w.panel.more.isChecked(),
+    why_not=lambda w: "" if w.panel.more.isVisible() else "The panel shows no further parameters",
+    submenu="Parameters",
+)
+def _more(window: MainWindow) -> None:
+    window.panel.more.toggle()
 
 
 def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
@@ -390,12 +416,12 @@ def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limi
     def why_not(window: MainWindow) -> str:
         return at_limit if getattr(window.workspace.state.parameters, parameter) == limit else ""
 
-    return Command(name, text, shortcut, run, why_not=why_not)
+    return Command(name, text, shortcut, run, why_not=why_not, submenu="Parameters")
 
 
 _MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
 _MOST_DEPTH = f"The depth is at its maximum, {MOST_LAYERS}"
-MENUS["View"] += [
+MENUS["Edit"] += [
     _step("more_noise", "More noise", "Ctrl+Up", "noise", 0.05, LARGEST_NOISE, _MOST_NOISE),
     _step("less_noise", "Less noise", "Ctrl+Down", "noise", -0.05, 0.0, "The noise level is already 0"),
     _step("deeper", "Add a layer", "Ctrl+PgUp", "depth", 1, MOST_LAYERS, _MOST_DEPTH),
@@ -403,7 +429,7 @@ MENUS["View"] += [
 ]
 
 
-@_view(
+@_image(
     "Swap rows and columns of images",
     "Ctrl+T",
     checked=lambda w: w.workspace.state.selection.transposed,
@@ -425,10 +451,11 @@ def _panel(window: MainWindow) -> None:
 
 
 def _theme(number: int, theme: str) -> Command:
-    return Command(f"theme_{theme}", f"Theme: {theme}", f"Ctrl+Alt+{number}", lambda w: w.set_theme(theme))
+    keys = f"Ctrl+Alt+{number}"
+    return Command(f"theme_{theme}", f"Theme: {theme}", keys, lambda w: w.set_theme(theme), submenu="Theme")
 
 
-MENUS["View"] += [_theme(number, theme) for number, theme in enumerate(("system", "light", "dark"))]
+MENUS["View"] += [_theme(number, theme) for number, theme in enumerate(THEMES)]
 
 
 @_view("Larger", "Ctrl+Alt+PgUp", "Enlarge text, images and controls up to twofold from the next start")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Slot
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.state.jobs import JobStatus
 from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.text import time_left
+
+_WIDEST = 160  # pixels; longest text of the button
 
 
 class JobBar(QWidget):
@@ -25,7 +27,7 @@ class JobBar(QWidget):
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 1000)
-        self._bar.setFixedWidth(180)
+        self._bar.setFixedWidth(120)
         self._bar.setAccessibleName("Progress")
         self._left = label("", self)
         self._left.setMinimumWidth(104)
@@ -52,8 +54,10 @@ class JobBar(QWidget):
         self._status = status
         self._text.setText("" if status is None else status.title)
         if status is not None:
-            self._cancel.setToolTip(f"Cancel this job: {status.title}")
-            self._cancel.setAccessibleName(f"Cancel: {status.title}")
+            text = f"Cancel {status.title[:1].lower()}{status.title[1:]}"
+            self._cancel.setText(self.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, _WIDEST))
+            self._cancel.setToolTip(text)
+            self._cancel.setAccessibleName(text)
             self._bar.setValue(round(1000 * status.fraction))
             self._left.setText(time_left(status.seconds_left))
         for each in (self._bar, self._left, self._cancel):

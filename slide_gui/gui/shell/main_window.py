@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.data.catalogue import data_folders
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
@@ -29,13 +30,13 @@ from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
-from slide_gui.gui.shell.faults import FaultReporter
+from slide_gui.gui.shell.faults import FaultReporter, log_folder
 from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.shell.page_stack import PAGES, PageStack
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.shell.session_keeper import SessionKeeper
-from slide_gui.gui.state.files import FileChoices, RecentFiles
+from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
@@ -73,7 +74,12 @@ class TitleBar(QFrame):
         for title, commands in MENUS.items():
             menu = QMenu(f"&{title}", bar)
             menu.setToolTipsVisible(True)
-            menu.addActions([self._actions[command.name] for command in commands])
+            submenus: dict[str, QMenu] = {"": menu}
+            for command in commands:
+                if command.submenu not in submenus:
+                    submenus[command.submenu] = menu.addMenu(command.submenu)
+                    submenus[command.submenu].setToolTipsVisible(True)
+                submenus[command.submenu].addAction(self._actions[command.name])
             bar.addMenu(menu)
         return bar
 
@@ -82,6 +88,7 @@ class TitleBar(QFrame):
         button = QPushButton(action.text() if name in ("open", "export") else "", self)
         button.setToolTip(action.toolTip())
         button.setAccessibleName(action.text().rstrip(" …"))
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as in tool bars; the command has a shortcut
         button.clicked.connect(action.trigger)
         action.changed.connect(self._follow_actions)
         if name == "export":
@@ -129,6 +136,7 @@ class Navigation(QFrame):
         self._panel_action = actions["panel"]
         self._panel_action.changed.connect(self._follow_panel)
         self._panel = self._build_button(self._panel_action, 48)
+        self._panel.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         column.addWidget(self._panel)
         self._panel.ensurePolished()
         words = [*(spec.text for spec in PAGES), "Hide", "Show"]
@@ -196,7 +204,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
-        self.settings, self._tinted = settings, ""
+        self.settings, self._store, self._tinted = settings, store, ""
         # By whether the window is narrow.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
         self.session = Session(store, self, settings=settings)
@@ -218,6 +226,7 @@ class MainWindow(QMainWindow):
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
+        self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, self)
         # Connected before the sessions, whose messages about the data must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
@@ -258,6 +267,8 @@ class MainWindow(QMainWindow):
         self.panel.files_chosen.connect(self.open_files)
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
+        self.panel.try_requested.connect(self.actions_by_name["try"].trigger)
+        self.panel.more.toggled.connect(self._store_more)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self.job_bar.show_status)
         self.workspace.problem.connect(self.notice.show_message)
@@ -289,7 +300,7 @@ class MainWindow(QMainWindow):
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
         """Open the given files as `source` describes, or the last session; the example if neither is possible."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
-        self.keeper.start(resume=not files)
+        self.keeper.start(resume=not files and bool(self.settings.value(REOPEN, True, bool)))
         if source is not None:
             self.workspace.open(source)
         elif files:
@@ -350,6 +361,36 @@ class MainWindow(QMainWindow):
 
     # Display ---------------------------------------------------------------------------------------------------
 
+    def ask_for_settings(self) -> None:
+        """Open the dialog of settings."""
+        from slide_gui.gui.dialogs.settings import SettingsDialog
+
+        dialog = self.findChild(SettingsDialog)
+        if dialog is None:
+            folders = {"Runs": self._store.parent, "Data": data_folders()[0], "Log": log_folder()}
+            dialog = SettingsDialog(self.settings, folders, self)
+            dialog.theme_chosen.connect(self.set_theme)
+            dialog.scale_chosen.connect(self.set_scale)
+            dialog.place_requested.connect(self.actions_by_name["cluster"].trigger)
+            dialog.reset_requested.connect(self.reset_settings)
+        choice = self.session.cluster.state.choice
+        dialog.ask("in this window" if choice.is_here else str(choice))
+
+    @Slot()
+    def reset_settings(self) -> None:
+        """Return all settings to their defaults."""
+        self.settings.clear()
+        self.set_theme("system")
+        self.panel.more.setChecked(False)
+        self.show_panel(True)
+        self.session.cluster.reset()
+
+    @Slot(bool)
+    def _store_more(self, shown: bool) -> None:
+        self.settings.setValue("panel_more", shown)
+        self.follow()
+
+    @Slot(str)
     def set_theme(self, name: str) -> None:
         """Apply and store the theme: light, dark or system."""
         self.settings.setValue("theme", name)
@@ -361,7 +402,11 @@ class MainWindow(QMainWindow):
     def step_scale(self, step: int) -> None:
         """Enlarge or shrink the window's contents from the next start."""
         place = SCALES.index(stored_scale(self.settings)) + step
-        scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
+        self.set_scale(SCALES[min(max(place, 0), len(SCALES) - 1)])
+
+    @Slot(float)
+    def set_scale(self, scale: float) -> None:
+        """Store the size of the window's contents for the next start."""
         self.settings.setValue("scale", str(scale))
         title = f"{100 * scale:.0f} % from the next start"
         text = "This applies to text, images and controls."

@@ -33,7 +33,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.state.files import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, label, name_box, spin_box
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_button, add_choices, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted, plural, printable
@@ -60,7 +60,7 @@ _SLIDERS = {
         "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 small.",
     ),
     "depth": (
-        "Depth l",
+        "Depth",
         (0, MOST_LAYERS, 1, 4),
         f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
     ),
@@ -100,6 +100,8 @@ _BOXES = {
     ),
 }
 """Label, tooltip and choices of each box, by parameter or setting of the selection."""
+_FIRST = ("noise", "depth")
+_MORE = {name: text for name, (text, *_) in (*_SLIDERS.items(), *_BOXES.items()) if name not in _FIRST}
 
 
 class _ParameterSlider(NumberSlider):
@@ -301,12 +303,15 @@ class ParameterPanel(QScrollArea):
         Key of a catalogue entry whose real files the user wants.
     reading_requested()
         The user asks how the files were read.
+    try_requested()
+        The user asks to try SLIDE on the open data.
     """
 
     files_chosen = Signal(object)
     open_requested = Signal()
     download_requested = Signal(object)
     reading_requested = Signal()
+    try_requested = Signal()
 
     def __init__(
         self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles | None = None
@@ -324,11 +329,18 @@ class ParameterPanel(QScrollArea):
         self.setProperty("role", "panel")
         self._parts: dict[str, QWidget] = {}
         self._boxes: dict[str, _ChoiceBox] = {}
+        self._needed: frozenset[str] = frozenset()
         inside.setFixedWidth(_WIDTH - _BAR)  # the same width with and without a scroll bar
         self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
-        for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
-            with self._part(name):
-                build()
+        with self._part("data"):
+            self._build_data()
+        with self._part("stack"):
+            self.sliders = {name: self._add_slider(name) for name in _FIRST}
+        self.more = self._add_button("More", "Show or hide the other parameters", "fold")
+        self.more.setCheckable(True)
+        self.more.toggled.connect(self._show_parts)
+        with self._part("more"):
+            self._build_more()
         self._layout.addStretch(1)
         self._note = label("", inside, wraps=True)
         self._note.setMinimumHeight(32)
@@ -342,9 +354,29 @@ class ParameterPanel(QScrollArea):
 
     def show_parts(self, needed: frozenset[str]) -> None:
         """Show the parts that affect the current page and hide the others; names as in `Page.needs`."""
+        self._needed = needed
+        self._show_parts()
+
+    @Slot()
+    def _show_parts(self) -> None:
+        needed, dataset = set(self._needed), self._workspace.dataset
+        has_more = "stack" in needed or (dataset is not None and can_hold_out(dataset))
+        needed |= {"fit"} if "stack" in needed else set()
+        needed |= {"tiles"} if needed & {"show", "levels", "colors"} else set()
+        needed |= {"more"} if has_more and self.more.isChecked() else set()
         for name, part in self._parts.items():
-            part.setVisible(name in needed or (name == "tiles" and bool(needed & {"show", "levels", "colors"})))
+            part.setVisible(name in needed)
+        self.more.setVisible(has_more)
         self._note.setVisible("stack" in needed)
+        self._name_more(self._workspace.state)
+
+    def _name_more(self, state: State) -> None:
+        """Show how many of the hidden parameters differ from their defaults."""
+        settings, usual = _settings(state), _settings(State())
+        changed = [text for name, text in _MORE.items() if settings[name] != usual[name]]
+        count_text = f" · {len(changed)} changed" if changed and not self.more.isChecked() else ""
+        self.more.setText(f"{'▾' if self.more.isChecked() else '▸'} More{count_text}")
+        self.more.setAccessibleDescription(f"Changed: {', '.join(changed)}" if changed else "")
 
     # Building --------------------------------------------------------------------------------------------------
 
@@ -377,11 +409,9 @@ class ParameterPanel(QScrollArea):
         self._layout.addSpacing(8)
         return box
 
-    def _add_button(self, text: str, tip: str) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setToolTip(tip)
+    def _add_button(self, text: str, tip: str, kind: str = "") -> QPushButton:
+        button = add_button(self, self._layout, text, tip, kind)
         button.hide()
-        self._layout.addWidget(button)
         return button
 
     def _build_data(self) -> None:
@@ -407,26 +437,26 @@ class ParameterPanel(QScrollArea):
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How it was read…", "Show how the files were read and change it")
         self._opened_as.clicked.connect(self.reading_requested)
+        self._try = self._add_button(
+            "Try on my data", "Compare SLIDE with a plain SVM on these data, in about a minute", "wash"
+        )
+        self._try.clicked.connect(self.try_requested)
+        self._layout.addSpacing(8)
+
+    def _build_more(self) -> None:
+        self._layout.addSpacing(4)
+        with self._part("fit"):
+            self.sliders |= {name: self._add_slider(name) for name in ("ridge", "threshold")}
+            for name in ("squashing", "fit_on"):
+                self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
         self.split = SplitControls(self._workspace, self)
         self._layout.addWidget(self.split)
-        self._layout.addSpacing(8)
-
-    def _build_stack(self) -> None:
-        self._heading("STACK")
-        self.sliders = {name: self._add_slider(name) for name in _SLIDERS}
-        for name in ("squashing", "fit_on"):
-            self._boxes[name] = self._add_box(name, self._workspace.set_parameters)
-
-    def _build_tiles(self) -> None:
-        rule = QFrame(self)
-        rule.setProperty("role", "rule")
-        self._layout.addSpacing(8)
-        self._layout.addWidget(rule)
-        self._layout.addSpacing(8)
-        self._heading("TILES")
-        for name in ("show", "levels", "colors"):
-            with self._part(name):
-                self._boxes[name] = self._add_box(name, self._workspace.select)
+        with self._part("tiles"):
+            self._layout.addSpacing(8)
+            self._heading("TILES")
+            for name in ("show", "levels", "colors"):
+                with self._part(name):
+                    self._boxes[name] = self._add_box(name, self._workspace.select)
 
     # From the controls -----------------------------------------------------------------------------------------
 
@@ -466,6 +496,8 @@ class ParameterPanel(QScrollArea):
         source = self._workspace.source
         self._opened_as.setVisible(source is not None and bool(source.paths))
         self.split.set_dataset(dataset)
+        self._try.setVisible(not dataset.why_no_classes)
+        self._show_parts()
         lines = [
             *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
             printable(dataset.source),
@@ -524,6 +556,7 @@ class ParameterPanel(QScrollArea):
             self.sliders["depth"].set_extra(plural("layer", "layers", state.parameters.depth))
         if "squashing" in changed:
             self.sliders["threshold"].setEnabled(SQUASHINGS[state.parameters.squashing].uses_threshold)
+        self._name_more(state)
 
     @Slot()
     def _show_fit(self) -> None:

@@ -86,6 +86,11 @@ class ClusterController(QObject):
             on_stop=self.stop,
         )
 
+    def reset(self) -> None:
+        """Compute runs in this window again."""
+        if not self.state.choice.is_here:
+            self.choose(ClusterChoice())
+
     def start(self, task: Task, compute: Callable[..., object]) -> None:
         """Start a task that stores runs, on the cluster or in the window.
 

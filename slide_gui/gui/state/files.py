@@ -19,6 +19,8 @@ _GROUP = "files"
 _BLOCK = 1 << 20
 MOST_RECENT = 10
 _KEY = "recent/files"
+REOPEN = "session/reopen"
+"""Key of the setting whether the last session is reopened at the start."""
 
 
 class FileChoices:
@@ -40,6 +42,19 @@ class FileChoices:
         document = {key: value for key, value in source.document().items() if key in ("reading", "held_out")}
         settings = QSettings(self._place, self._format)
         settings.setValue(f"{_GROUP}/{_size(source)}-{_digest(source)}", json.dumps(document))
+        settings.sync()
+
+    @property
+    def count(self) -> int:
+        """Return the number of files whose settings are stored."""
+        settings = QSettings(self._place, self._format)
+        settings.beginGroup(_GROUP)
+        return len(settings.childKeys())
+
+    def forget(self) -> None:
+        """Remove the settings of all files."""
+        settings = QSettings(self._place, self._format)
+        settings.remove(_GROUP)
         settings.sync()
 
     def recall(self, source: DataSource) -> DataSource | None:
@@ -151,3 +166,7 @@ class RecentFiles:
         others = [each for each in self.openings if each != opening]
         listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
         self._settings.setValue(_KEY, json.dumps(listed))
+
+    def forget(self) -> None:
+        """Remove all entries."""
+        self._settings.remove(_KEY)

@@ -29,7 +29,7 @@ class NumberSlider(QWidget):
     """A label, a number, a second text and a slider.
 
     The wheel, arrow keys and a typed number move in steps. A double-click on slider or label restores
-    the default.
+    the default. Tab stops at the slider; a click on the number, or a digit typed on the slider, edits the number.
 
     Parameters
     ----------
@@ -70,13 +70,13 @@ class NumberSlider(QWidget):
         self._number = QLineEdit(self)
         self._number.setProperty("kind", "number")
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._number.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._slider = _Slider(self)
         self._slider.setRange(0, len(self._values) - 1)
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
         self._slider.setAccessibleName(label)
         self._number.setAccessibleName(f"{label}, number")
         self.setFocusProxy(self._slider)
-        self.setTabOrder(self._slider, self._number)  # needed because Qt skips widgets before a focus proxy
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self, singleShot=True, interval=SETTLE_MS)
         self._arrange()
@@ -85,7 +85,9 @@ class NumberSlider(QWidget):
         self._slider.valueChanged.connect(self._moved)
         self._slider.sliderReleased.connect(self._settle)
         self._slider.reset.connect(self.reset)
+        self._slider.typed.connect(self._type)
         self._number.editingFinished.connect(self._typed)
+        self._number.returnPressed.connect(self._slider.setFocus)
         self._rest.timeout.connect(self._settle)
         for each in (self._number, self._label):
             each.installEventFilter(self)
@@ -172,6 +174,13 @@ class NumberSlider(QWidget):
             self._settled = self.value()
             self.value_settled.emit(self._settled)
 
+    @Slot(str)
+    def _type(self, text: str) -> None:
+        """Replace the number by typed text, which Return accepts."""
+        self._number.setFocus()
+        self._number.selectAll()
+        self._number.insert(text)
+
     @Slot()
     def _typed(self) -> None:
         if self._number.text() == self._shown_text:
@@ -186,6 +195,8 @@ class NumberSlider(QWidget):
         if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
             self.reset()
             return True
+        if watched is self._number and event.type() == QEvent.Type.MouseButtonPress:
+            self._number.setFocus(Qt.FocusReason.MouseFocusReason)
         if watched is not self._number or not isinstance(event, QKeyEvent):
             return False
         if pass_undo_to_window(event, self._number):
@@ -197,6 +208,7 @@ class NumberSlider(QWidget):
                 return True
             if event.key() == Qt.Key.Key_Escape:
                 self._number.setText(self._shown_text)
+                self._slider.setFocus()
                 return True
         return False
 
@@ -210,9 +222,13 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider that jumps to the mouse, steps finely by wheel and resets by double-click or Delete."""
+    """A horizontal slider that jumps to the mouse, steps finely by wheel and resets by double-click or Delete.
+
+    It passes typed digits on.
+    """
 
     reset = Signal()
+    typed = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -236,6 +252,8 @@ class _Slider(QSlider):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
             self.reset.emit()
+        elif event.text() and event.text() in "0123456789.,-−":
+            self.typed.emit(event.text())
         else:
             super().keyPressEvent(event)
 

@@ -1,7 +1,7 @@
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit, QSlider
+from PySide6.QtWidgets import QLabel, QLineEdit, QSlider, QWidget
 
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import press, record, wait, wheel
@@ -123,3 +123,22 @@ def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(
     assert (line(slider).text(), changed, settled) == ("1.2e−5", [], [])
     slider.reset()
     assert (line(slider).text(), changed, settled) == ("1e−5", [1e-5], [1e-5])
+
+
+def test_that_tab_stops_once_and_a_digit_or_a_click_edits_the_number(noise):
+    slider, changed, settled = noise
+    slider.window().activateWindow()
+    bar(slider).setFocus()
+    QTest.keyClicks(bar(slider), ".")
+    assert line(slider).hasFocus()
+    QTest.keyClicks(line(slider), "62")
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (changed, settled, line(slider).text()) == ([0.62], [0.62], "0.62")
+    assert bar(slider).hasFocus()
+    QTest.mouseClick(line(slider), Qt.MouseButton.LeftButton)
+    assert line(slider).hasFocus()
+    press(line(slider), Qt.Key.Key_9, Qt.Key.Key_Escape)
+    assert line(slider).text() == "0.62"
+    assert bar(slider).hasFocus()
+    stops = [each for each in slider.findChildren(QWidget) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+    assert stops == [bar(slider)]

@@ -1,0 +1,194 @@
+"""The dialog with all settings of the program, what it remembers, and a reset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from PySide6.QtCore import QSettings, Qt, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QIcon
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
+from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.text import counted
+
+_RESET = (
+    "Theme, size, panel, window, folders, export options, the place where runs are computed, recent files and how "
+    "files are read return to their defaults. Data, runs and sessions stay."
+)
+
+
+class _FolderButton(QPushButton):
+    """A button that opens a folder in the system's file manager."""
+
+    def __init__(self, text: str, folder: Path, parent: QWidget) -> None:
+        super().__init__(text, parent)
+        self._folder = folder
+        self.clicked.connect(self._open)
+
+    @Slot()
+    def _open(self) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
+
+
+class SettingsDialog(QDialog):
+    """The settings of the program.
+
+    Parameters
+    ----------
+    settings : QSettings
+    folders : mapping of str to Path
+        Folders that the program uses, by their contents.
+
+    Signals
+    -------
+    theme_chosen(str), scale_chosen(float)
+        The user chose a theme or the size of the contents.
+    place_requested()
+        The user asks for the dialog that chooses where runs are computed.
+    reset_requested()
+        The user confirmed that all settings return to their defaults.
+    """
+
+    theme_chosen = Signal(str)
+    scale_chosen = Signal(float)
+    place_requested = Signal()
+    reset_requested = Signal()
+
+    def __init__(self, settings: QSettings, folders: Mapping[str, Path], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Settings")
+        self._settings, self._recent, self._choices = settings, RecentFiles(settings), FileChoices(settings)
+        column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
+        self._grid = nested(column, QGridLayout())
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(8)
+        self._grid.setColumnStretch(1, 1)
+        self._heading("APPEARANCE")
+        self.theme = self._box("Theme", THEMES)
+        self.scale = self._box("Size, from the next start", [f"{100 * scale:.0f} %" for scale in SCALES])
+        self._heading("REMEMBERED")
+        self.reopen = QCheckBox("Reopen the last session at the start", self)
+        self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)
+        self.recent, self.forget_recent = self._line("Recent files", "Forget")
+        self.readings, self.forget_readings = self._line("How files are read", "Forget")
+        self._heading("COMPUTING")
+        self.place, self.change_place = self._line("Runs are computed", "Change…")
+        self._heading("FOLDERS")
+        for name, folder in folders.items():
+            text, button = self._line(name, "Open", folder)
+            text.setText(str(folder))
+            button.setEnabled(folder.is_dir())
+        column.addStretch(1)
+        row = nested(column, QHBoxLayout())
+        self.reset = add_button(self, row, "Reset all settings…", "Return every setting to its default")
+        row.addStretch(1)
+        self.close_button = add_button(self, row, "Close", kind="primary")
+        self.close_button.setDefault(True)
+        self.theme.activated.connect(self._choose_theme)
+        self.scale.activated.connect(self._choose_scale)
+        self.reopen.clicked.connect(self._store_reopen)
+        self.forget_recent.clicked.connect(self._forget_recent)
+        self.forget_readings.clicked.connect(self._forget_readings)
+        self.change_place.clicked.connect(self.place_requested)
+        self.reset.clicked.connect(self._ask_to_reset)
+        self.close_button.clicked.connect(self.accept)
+        self.question = self._build_question()
+        self.resize(600, 480)
+
+    def _heading(self, text: str) -> None:
+        row = self._grid.rowCount()
+        self._grid.addWidget(label(text, self, "heading"), row, 0, 1, 3, Qt.AlignmentFlag.AlignBottom)
+        self._grid.setRowMinimumHeight(row, 28 if row > 1 else 0)
+
+    def _box(self, name: str, texts: Iterable[str]) -> QComboBox:
+        box, caption, row = QComboBox(self), PlainLabel(name, self), self._grid.rowCount()
+        box.setAccessibleName(name)
+        box.addItems(list(texts))
+        caption.setBuddy(box)
+        self._grid.addWidget(caption, row, 0)
+        self._grid.addWidget(box, row, 1, 1, 2)
+        return box
+
+    def _line(self, name: str, verb: str, folder: Path | None = None) -> tuple[ElidedLabel, QPushButton]:
+        """Add a line with a name, a text and a button, and return the last two."""
+        text, row = ElidedLabel("", self), self._grid.rowCount()
+        button = QPushButton(verb, self) if folder is None else _FolderButton(verb, folder, self)
+        button.setAccessibleName(f"{name}: {verb.rstrip('…')}")
+        button.setAutoDefault(False)
+        self._grid.addWidget(PlainLabel(name, self), row, 0)
+        self._grid.addWidget(text, row, 1)
+        self._grid.addWidget(button, row, 2)
+        return text, button
+
+    def _build_question(self) -> QMessageBox:
+        box = QMessageBox(QMessageBox.Icon.Question, "Reset all settings", "Reset all settings?", parent=self)
+        box.setInformativeText(_RESET)
+        box.addButton("Reset", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
+        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
+        box.accepted.connect(self._reset)
+        return box
+
+    def ask(self, place: str) -> None:
+        """Open the dialog; `place` says where runs are computed."""
+        self.place.setText(place)
+        self.show_settings()
+        self.open()
+        self.theme.setFocus()
+
+    @Slot()
+    def show_settings(self) -> None:
+        """Show the stored settings."""
+        self.theme.setCurrentIndex(THEMES.index(stored_theme(self._settings)))
+        self.scale.setCurrentIndex(SCALES.index(stored_scale(self._settings)))
+        self.reopen.setChecked(bool(self._settings.value(REOPEN, True, bool)))
+        recent, readings = len(self._recent.openings), self._choices.count
+        self.recent.setText(counted(recent, "file") if recent else "none")
+        self.readings.setText(f"stored for {counted(readings, 'file')}" if readings else "nothing is stored")
+        self.forget_recent.setEnabled(bool(recent))
+        self.forget_readings.setEnabled(bool(readings))
+
+    @Slot(int)
+    def _choose_theme(self, index: int) -> None:
+        self.theme_chosen.emit(THEMES[index])
+
+    @Slot(int)
+    def _choose_scale(self, index: int) -> None:
+        self.scale_chosen.emit(SCALES[index])
+
+    @Slot(bool)
+    def _store_reopen(self, reopen: bool) -> None:
+        self._settings.setValue(REOPEN, reopen)
+
+    @Slot()
+    def _forget_recent(self) -> None:
+        self._recent.forget()
+        self.show_settings()
+
+    @Slot()
+    def _forget_readings(self) -> None:
+        self._choices.forget()
+        self.show_settings()
+
+    @Slot()
+    def _ask_to_reset(self) -> None:
+        self.question.open()
+
+    @Slot()
+    def _reset(self) -> None:
+        self.reset_requested.emit()
+        self.show_settings()

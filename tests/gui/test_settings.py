@@ -1,0 +1,145 @@
+"""Few controls at first sight, the parameters under More, and the dialog of settings."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+
+from slide_gui.data.dataset import HeldOut
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.sweeps.cluster import ClusterChoice
+from slide_gui.gui.dialogs.settings import SettingsDialog
+from slide_gui.gui.theme import DARK, LIGHT, stored_scale, stored_theme, theme_of
+from tests.gui.helpers import button, dataset, dialogs, every_view, labelled, open_data, settle, wait
+
+OPENED = labelled
+MOST_CONTROLS = 20
+FULLER = ("weights, flow", "weights, why", "weights, explain", "weights, copies")
+
+
+def controls(window):
+    """Return the visible widgets that take the keyboard focus."""
+    shown = (each for each in window.findChildren(QWidget) if each.isVisible())
+    return [each for each in shown if each.focusPolicy() != Qt.FocusPolicy.NoFocus]
+
+
+def test_that_no_page_shows_more_than_twenty_controls_at_first_sight(window):
+    seen = {view: len(controls(window)) for view in every_view(window) if view not in FULLER}
+    assert len(seen) >= 8
+    assert {view: n for view, n in seen.items() if n > MOST_CONTROLS} == {}
+
+
+def test_that_data_noise_and_depth_are_shown_and_the_rest_is_behind_more_which_is_stored(window):
+    panel = window.panel
+
+    def boxes():
+        return {box.accessibleName() for box in panel.findChildren(QComboBox) if box.isVisible()}
+
+    assert boxes() == {"Data set"}
+    assert {name for name, slider in panel.sliders.items() if slider.isVisible()} == {"noise", "depth"}
+    QTest.mouseClick(panel.more, Qt.MouseButton.LeftButton)
+    assert boxes() >= {"Data set", "Squashing", "Fit on", "Show"}
+    assert all(slider.isVisible() for slider in panel.sliders.values())
+    assert window.settings.value("panel_more", False, bool)
+    QTest.keyClick(window, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert boxes() == {"Data set"}
+    assert not window.settings.value("panel_more", True, bool)
+
+
+def test_that_more_counts_the_hidden_parameters_that_were_changed(window):
+    more = window.panel.more
+    assert more.text() == "▸ More"
+    window.workspace.set_parameters(ridge=1e-3, squashing="identity")
+    assert more.text() == "▸ More · 2 changed"
+    assert more.accessibleDescription() == "Changed: Ridge, Squashing"
+    more.click()
+    assert more.text() == "▾ More"
+    window.workspace.set_parameters(noise=0.7, depth=2, ridge=1e-5, squashing="threshold")
+    more.click()
+    assert more.text() == "▸ More"
+
+
+def test_that_labelled_data_can_be_tried_from_the_panel(window):
+    trial = button(window.panel, "Try on my data")
+    assert trial.isVisible()
+    QTest.mouseClick(trial, Qt.MouseButton.LeftButton)
+    assert window.pages.name == "curves"
+    assert window.session.runs.trial.running
+    window.session.stop()
+    open_data(window, dataset())
+    assert not trial.isVisible()
+
+
+@pytest.fixture
+def settings(window):
+    """Return the dialog of settings, opened by its keys."""
+    QTest.keyClick(window, Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+    (shown,) = dialogs(window)
+    assert isinstance(shown, SettingsDialog)
+    return shown
+
+
+def test_that_settings_change_theme_size_and_session_at_once_or_at_the_next_start(window, settings):
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        settings.theme.setCurrentText(name)
+        settings.theme.activated.emit(settings.theme.currentIndex())
+        assert (theme_of(window), stored_theme(window.settings)) == (theme, name)
+    settings.scale.setCurrentText("150 %")
+    settings.scale.activated.emit(settings.scale.currentIndex())
+    assert stored_scale(window.settings) == 1.5
+    resumed = []
+    window.keeper.start = lambda resume: resumed.append(resume)
+    window.start([])
+    settings.reopen.click()
+    window.start([])
+    wait(lambda: not window.queue.busy)
+    assert resumed == [True, False]
+
+
+def test_that_settings_forget_recent_files_and_how_files_are_read(window, settings, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1,2\n")
+    window.recent.add([path])
+    window.workspace.choices.remember(DataSource(paths=(str(path),), held_out=HeldOut(0.5)))
+    settings.show_settings()
+    assert (settings.recent.text(), settings.readings.text()) == ("1 file", "stored for 1 file")
+    settings.forget_recent.click()
+    settings.forget_readings.click()
+    assert (window.recent.openings, window.workspace.choices.count) == ((), 0)
+    assert not settings.forget_recent.isEnabled()
+    assert not settings.forget_readings.isEnabled()
+
+
+def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window, settings, tmp_path):
+    window.recent.add([tmp_path / "a.csv"])
+    window.set_theme("dark")
+    window.set_scale(2.0)
+    window.show_panel(False)
+    window.panel.more.click()
+    window.session.cluster.choose(ClusterChoice(workers=0, scheduler="tcp://127.0.0.1:9"))
+    window.session.cluster.stop()
+    settings.reset.click()
+    question = settings.question
+    cancel, reset = (button(question, text) for text in ("Cancel", "Reset"))
+    cancel.click()
+    assert stored_theme(window.settings) == "dark"
+    settings.reset.click()
+    reset.click()
+    settle()
+    assert stored_theme(window.settings) == "system"
+    assert stored_scale(window.settings) == 1.0
+    assert window.shows_panel
+    assert not window.panel.more.isChecked()
+    assert window.recent.openings == ()
+    assert window.session.cluster.state.choice.is_here
+    assert settings.theme.currentText() == "system"
+
+
+def test_that_settings_name_the_folders_and_open_where_runs_are_computed(window, settings, tmp_path):
+    assert settings.place.text() == "in this window"
+    texts = {each.accessibleName() for each in settings.findChildren(QPushButton)}
+    assert {"Runs: Open", "Data: Open", "Log: Open", "Runs are computed: Change"} <= texts
+    settings.change_place.click()
+    assert len(dialogs(window)) == 2
+    for each in dialogs(window):
+        each.hide()
