@@ -192,7 +192,7 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         dtypes = [np.float64, np.float32]
         rows = checked_rows(self, X, reset=reset, dtype=dtypes, ensure_all_finite="allow-nan")
         (n, d), patterns = rows.shape, missing_patterns(np.isnan(rows))
-        check_free(16 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")
+        check_free(24 * n * d, f"filling {count(n)} rows of {d} columns", "give fewer rows")
         sizes = ((len(each), len(missing)) for each, missing in patterns)
         if n_passes * sum(k**3 + m * k * (d + k) + _CALLS for m, k in sizes) > MOST_WORK:
             raise ValueError(
