@@ -316,7 +316,8 @@ def palette(theme: Theme) -> QPalette:
 
 def style_sheet(theme: Theme) -> str:
     """Return the style sheet of the application."""
-    names = {"chevron_down": "chevron_down", "chevron_up": "chevron_up", "check": f"check_{theme.name}"}
+    names = {each: each for each in ("chevron_down", "chevron_up", "chevron_right")}
+    names["check"] = f"check_{theme.name}"
     paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
     return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(asdict(theme), **paths)
 
@@ -352,6 +353,7 @@ QMenu::item:selected { background: $accent_wash; color: $accent_text; border-lef
     padding-left: 21px; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
+QMenu::right-arrow { image: url("$icon_chevron_right"); width: 10px; height: 10px; right: 8px; }
 """
 
 _CONTROLS = """

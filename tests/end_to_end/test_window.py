@@ -8,7 +8,7 @@ import pytest
 
 from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.shell.commands import MENUS
-from slide_gui.gui.theme import DARK, LIGHT
+from slide_gui.gui.theme import DARK, LIGHT, THEMES
 from tests.end_to_end.program import environment, of_colour, until
 
 pytestmark = pytest.mark.display
@@ -92,8 +92,8 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
 
 
 def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
-    names = [command.name for command in MENUS["View"]]
-    program.key("alt+v", *["Down"] * names.index("theme_dark"), "Return")
+    above = list(dict.fromkeys(command.submenu or command.name for command in MENUS["View"])).index("Theme")
+    program.key("alt+v", *["Down"] * above, "Right", *["Down"] * THEMES.index("dark"), "Return")
     until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
 
     def words():
@@ -103,7 +103,7 @@ def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program
 
     _, _, view, _ = until(words, "File, Edit, View and Help in the menu bar")
     program.click((int(view.mean()), 20))
-    program.key(*["Down"] * (names.index("theme_light") + 1), "Return")
+    program.key(*["Down"] * (above + 1), "Right", *["Down"] * THEMES.index("light"), "Return")
     until(lambda: (now := program.page()) and now.same_tiles(page), "the tiles in the light theme")
 
 

@@ -21,7 +21,7 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.shell.palette import CommandPalette, set_columns
-from slide_gui.gui.theme import THEMES
+from slide_gui.gui.theme import THEMES, stored_theme
 from slide_gui.gui.widgets.layouts import flush
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class Command:
         Return the state of the switch; given for commands that toggle something.
     text_now : callable, optional
         Return the text with the effect it would have now.
+    starts_group : bool
+        True if a line separates it from the menu's commands above.
     submenu : str
         Title of the submenu that contains it; empty for the menu itself.
     """
@@ -64,6 +66,7 @@ class Command:
     why_not: Callable[[MainWindow], str] = lambda _window: ""
     checked: Callable[[MainWindow], bool] | None = None
     text_now: Callable[[MainWindow], str] | None = None
+    starts_group: bool = False
     submenu: str = ""
 
 
@@ -236,26 +239,46 @@ def _release_pins(window: MainWindow) -> None:
 
 
 @_edit(
-    "Cancel all jobs",
-    "Esc",
-    "Results so far stay; if no job is running, the notice is dismissed",
-    why_not=_not_cancellable,
+    "Show more parameters",
+    "Ctrl+Shift+B",
+    "Show or hide ridge, threshold, colours and the split in the panel",
+    checked=lambda w: w.panel.more.isChecked(),
+    why_not=lambda w: "" if w.panel.more.isVisible() else "The panel shows no further parameters",
+    submenu="Parameters",
 )
-def _cancel(window: MainWindow) -> None:
-    if window.notice.isVisible() and not window.queue.busy:
-        window.notice.hide()
-    window.session.stop()
+def _more(window: MainWindow) -> None:
+    window.panel.more.toggle()
 
 
-@_edit("Fit the layers again", "F5", "Fit the layers again after a cancelled or failed fit", why_not=_not_fittable)
-def _fit_again(window: MainWindow) -> None:
-    window.workspace.fitting.fit()
+def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
+    """Return a command that changes the noise level or the depth by a step up to a limit."""
+
+    def run(window: MainWindow) -> None:
+        value = getattr(window.workspace.state.parameters, parameter) + step
+        value = min(value, limit) if step > 0 else max(value, limit)
+        window.workspace.set_parameters(**{parameter: round(value, 2)})
+
+    def why_not(window: MainWindow) -> str:
+        return at_limit if getattr(window.workspace.state.parameters, parameter) == limit else ""
+
+    return Command(name, text, shortcut, run, why_not=why_not, submenu="Parameters")
+
+
+_MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
+_MOST_DEPTH = f"The depth is at its maximum, {MOST_LAYERS}"
+MENUS["Edit"] += [
+    _step("more_noise", "More noise", "Ctrl+Up", "noise", 0.05, LARGEST_NOISE, _MOST_NOISE),
+    _step("less_noise", "Less noise", "Ctrl+Down", "noise", -0.05, 0.0, "The noise level is already 0"),
+    _step("deeper", "Add a layer", "Ctrl+PgUp", "depth", 1, MOST_LAYERS, _MOST_DEPTH),
+    _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
+]
 
 
 @_edit(
     "Try on my data",
     "Ctrl+Shift+T",
     "Run a quick sweep of about a minute, summarise it in one sentence and open the Error curves page",
+    starts_group=True,
 )
 def _try(window: MainWindow) -> None:
     window.pages.turn_to("curves")
@@ -287,19 +310,39 @@ def _sweep(window: MainWindow) -> None:
         page.sweep_button.click()
 
 
-@_edit("Settings…", "Ctrl+,", "Choose the theme, the size, what is remembered and where runs are made")
-def _settings(window: MainWindow) -> None:
-    window.ask_for_settings()
+@_edit("Fit the layers again", "F5", "Fit the layers again after a cancelled or failed fit", why_not=_not_fittable)
+def _fit_again(window: MainWindow) -> None:
+    window.workspace.fitting.fit()
 
 
 @_edit(
-    "Where runs are made…", "Ctrl+Alt+R", "Choose this window, worker processes on this computer, or a Dask scheduler"
+    "Cancel all jobs",
+    "Esc",
+    "Results so far stay; if no job is running, the notice is dismissed",
+    why_not=_not_cancellable,
+)
+def _cancel(window: MainWindow) -> None:
+    if window.notice.isVisible() and not window.queue.busy:
+        window.notice.hide()
+    window.session.stop()
+
+
+@_edit(
+    "Where runs are made…",
+    "Ctrl+Alt+R",
+    "Choose this window, worker processes on this computer, or a Dask scheduler",
+    starts_group=True,
 )
 def _cluster(window: MainWindow) -> None:
     from slide_gui.gui.dialogs.workers import ClusterDialog
 
     dialog = window.findChild(ClusterDialog) or ClusterDialog(window.session.cluster, window)
     dialog.ask()
+
+
+@_edit("Settings…", "Ctrl+,", "Choose the theme, the size, what is remembered and where runs are made")
+def _settings(window: MainWindow) -> None:
+    window.ask_for_settings()
 
 
 def _page(number: int, page: PageSpec) -> Command:
@@ -323,17 +366,6 @@ MENUS["View"] += [_weights_view(number, view) for number, view in enumerate((*VI
 def _weights(window: MainWindow) -> WeightsPage:
     """Open the Weights page and return it."""
     return cast(WeightsPage, window.pages.turn_to("weights"))
-
-
-@_view(
-    "Show as table", "F9", "Show the numbers of the page as a table for screen readers, keyboard navigation and copying"
-)
-def _show_table(window: MainWindow) -> None:
-    from slide_gui.gui.shell.table_window import TableWindow
-
-    table = window.findChild(TableWindow) or TableWindow(window.pages, window)
-    table.show()
-    table.activateWindow()
 
 
 @_image("Corrupt or restore the image", "Ctrl+K", why_not=_not_here)
@@ -379,6 +411,17 @@ def _mean_image(window: MainWindow) -> None:
 
 
 @_view(
+    "Show as table", "F9", "Show the numbers of the page as a table for screen readers, keyboard navigation and copying"
+)
+def _show_table(window: MainWindow) -> None:
+    from slide_gui.gui.shell.table_window import TableWindow
+
+    table = window.findChild(TableWindow) or TableWindow(window.pages, window)
+    table.show()
+    table.activateWindow()
+
+
+@_view(
     "Wall of layers",
     "F11",
     "Show all rows of all layers on the full screen, changing with the noise level",
@@ -391,42 +434,6 @@ def _wall(window: MainWindow) -> None:
 @_experiment("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)
 def _shuffle(window: MainWindow) -> None:
     _weights(window).set_view(SHUFFLE).start()
-
-
-@_edit(
-    "Show more parameters",
-    "Ctrl+Shift+B",
-    "Show or hide ridge, threshold, colours and the split in the panel",
-    checked=lambda w: w.panel.more.isChecked(),
-    why_not=lambda w: "" if w.panel.more.isVisible() else "The panel shows no further parameters",
-    submenu="Parameters",
-)
-def _more(window: MainWindow) -> None:
-    window.panel.more.toggle()
-
-
-def _step(name: str, text: str, shortcut: str, parameter: str, step: float, limit: float, at_limit: str) -> Command:
-    """Return a command that changes the noise level or the depth by a step up to a limit."""
-
-    def run(window: MainWindow) -> None:
-        value = getattr(window.workspace.state.parameters, parameter) + step
-        value = min(value, limit) if step > 0 else max(value, limit)
-        window.workspace.set_parameters(**{parameter: round(value, 2)})
-
-    def why_not(window: MainWindow) -> str:
-        return at_limit if getattr(window.workspace.state.parameters, parameter) == limit else ""
-
-    return Command(name, text, shortcut, run, why_not=why_not, submenu="Parameters")
-
-
-_MOST_NOISE = f"The noise level is at its maximum, {LARGEST_NOISE:g}"
-_MOST_DEPTH = f"The depth is at its maximum, {MOST_LAYERS}"
-MENUS["Edit"] += [
-    _step("more_noise", "More noise", "Ctrl+Up", "noise", 0.05, LARGEST_NOISE, _MOST_NOISE),
-    _step("less_noise", "Less noise", "Ctrl+Down", "noise", -0.05, 0.0, "The noise level is already 0"),
-    _step("deeper", "Add a layer", "Ctrl+PgUp", "depth", 1, MOST_LAYERS, _MOST_DEPTH),
-    _step("shallower", "Remove a layer", "Ctrl+PgDown", "depth", -1, 0, "The depth is already 0"),
-]
 
 
 @_image(
@@ -444,6 +451,7 @@ def _transpose(window: MainWindow) -> None:
     "Ctrl+B",
     "Show or hide the panel of parameters",
     checked=lambda w: w.shows_panel,
+    starts_group=True,
     why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
 )
 def _panel(window: MainWindow) -> None:
@@ -451,8 +459,14 @@ def _panel(window: MainWindow) -> None:
 
 
 def _theme(number: int, theme: str) -> Command:
-    keys = f"Ctrl+Alt+{number}"
-    return Command(f"theme_{theme}", f"Theme: {theme}", keys, lambda w: w.set_theme(theme), submenu="Theme")
+    return Command(
+        f"theme_{theme}",
+        f"Theme: {theme}",
+        f"Ctrl+Alt+{number}",
+        lambda w: w.set_theme(theme),
+        checked=lambda w: stored_theme(w.settings) == theme,
+        submenu="Theme",
+    )
 
 
 MENUS["View"] += [_theme(number, theme) for number, theme in enumerate(THEMES)]

@@ -76,6 +76,8 @@ class TitleBar(QFrame):
             menu.setToolTipsVisible(True)
             submenus: dict[str, QMenu] = {"": menu}
             for command in commands:
+                if command.starts_group:
+                    menu.addSeparator()
                 if command.submenu not in submenus:
                     submenus[command.submenu] = menu.addMenu(command.submenu)
                     submenus[command.submenu].setToolTipsVisible(True)
@@ -398,6 +400,7 @@ class MainWindow(QMainWindow):
         if isinstance(app, QApplication):
             apply_theme(app, name)
         self._tint()
+        self.follow()
 
     def step_scale(self, step: int) -> None:
         """Enlarge or shrink the window's contents from the next start."""

@@ -437,6 +437,7 @@ class ParameterPanel(QScrollArea):
         self._fetch.clicked.connect(self._ask_for_files)
         self._opened_as = self._add_button("How it was read…", "Show how the files were read and change it")
         self._opened_as.clicked.connect(self.reading_requested)
+        self._layout.addSpacing(4)
         self._try = self._add_button(
             "Try on my data", "Compare SLIDE with a plain SVM on these data, in about a minute", "wash"
         )
