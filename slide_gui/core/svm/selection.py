@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_codes
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy, GridPoint, SelectedWidths, SvmParameters
+from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.svm.training import TrainingSet, rows_of, train
 from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from slide_gui.memory import check_free
@@ -87,6 +89,8 @@ class CrossValidation:
         Options of the solver; each call sets its own C.
     weights : ndarray of shape (n,), optional
         Weights of the rows in training.
+    log : StepLog
+        Each evaluation is a step of it.
     """
 
     distances: NDArray[np.floating]
@@ -94,6 +98,7 @@ class CrossValidation:
     folds: Indices
     options: SolverOptions
     weights: Array | None = None
+    log: StepLog = field(default_factory=StepLog)
     _factor: float = np.nan
     _starts: dict[tuple[int, int, int], Array] = field(default_factory=dict)
 
@@ -103,6 +108,11 @@ class CrossValidation:
         """Return a mask of misclassified rows in the given folds, and True if all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
+        return self.log.step(lambda: self._evaluated(factor, C, folds, progress), self._starts)
+
+    def _evaluated(
+        self, factor: float, C: float, folds: Sequence[int], progress: Progress
+    ) -> tuple[NDArray[np.bool_], bool]:
         source = DistanceRows(self.distances, np.arange(len(self.codes)), factor)
         wrong, converged = np.zeros(len(self.codes), bool), True
         for fold in folds:
@@ -133,7 +143,7 @@ class CrossValidation:
 
 
 def median_width_search(
-    data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS
+    data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS, log: StepLog | None = None
 ) -> SelectedWidths:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
@@ -148,6 +158,8 @@ def median_width_search(
         Loss, C, memory and seed are used. The matrix of distances takes 4 n² bytes, and training half of the memory.
     progress : Progress
         Receives a `GridPoint` after each point.
+    log : StepLog, optional
+        Finished steps of the same training.
 
     Raises
     ------
@@ -170,7 +182,7 @@ def median_width_search(
     distances = vector_distances(vectors, np.float32, pulse)
     del vectors
     options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
-    validation = CrossValidation(distances, data.codes, folds, options)
+    validation = CrossValidation(distances, data.codes, folds, options, log=StepLog() if log is None else log)
     Cs = CS if parameters.C is None else (parameters.C,)
     points: list[GridPoint] = []
     total = len(SIGMA_FACTORS) * len(Cs) + len(FINER)
@@ -211,6 +223,7 @@ def tune(
     progress: Progress = NO_PROGRESS,
     *,
     learned_on: Indices | None = None,
+    log: StepLog | None = None,
 ) -> tuple[float, float]:
     """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
 
@@ -231,7 +244,10 @@ def tune(
         Receives the progress and can cancel the search.
     learned_on : ndarray of int, optional
         Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
+    log : StepLog, optional
+        Finished steps of the same training.
     """
+    log = StepLog() if log is None else log
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, MOST_ROWS, parameters.seed)
     codes, fresh = data.codes[rows], np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
@@ -243,12 +259,16 @@ def tune(
     steady = MonotonicProgress(progress)
     fitted, held_out_rows = (data.take(some, steady.pulse) for some in (rows[~held_out], rows[held_out]))
     best, fewest, medians = points[0], np.inf, np.ones(len(data.sizes))
-    for number, (scale, C) in enumerate(points):
-        steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
+
+    def errors(scale: float, C: float) -> float:
         point = SelectedWidths(widths * scale, C)
         model = train(fitted, point, parameters, medians=medians, exact=False, progress=steady.pulse)
         wrong = model.predict(held_out_rows.Z, progress=steady.pulse) != held_out_rows.codes
-        total = _total(wrong, held_out_rows.weights)
+        return _total(wrong, held_out_rows.weights)
+
+    for number, (scale, C) in enumerate(points):
+        steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
+        total = log.step(partial(errors, scale, C))
         if total < fewest:
             best, fewest = (scale, C), total
     return best
@@ -265,7 +285,11 @@ _STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished 
 
 
 def choose_widths(
-    data: TrainingSet, sample: WidthsSample, parameters: SvmParameters, progress: Progress = NO_PROGRESS
+    data: TrainingSet,
+    sample: WidthsSample,
+    parameters: SvmParameters,
+    progress: Progress = NO_PROGRESS,
+    log: StepLog | None = None,
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
@@ -286,8 +310,10 @@ def choose_widths(
         If the comparison uses rows of the sample, no descent starts at `near`.
     progress : Progress
         Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
+    log : StepLog, optional
+        Finished steps of the same training.
     """
-    comparison = _Comparison(parameters, progress)
+    comparison = _Comparison(parameters, progress, StepLog() if log is None else log)
     if sample.row_groups is None and enough_fresh(len(sample.rows), len(data.codes)):
         selected = comparison.on_fresh_rows(sample, data)
     else:
@@ -299,8 +325,8 @@ def choose_widths(
 class _Comparison:
     """Comparison of learned with median widths, and the evaluated candidates."""
 
-    def __init__(self, parameters: SvmParameters, progress: Progress) -> None:
-        self._parameters, self._progress = parameters, progress
+    def __init__(self, parameters: SvmParameters, progress: Progress, log: StepLog) -> None:
+        self._parameters, self._progress, self._log = parameters, progress, log
         self._near = () if parameters.near is None else (parameters.near,)
         self._squared = LOSSES[parameters.loss].squared
         self._tried: list[Candidate] = []
@@ -308,7 +334,8 @@ class _Comparison:
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
         """Compare the widths on rows outside the sample."""
-        learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.6))
+        learning = self._progress.part(0.0, 0.6)
+        learned = learn_widths(sample, self._parameters, self._near, progress=learning, log=self._log)
         if np.bincount(sample.codes).min() < 2:
             return learned  # no row of the class can be held out
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
@@ -317,13 +344,16 @@ class _Comparison:
         outside = outside[stratified_subset(data.codes[outside], _MOST_EVALUATED, self._parameters.seed)]
         fitted = data.take(sample.rows, steady.pulse)
         limited = replace(self._parameters, max_iter=_STEPS_PER_ROW * len(sample.rows))
-        for widths, best in both:
-            point = SelectedWidths(widths, best.C)
+
+        def errors(point: SelectedWidths) -> tuple[NDArray[np.bool_], bool]:
             model = train(fitted, point, limited, medians=sample.medians, exact=False, progress=steady.pulse)
             blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
             predicted = [model.predict(take_rows(data.Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
-            wrong = np.concatenate(predicted) != data.codes[outside]
-            self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), model.trained.converged))
+            return np.concatenate(predicted) != data.codes[outside], model.trained.converged
+
+        for widths, best in both:
+            wrong, converged = self._log.step(partial(errors, SelectedWidths(widths, best.C)))
+            self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), converged))
         chosen = self._decision(learned)
         widths, best = both[chosen.guarded]
         return SelectedWidths(widths, best.C, learned.history, chosen)
@@ -342,7 +372,9 @@ class _Comparison:
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
-                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
+                    learned = learn_widths(
+                        inside, self._parameters, progress=_without_steps(steady), log=self._log
+                    )
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
@@ -350,14 +382,14 @@ class _Comparison:
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
         if learned is None:
-            return learn_widths(sample, self._parameters, self._near, progress=self._progress)
+            return learn_widths(sample, self._parameters, self._near, progress=self._progress, log=self._log)
         chosen = self._decision(learned)
         steady = MonotonicProgress(self._progress.part(0.6, 1.0))
         if chosen.guarded:
             widths, best = self._best(sample, None, steady)
         else:
             near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
-            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.8))
+            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.8), log=self._log)
             widths, best = self._best(sample, learned, steady.part(0.8, 1.0))
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
@@ -414,7 +446,8 @@ class _Comparison:
     ) -> CrossValidation:
         given, limit = self._parameters, _STEPS_PER_ROW * len(folds)
         options = SolverOptions(self._squared, 1.0, max_iter=limit, memory=given.memory // 2, seed=given.seed)
-        return CrossValidation(sample.exponents(widths, progress), sample.codes, folds, options, sample.weights)
+        distances = sample.exponents(widths, progress)
+        return CrossValidation(distances, sample.codes, folds, options, sample.weights, self._log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
         """Return the selection by the number of errors on all held-out rows together."""
@@ -457,6 +490,7 @@ def fit_svm(
     start: TrainedSvm | None = None,
     progress: Progress = NO_PROGRESS,
     client: Client | None = None,
+    log: StepLog | None = None,
 ) -> SvmModel:
     """Select widths and C by the parameters, then train on all rows.
 
@@ -477,6 +511,8 @@ def fit_svm(
         Receives a `WidthsStep` at each step of learning, then a `TrainingStep` at each step of the solver.
     client : distributed.Client, optional
         Cluster whose workers train the pairs of classes at the selected widths and C, one task per pair.
+    log : StepLog, optional
+        Finished steps of the same training, which selects the same widths and C without them.
 
     Raises
     ------
@@ -495,7 +531,7 @@ def fit_svm(
         raise ValueError("all rows belong to one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
-    needed, rows = _training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters.memory), len(codes)
+    needed, rows = training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters.memory), len(codes)
     check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or less memory for it")
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
@@ -504,12 +540,12 @@ def fit_svm(
     learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
     chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
     data = TrainingSet(Z, codes, sizes, weights, row_groups)
-    selected = _selected_widths(data, medians, parameters, progress.part(0.0, chosen_by))
+    selected = _selected_widths(data, medians, parameters, progress.part(0.0, chosen_by), log)
     rest = progress.part(chosen_by, 1.0)
     return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
 
-def _training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
+def training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
     """Return the approximate peak memory, in bytes, of training, without its input.
 
     It consists of embedded rows, kernel values and support vectors, assuming that all rows are support vectors.
@@ -526,12 +562,12 @@ def _training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 
 
 def _selected_widths(
-    data: TrainingSet, medians: Array, parameters: SvmParameters, progress: Progress
+    data: TrainingSet, medians: Array, parameters: SvmParameters, progress: Progress, log: StepLog | None
 ) -> SelectedWidths:
     """Return the widths and C to train with."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
-        return _learned_widths(data, parameters, progress)
+        return _learned_widths(data, parameters, progress, log)
     if isinstance(parameters.widths, str):
         scales: tuple[float, ...] = GLOBAL_SCALES
         widths = widths_from(medians, float(layers))
@@ -543,18 +579,20 @@ def _selected_widths(
             )
     if given is not None:
         return SelectedWidths(widths, given)
-    scale, C = tune(data, widths, scales, C_GRID, parameters, progress)
+    scale, C = tune(data, widths, scales, C_GRID, parameters, progress, log=log)
     return SelectedWidths(widths * scale, C)
 
 
-def _learned_widths(data: TrainingSet, parameters: SvmParameters, progress: Progress) -> SelectedWidths:
+def _learned_widths(
+    data: TrainingSet, parameters: SvmParameters, progress: Progress, log: StepLog | None
+) -> SelectedWidths:
     sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.0))
-    selected = choose_widths(data, sample, parameters, progress.part(0.0, 0.9))
+    selected = choose_widths(data, sample, parameters, progress.part(0.0, 0.9), log)
     rows = sample.rows
     del sample
     if not (parameters.retune and enough_fresh(len(rows), len(data.codes))):
         return selected
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
     last = progress.part(0.9, 1.0)
-    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows)
+    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows, log=log)
     return replace(selected, widths=selected.widths * scale, C=C)

@@ -16,6 +16,7 @@ from slide_gui.core.svm.criteria import CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
 from slide_gui.core.svm.parameters import ChosenBy, SelectedWidths, SvmParameters, WidthsStep
+from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.svm.training import TrainingSet, rows_of
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
@@ -104,10 +105,15 @@ class Objective:
         Criterion, C and seed are used. C is learned if it is None.
     progress : Progress
         Can cancel the computation.
+    log : StepLog, optional
+        Each evaluation is a step of it.
     """
 
-    def __init__(self, sample: WidthsSample, parameters: SvmParameters, progress: Progress) -> None:
+    def __init__(
+        self, sample: WidthsSample, parameters: SvmParameters, progress: Progress, log: StepLog | None = None
+    ) -> None:
         self.sample, self.parameters, self.progress = sample, parameters, progress
+        self.log = StepLog() if log is None else log
         self.criterion = resolved(parameters.criterion, int(sample.codes.max()) + 1)
         self.held_out = np.zeros(len(sample.codes), bool)
         if CRITERIA[self.criterion].holds_out:
@@ -125,7 +131,8 @@ class Objective:
         few = stratified_subset(self.sample.codes, size, self.parameters.seed)
         if len(few) == len(self.sample.codes):
             return self
-        part = Objective(replace(self.sample.on(few, self.progress), row_groups=None), self.parameters, self.progress)
+        sample = replace(self.sample.on(few, self.progress), row_groups=None)
+        part = Objective(sample, self.parameters, self.progress, self.log)
         part.held_out = self.held_out[few]
         return part
 
@@ -137,6 +144,10 @@ class Objective:
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Return J(θ) and its gradient; J is infinite if an SVM did not converge."""
+        value, slope, self.n_support = self.log.step(lambda: self._evaluated(theta), self.starts)
+        return value, slope
+
+    def _evaluated(self, theta: Array) -> tuple[float, Array, int]:
         log_widths, log_c = self.split(theta)
         rates = np.exp(-2.0 * log_widths)
         ridge, weights, codes = float(np.exp(-log_c)), self.sample.weights, self.sample.codes
@@ -147,8 +158,7 @@ class Objective:
             evaluation = evaluate(self.criterion, kernel, codes, ridge, *known, weights=weights)
         except NotConverged:
             self.starts.clear()  # neighbouring kernels may not converge from these starts either
-            return np.inf, np.zeros(len(theta))
-        self.n_support = evaluation.n_support
+            return np.inf, np.zeros(len(theta)), self.n_support
         self.progress.report(0.0)
         gradient = evaluation.gradient
         by_ridge = float(np.trace(gradient) if weights is None else np.sum(np.diag(gradient) / weights))
@@ -156,7 +166,7 @@ class Objective:
         slope[: len(rates)] = 2.0 * rates * self._contracted(gradient, kernel)
         if self.parameters.C is None:
             slope[len(rates)] = -ridge * by_ridge
-        return evaluation.value, slope
+        return evaluation.value, slope, evaluation.n_support
 
     def _kernel(self, rates: Array) -> Array:
         """Return exp(−Σ_t rate_t D_t); only half of the symmetric matrix is computed."""
@@ -309,6 +319,7 @@ def learn_widths(
     near: Sequence[tuple[Iterable[float], float]] = (),
     *,
     progress: Progress = NO_PROGRESS,
+    log: StepLog | None = None,
 ) -> SelectedWidths:
     """Learn the widths σ_t, and C unless it is given, on the rows of a sample.
 
@@ -323,6 +334,8 @@ def learn_widths(
         grid.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
+    log : StepLog, optional
+        Finished steps of the same training.
 
     Raises
     ------
@@ -330,7 +343,7 @@ def learn_widths(
         If the criterion is unknown, or if it has no finite value at any start.
     """
     steady = MonotonicProgress(progress)
-    objective = Objective(sample, parameters, steady.pulse)
+    objective = Objective(sample, parameters, steady.pulse, log)
     origins = _origins(objective, near, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15
@@ -344,7 +357,7 @@ def learn_widths(
         objective.starts.clear()
         _Descent(objective, number, origin, begin, share, history, patience).run()
     if not history and near:
-        return learn_widths(sample, parameters, progress=steady)
+        return learn_widths(sample, parameters, progress=steady, log=log)
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "

@@ -10,6 +10,8 @@ from itertools import pairwise
 import numpy as np
 
 from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.stack import fit_bytes
+from slide_gui.core.svm.selection import training_bytes
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 
@@ -92,6 +94,14 @@ _PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # seconds per row, autoencoder we
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
     """Return a rough duration of a run on an ordinary computer with two cores, independent of this computer."""
     return _START + sum(_parts(spec, shape))
+
+
+def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
+    """Return the approximate peak memory of a run on the features of a stack, in bytes, without the data."""
+    rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * (spec.layers + 1)
+    per_class = [-(-rows // shape.classes)] * shape.classes
+    fit = fit_bytes(shape.rows, shape.columns, spec.stack)
+    return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm.memory)
 
 
 def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.svm.training import TrainingSet, train
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.runs.result import RunResult
@@ -214,11 +215,14 @@ class Reuse:
         Hash → result of runs that others may start from.
     networks : Networks
         Cache of trained autoencoders.
+    logs : dict
+        Hash → finished steps of the training of a cancelled run, which continues with them.
     """
 
     deepest: int = 0
     results: dict[str, RunResult] = field(default_factory=dict)
     networks: Networks = field(default_factory=Networks)
+    logs: dict[str, StepLog] = field(default_factory=dict)
     _scatter: tuple[object, InputScatter] | None = None
     _stack: tuple[object, Stack] | None = None
 
@@ -232,6 +236,13 @@ class Reuse:
             whole = replace(parameters, depth=max(parameters.depth, self.deepest))
             self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, progress=progress.part(0.2, 1.0))
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
+
+    def log_of(self, spec_hash: str) -> StepLog:
+        """Return the log of a run, new or of its cancelled computation."""
+        log = self.logs[spec_hash] = self.logs.pop(spec_hash, StepLog())
+        if len(self.logs) > _MOST:
+            del self.logs[next(iter(self.logs))]
+        return log
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
         """Return True if `stack` would use earlier results, or fit more layers than requested."""
@@ -325,6 +336,7 @@ def train_svm(
     progress: Progress,
     *,
     row_groups: Indices | None = None,
+    log: StepLog | None = None,
 ) -> SvmModel:
     """Select widths and C as the method requires, and train.
 
@@ -340,19 +352,21 @@ def train_svm(
         Run to start from.
     row_groups : ndarray of int, shape (n,), or None
         The group of each row; no split for selecting widths and C separates rows of one group.
+    log : StepLog, optional
+        Finished steps of the same training.
     """
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     method = METHODS[spec.method]
     if not method.learns or (method.network and spec.svm.widths == "median"):
-        grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7))
+        grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7), log)
         return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.7, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
         start = neighbour.classifier
         svm = replace(svm, near=_near(start, medians))
-    model = fit_svm(Z, codes, svm, row_groups=row_groups, start=start, progress=progress)
+    model = fit_svm(Z, codes, svm, row_groups=row_groups, start=start, progress=progress, log=log)
     return replace(model, trained=replace(model.trained, medians=tuple(medians.tolist())))
 
 
@@ -364,9 +378,14 @@ def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[fl
 
 
 def _grid(
-    Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, row_groups: Indices | None, progress: Progress
+    Z: NDArray[np.floating],
+    codes: Indices,
+    svm: SvmParameters,
+    row_groups: Indices | None,
+    progress: Progress,
+    log: StepLog | None,
 ) -> SelectedWidths:
     most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
     rows = np.sort(stratified_sample(codes, most, svm.seed))
     data = TrainingSet(Z, codes, block_sizes(Z.shape[1], svm.groups), None, row_groups)
-    return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress)
+    return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress, log=log)

@@ -169,8 +169,8 @@ class RunProgress:
     ----------
     spec_hash : str
         Hash of the run.
-    phase : {"fit", "learn", "train", "validation", "test"}
-        Fitting the stack; widths and training; predicting training, validation and test rows.
+    phase : {"fit", "learn", "test", "validation", "train"}
+        Fitting the stack; widths and training; predicting test, validation and training rows.
     stack : Stack or None
         The layers so far.
     history : tuple of WidthsStep
@@ -283,7 +283,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
             estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
-    collector = ProgressCollector(spec.hash, progress)
+    collector, log = ProgressCollector(spec.hash, progress), reuse.log_of(spec.hash)
+    logged_seconds = log.rewind()
     fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
     done = time.perf_counter()
@@ -304,7 +305,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         predict = predictor_of(fitted.representation, OtherClassifier(other))
     else:
         row_groups = None if classes.groups is None else classes.groups[rows]
-        model = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups)
+        model = train_svm(Z, codes, fitted.groups, spec, neighbour, rest, row_groups=row_groups, log=log)
         classifier = model.trained
         predict = predictor_of(fitted.representation, model)
     trained = time.perf_counter()
@@ -312,7 +313,12 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     searched = classifier is not None and (classifier.history or classifier.grid)
     learned = min(max(collector.learned, transformed), trained) if searched else transformed
     features = None if fitted.seconds is None else fitted.seconds + transformed - done
-    training = trained - learned if fine_tuning is None else fine_tuning.seconds
+    widths, training = learned - transformed, trained - learned if fine_tuning is None else fine_tuning.seconds
+    if searched:
+        widths += logged_seconds
+    else:
+        training += logged_seconds
+    del reuse.logs[spec.hash]
     predictions = _predictions(dataset, spec, classes, rows, validation, predict, collector, trained_end)
     testing, evaluated = time.perf_counter() - trained, predictions[spec.evaluate]
     return RunResult(
@@ -329,7 +335,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         evaluated.decisions[evaluated.wrong],
         predictions["train"].error,
         predictions["validation"].error if len(validation) else None,
-        Timings(done - collector.started, learned - transformed, training, testing, transformed - done, features),
+        Timings(done - collector.started, widths, training, testing, transformed - done, features),
         _versions(spec),
         _record(fitted.representation, fine_tuning),
     )
@@ -345,13 +351,14 @@ def _predictions(
     collector: ProgressCollector,
     begin: float,
 ) -> dict[str, Predictions]:
-    """Predict some of the training rows, the validation rows if there are any and, if requested, the test rows."""
+    """Predict the test rows if requested, the validation rows if there are any, and last some of the training rows."""
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
-    wanted = {"train": (dataset.train, classes.train, some)}
-    if len(validation):
-        wanted["validation"] = dataset.train, classes.train, validation
+    wanted = {}
     if spec.evaluate == "test":
         wanted["test"] = dataset.test, classes.test, stratified_sample(classes.test, spec.test_rows, spec.seed)
+    if len(validation):
+        wanted["validation"] = dataset.train, classes.train, validation
+    wanted["train"] = dataset.train, classes.train, some
     total, n_done, predictions = sum(len(order) for _, _, order in wanted.values()), 0, {}
     for kind, (part, codes, order) in wanted.items():
         ends = (begin + (1.0 - begin) * n / total for n in (n_done, n_done + len(order)))

@@ -168,5 +168,6 @@ class DecisionController(QObject):
             channel=_CHANNEL,
             on_result=deliver,
             failure="The prediction could not be explained",
-            background=True,  # it was not requested by the user
+            background=True,
+            automatic=True,
         )

@@ -99,7 +99,7 @@ class EvaluationController(QObject):
         stopped = "The benchmark stopped; finished runs are stored"
         self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
         unread = "The runs could not be read"
-        self.reading = Task(queue, "evaluation-read", "Reading the runs", unread, tuple, self)
+        self.reading = Task(queue, "evaluation-read", "Reading the runs", unread, tuple, self, automatic=True)
         slow, untimed = "Timing the tutorial’s SdA", "The autoencoders could not be timed"
         self.timing = Task(queue, "evaluation-times", slow, untimed, dict, self)
         self.runs.ended.connect(self._read_again)

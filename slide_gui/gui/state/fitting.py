@@ -108,6 +108,7 @@ class Fitting(QObject):
             on_failure=lambda _error: self.changed.emit(),
             on_stop=self.changed.emit,
             failure="The layers could not be fitted",
+            automatic=True,
         )
         self.changed.emit()
 

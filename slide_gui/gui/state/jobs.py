@@ -21,6 +21,7 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 _REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
 _TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
+_TURN_MILLISECONDS = 1000  # a requested sweep runs this long before an automatic job interrupts it
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,7 @@ class _Job(Progress):
     on_stop: Callable[[], None] | None
     failure: str
     background: bool
+    automatic: bool
     fraction: float = 0.0
     payload: object = None
     awake: bool = False  # True if a signal to the GUI thread is pending
@@ -120,6 +122,11 @@ class _Job(Progress):
         if self.unwanted.is_set() or self.yielding.is_set():
             raise Cancelled
         return self.function(self)
+
+    @property
+    def restarts(self) -> bool:
+        """True if the job starts again after an interruption."""
+        return self.background or self.automatic
 
     @property
     def ended(self) -> bool:
@@ -161,6 +168,8 @@ class JobQueue(QObject):
         self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._drain)
+        self._turn = QTimer(self, singleShot=True, interval=_TURN_MILLISECONDS)
+        self._turn.timeout.connect(self._interrupt_background)
 
     @property
     def busy(self) -> bool:
@@ -183,8 +192,12 @@ class JobQueue(QObject):
         on_stop: Callable[[], None] | None = None,
         failure: str = "",
         background: bool = False,
+        automatic: bool = False,
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs in the queue.
+
+        A requested job interrupts automatic ones, and every job interrupts those in the background. Interrupted jobs
+        start again afterwards, unless they have been cancelled or replaced meanwhile.
 
         Parameters
         ----------
@@ -200,8 +213,9 @@ class JobQueue(QObject):
         failure : str
             Title of the `problem` if the job fails; without it, `on_failure` must report the error.
         background : bool
-            Interrupt the job for every other one and restart it afterwards; for work that stores finished
-            parts, such as a sweep.
+            The job stores finished parts, such as a sweep.
+        automatic : bool
+            The user did not request the job itself, such as the fit after a change of the noise level.
 
         Returns
         -------
@@ -211,9 +225,9 @@ class JobQueue(QObject):
         self._drop(channel=channel)
         self._count += 1
         callbacks = on_result, on_payload, on_failure, on_stop
-        job = _Job(self, self._count, title, channel, function, *callbacks, failure, background)
+        job = _Job(self, self._count, title, channel, function, *callbacks, failure, background, automatic)
         for other in self._jobs.values():
-            if other.background:
+            if other.background or (other.automatic and not automatic):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)
@@ -258,6 +272,7 @@ class JobQueue(QObject):
             self._pool.shutdown(wait=True)
         self.cancel()
         self._timer.stop()
+        self._turn.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job) -> None:
@@ -293,9 +308,12 @@ class JobQueue(QObject):
     def _finish(self, job: _Job) -> None:
         assert job.future is not None
         error = job.future.exception()
-        if isinstance(error, Cancelled) and job.background:
+        if isinstance(error, Cancelled) and job.restarts:
             self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs that interrupted it
+            job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
+            if not job.background:
+                self._turn.start()
             return
         del self._jobs[job.number]
         if error is None:
@@ -309,6 +327,14 @@ class JobQueue(QObject):
             if job.failure:
                 self.problem.emit(UserMessage(job.failure, sentence(error)))
         self._report_busy()
+
+    @Slot()
+    def _interrupt_background(self) -> None:
+        """Interrupt a sweep for the automatic jobs that its start interrupted."""
+        if any(job.automatic and not job.background for job in self._jobs.values()):
+            for job in self._jobs.values():
+                if job.background:
+                    job.yielding.set()
 
     def _announce(self) -> None:
         job = next(iter(self._jobs.values()), None)
@@ -337,7 +363,7 @@ class Task(QObject):
         Type of its own reports; reports of its parts are ignored.
     parent : QObject
         Owner.
-    background : bool
+    background, automatic : bool
         As in `JobQueue.submit`.
 
     Signals
@@ -360,19 +386,20 @@ class Task(QObject):
         shows: type,
         parent: QObject,
         background: bool = False,
+        automatic: bool = False,
     ) -> None:
         super().__init__(parent)
         self._queue, self._channel, self._title, self._failure = queue, channel, title, failure
         self._shows = shows
-        self._background, self._used = background, queue
-        self.running = False
+        self._background, self._automatic, self._used = background, automatic, queue
+        self.running = self.stopped = False
         self.latest: Any = None
         """Last report of the last job, in the end its result; at first the value given at its start."""
         self.pause = threading.Event()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:
         """Run `work` in the window's queue or another; `latest`, else the previous report, stays until a new one."""
-        self.running, self.latest = True, self.latest if latest is None else latest
+        self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()
         self._used = queue or self._queue
         self._used.submit(
@@ -382,9 +409,10 @@ class Task(QObject):
             on_payload=self._tell,
             on_result=self._finish,
             on_failure=self._end,
-            on_stop=self._end,
+            on_stop=self._stopped,
             failure=self._failure,
             background=self._background and queue is None,
+            automatic=self._automatic,
         )
         self.changed.emit()
 
@@ -393,7 +421,7 @@ class Task(QObject):
         known, self.latest = self.latest, None if forget else self.latest
         if self.running:
             self._used.cancel(channel=self._channel)
-            self._end()
+            self._stopped()
         elif self.latest is not known:
             self.changed.emit()
 
@@ -421,6 +449,10 @@ class Task(QObject):
     def _finish(self, result: object) -> None:
         if result is not None:
             self.latest = result
+        self._end()
+
+    def _stopped(self) -> None:
+        self.stopped = True
         self._end()
 
     def _end(self, _error: Exception | None = None) -> None:

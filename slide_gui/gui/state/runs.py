@@ -14,7 +14,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.cost import RunShape, typical_seconds
+from slide_gui.experiments.runs.cost import RunShape, peak_bytes, typical_seconds
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import RunProgress, live_spec, run
@@ -34,7 +34,7 @@ from slide_gui.text import about, dataset_title
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
-_MOST_SECONDS = 5.0  # limit of an estimate that the user did not request
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that the user did not request
 
 
 class _TooLong(Exception):
@@ -42,8 +42,9 @@ class _TooLong(Exception):
 
 
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
-    """Return True if a run is expected to take few seconds."""
-    return typical_seconds(spec, RunShape.of(dataset)) <= _MOST_SECONDS
+    """Return True if a run is expected to take few seconds and little memory."""
+    shape = RunShape.of(dataset)
+    return typical_seconds(spec, shape) <= _MOST_SECONDS and peak_bytes(spec, shape) <= _MOST_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +87,7 @@ class RunController(QObject):
         failure = "The classifier could not be trained"
         self.training = Task(queue, "train", "Training", failure, RunProgress, self)
         failure = "The error could not be estimated"
-        self.estimate = Task(queue, "estimate", "Estimating", failure, RunProgress, self, background=True)
+        self.estimate = Task(queue, "estimate", "Estimating", failure, RunProgress, self, background=True, automatic=True)
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         failure = "The data could not be tried"
@@ -94,6 +95,8 @@ class RunController(QObject):
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
+        self.cancelled: RunSpec | None = None
+        """Run whose training was cancelled on the open data set and can continue."""
         self.folds_rate: ErrorRate | None = None
         """Error over all folds, if `result` is one of them and all are trained."""
         self.estimated: RunSpec | None = None
@@ -167,13 +170,16 @@ class RunController(QObject):
     # Training --------------------------------------------------------------------------------------------------
 
     def train(self, spec: RunSpec) -> None:
-        """Train and evaluate, or show the stored result of the same run."""
+        """Train and evaluate, or show the stored result of the same run.
+
+        The training of a run that was cancelled continues, and gives the same result to the bit.
+        """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
             return
         self.drop_estimate()
         spec = spec.checked()
-        self.spec, self.result, self.folds_rate = spec, None, None
+        self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
         folds = on_every_fold(spec, dataset)
         # The open fold comes last, so that its reports remain on the page.
         ordered = [each for each in folds if each.hash != spec.hash] + [spec]
@@ -196,6 +202,8 @@ class RunController(QObject):
         if isinstance(trained, _Trained):
             self._show(trained.result, trained.rate)
             self.library.add(trained.stored)
+        elif self.training.stopped:
+            self.cancelled = self.spec
 
     def _show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
         self.result, self.spec = result, None if result is None else result.spec
@@ -367,6 +375,7 @@ class RunController(QObject):
         self.drop_estimate()
         for task in (self.sweep, self.training, self.trial):
             task.stop(forget=True)
+        self.cancelled = None
         self._show(None)
         waiting, self._shown_next = self._shown_next, None
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:

@@ -83,6 +83,8 @@ class ClassifierPage(Page):
             self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
+        self.continue_button = add_button(self, row, "Continue", "")
+        self.continue_button.clicked.connect(self._continue)
         methods = [method for method in METHODS.values() if method.plain]
         tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
         self._method = self._choice(row, "Method", tip, methods)
@@ -152,6 +154,11 @@ class ClassifierPage(Page):
         if spec is not None:
             self._controller.train(spec)
 
+    @Slot()
+    def _continue(self) -> None:
+        if self._controller.cancelled is not None:
+            self._controller.train(self._controller.cancelled)
+
     @Slot(int)
     def _show_layers(self, row: int) -> None:
         self.page_requested.emit("weights", row)
@@ -206,6 +213,12 @@ class ClassifierPage(Page):
         if not self.isVisible():
             return
         self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
+        cancelled = None if controller.training.running or self._waiting else controller.cancelled
+        self.continue_button.setVisible(cancelled is not None)
+        if cancelled is not None:
+            text = f"Continue the cancelled training: {describe_spec(cancelled)}"
+            self.continue_button.setToolTip(text)
+            self.continue_button.setAccessibleName(text)
         problem = "Training starts when the data are open." if self._waiting else controller.why_not()
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         if problem:
@@ -214,6 +227,8 @@ class ClassifierPage(Page):
             self._show_training(controller.training.latest)
         elif controller.result is not None:
             self._show_result(controller.result)
+        elif controller.cancelled is not None:
+            self._show_cancelled(controller.cancelled, controller.training.latest)
         else:
             self.rate.setText("")
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
@@ -241,7 +256,10 @@ class ClassifierPage(Page):
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
-            self.details.setText(f"test error so far, {done} of {total} images")
+            whole = seen.test.done == seen.test.total
+            text = f"test error so far, on {done} of {total} images with its 95 % confidence interval"
+            text = f"test error on {total} images · {_PHASES[seen.phase]}" if whole else text
+            self.details.setText(text)
             return
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
@@ -253,6 +271,15 @@ class ClassifierPage(Page):
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
+
+    def _show_cancelled(self, spec: RunSpec, seen: RunProgress) -> None:
+        """Show the state in which the training was cancelled."""
+        self._show_training(seen)
+        self.criterion.set_stale(panel_parameters(spec.stack) != panel_parameters(self._workspace.state.parameters))
+        self.rate.setText("")
+        at = place_name(spec.stack.noise, spec.stack.depth)
+        step = _describe_step(seen, spec)
+        self.details.setText(f"Cancelled at {at}: {step}. Press Continue to go on from here; the result is the same.")
 
     def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""

@@ -330,6 +330,7 @@ class CopiesPart(View):
             on_failure=self._refuse,
             on_stop=self.refresh,
             background=True,
+            automatic=True,
         )
 
     @Slot()

@@ -270,7 +270,7 @@ class FlowPart(View):
             return self._forward.flow(stack, image, surviving)
 
         self._workspace.queue.submit(
-            "Sending one image through", work, channel="flow", on_result=partial(self._show, stack)
+            "Sending one image through", work, channel="flow", on_result=partial(self._show, stack), automatic=True
         )
 
     def _take_stack(self) -> None:
