@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape, peak_bytes, run_shares, typical_seconds
 from slide_gui.experiments.runs.spec import RunSpec
 from tests.experiments.tiny import rectangles, spec
 
@@ -79,3 +79,11 @@ def test_that_more_rows_take_longer(method: str) -> None:
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 
     assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
+
+
+def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows() -> None:
+    mnist, wanted = RunShape(60_000, 10_000, 784, 10), spec(DATA, 0.3, 1)
+    features = 4 * 60_000 * 784 * 2
+    assert 2 * features < peak_bytes(wanted, mnist) < 4e9
+    assert peak_bytes(replace(wanted, labels=500).checked(), mnist) < 200e6
+    assert peak_bytes(wanted, SHAPE) < 50e6

@@ -178,6 +178,34 @@ def test_that_a_run_can_be_cancelled_anywhere(when: float) -> None:
         run(DATA, spec(DATA), progress=StopAfter(fraction=when))
 
 
+@pytest.mark.parametrize("changes", [{}, {"method": "median"}])
+def test_that_a_cancelled_run_continues_and_gives_the_same_bits(changes: dict[str, Any]) -> None:
+    wanted, reuse, counter = spec(DATA, **changes), Reuse(), StopAfter()
+    whole = run(DATA, wanted, progress=counter)
+    for share in (0.3, 0.5):
+        with pytest.raises(Cancelled):
+            run(DATA, wanted, progress=StopAfter(int(share * len(counter.fractions))), reuse=reuse)
+    finished = reuse.logs[wanted.hash].seconds
+    assert finished > 0.0
+    again = StopAfter()
+    continued = run(DATA, wanted, progress=again, reuse=reuse)
+    assert same_numbers(continued, whole)
+    assert len(again.fractions) < 0.8 * len(counter.fractions)
+    assert {payload.seconds_before for payload in again.payloads} == {finished}
+    assert continued.timings.widths > finished
+    assert reuse.logs == {}
+
+
+def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estimate() -> None:
+    data, listener = rectangles(600, 1200), StopAfter()
+    run(data, spec(data, training="split", widths="median", C=1.0), progress=listener)
+    estimates = [each for each in listener.payloads if each.test is not None]
+    assert (estimates[0].test.done, estimates[0].test.total) == (500, 1200)
+    assert estimates[0].train is estimates[0].validation is None
+    first = next(each for each in listener.payloads if each.train is not None)
+    assert first.test.done == 1200
+
+
 def test_that_wrong_data_are_refused() -> None:
     other = rectangles(seed=1)
     with pytest.raises(DataError, match="not the data of the run"):

@@ -184,6 +184,93 @@ def test_that_background_work_yields_to_other_jobs_and_restarts_afterwards(queue
     assert order == ["fit", "sweep"]
 
 
+def test_that_a_requested_job_interrupts_an_automatic_one_which_starts_again_afterwards(queue):
+    looping, order, released = Looping(), [], threading.Event()
+
+    def fit(progress):
+        if released.is_set():
+            return "fit"
+        return looping(progress)
+
+    def train(progress):
+        released.set()
+        return "training"
+
+    queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
+    assert looping.begun.wait(5)
+    queue.submit("read", lambda progress: "read", channel="read", on_result=order.append, automatic=True)
+    settle(0.05)
+    assert order == []  # one automatic job does not interrupt another
+    queue.submit("training", train, channel="train", on_result=order.append)
+    assert released.wait(2)
+    wait(lambda: len(order) == 3)
+    assert order[0] == "training"
+
+
+def test_that_a_sweep_starts_during_an_automatic_job_which_interrupts_it_a_little_later(queue, monkeypatch):
+    looping, order, turn = Looping(), [], []
+    monkeypatch.setattr(queue._turn, "start", lambda: turn.append(1))
+    begun = threading.Event()
+
+    def fit(progress):
+        if begun.is_set():
+            return "fit"
+        return looping(progress)
+
+    def sweep(progress):
+        begun.set()
+        while not order:
+            progress.report(0.1)
+            time.sleep(0.002)
+        return "sweep"
+
+    queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
+    assert looping.begun.wait(5)
+    queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
+    assert begun.wait(2)
+    wait(lambda: turn)
+    assert order == []
+    queue._turn.timeout.emit()
+    wait(lambda: len(order) == 2)
+    assert order == ["fit", "sweep"]
+
+
+def test_that_an_interrupted_job_is_announced_from_its_beginning(queue):
+    statuses, runs, released = [], [], threading.Event()
+    queue.status_changed.connect(statuses.append)
+
+    def sweep(progress):
+        runs.append(1)
+        progress.report(0.9 if len(runs) == 1 else 0.2)
+        while not released.is_set():
+            progress.report(0.0)
+            time.sleep(0.002)
+
+    queue.submit("sweep", sweep, channel="sweep", background=True)
+    wait(lambda: statuses and statuses[-1].fraction == 0.9)
+    queue.submit("fit", lambda progress: None, channel="fit")
+    wait(lambda: len(runs) == 2)
+    wait(lambda: statuses[-1] is not None and statuses[-1].fraction == 0.2)
+    released.set()
+    wait(lambda: not queue.busy)
+
+
+def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):
+    statuses, released = [], threading.Event()
+    queue.status_changed.connect(statuses.append)
+
+    def work(progress):
+        while not released.is_set():
+            progress.report(0.75, SimpleNamespace(seconds_before=60.0))
+            time.sleep(0.01)
+
+    queue.submit("training", work, channel="train")
+    wait(lambda: statuses and statuses[-1].seconds_left is not None)
+    assert 20.0 < statuses[-1].seconds_left < 22.0  # a third of a minute and what the job ran until now
+    released.set()
+    wait(lambda: not queue.busy)
+
+
 def test_that_cancelled_background_work_does_not_restart(queue):
     begun = []
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from slide_gui.experiments.inspection.rows import Explorer
 from slide_gui.gui.state import runs as runs_module
 from tests.gui.helpers import button, labelled, settle, show_page, wait
 
@@ -74,6 +75,53 @@ def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wante
     assert controller.estimated is None
     assert ended.wait(30)
     controller.stop()
+
+
+@pytest.fixture
+def endless_fit(monkeypatch):
+    """Let every fit continue until it is ended, and return the event of its begin."""
+    begun = threading.Event()
+
+    def update(_explorer, *_arguments, progress, **_options):
+        begun.set()
+        while True:
+            progress.report(0.1)
+            time.sleep(0.005)
+
+    monkeypatch.setattr(Explorer, "update", update)
+    return begun
+
+
+@pytest.mark.parametrize("wanted", ["train", "try", "sweep"])
+@pytest.mark.parametrize("page", ["weights", "curves", "classifier"])
+def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endless_fit, monkeypatch, page, wanted):
+    show_page(window, page)
+    window.workspace.set_parameters(noise=0.77)
+    assert endless_fit.wait(5)
+    started, controller = threading.Event(), window.session.runs
+
+    def work(*_arguments, **_options):
+        started.set()
+        raise ValueError("it has started.")
+
+    for name in ("get_or_run", "try_data", "run_sweep"):
+        monkeypatch.setattr(runs_module, name, work)
+    {
+        "train": lambda: controller.train(controller.spec_of(controller.svm)),
+        "try": controller.start_trial,
+        "sweep": controller.start_sweep,
+    }[wanted]()
+    assert started.wait(2)  # 0.2 s on a quiet computer
+    endless_fit.clear()
+    wait(endless_fit.is_set)  # the fit is still needed
+    window.queue.cancel()
+
+
+def test_that_an_estimate_that_needs_more_than_500_mb_is_only_offered(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "peak_bytes", lambda spec, shape: 500_000_001)
+    show_page(window, "curves")
+    wait(lambda: window.session.runs.offered is not None)
+    assert not window.session.runs.estimate.running
 
 
 def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):

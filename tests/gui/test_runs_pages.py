@@ -20,6 +20,7 @@ from slide_gui.gui.pages.curves.points import lines_of
 from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import NO_PROGRESS
+from tests.experiments.tiny import same_numbers
 from tests.gui.helpers import StubSource, button, labelled, open_data, settle, show_page, wait
 
 OPENED = labelled
@@ -86,6 +87,36 @@ def test_that_a_cancelled_training_stores_nothing(window):
     settle()
     assert window.session.runs.result is None
     assert window.session.runs.library.runs == ()
+
+
+def test_that_a_cancelled_training_keeps_its_state_and_continues_to_the_same_result(window, every_payload):
+    classifier, runs = show_page(window, "classifier"), window.session.runs
+    assert not classifier.continue_button.isVisible()
+    classifier.train_button.click()
+    assert not classifier.continue_button.isVisible()
+
+    def cancel_early():
+        if runs.training.running and getattr(runs.training.latest, "history", ()):
+            classifier.train_button.click()
+
+    runs.training.changed.connect(cancel_early)
+    wait(lambda: runs.cancelled is not None, 60)
+    runs.training.changed.disconnect(cancel_early)
+    spec = runs.cancelled
+    assert spec == runs.spec_of(classifier.svm()).checked()
+    seen = runs.training.latest.history
+    assert classifier.criterion.history == seen
+    assert classifier.details.text().startswith("Cancelled at noise")
+    assert classifier.continue_button.isVisible()
+    assert "depth 4" in classifier.continue_button.toolTip()
+    window.workspace.set_parameters(noise=0.8)
+    classifier.continue_button.click()
+    assert not classifier.continue_button.isVisible()
+    wait(lambda: runs.result is not None and not window.queue.busy, 60)
+    assert runs.cancelled is None
+    assert runs.result.spec == spec
+    assert runs.result.classifier.history[: len(seen)] == seen
+    assert same_numbers(runs.result, run(labelled(), spec))
 
 
 def test_that_a_result_of_other_parameters_is_grey_and_named(window):

@@ -33,6 +33,7 @@ Rows = Any  # an array, a memmap or a CSR matrix; a fit also accepts `BlockRows`
 # Number of d × d matrices that a fit needs in addition to the weights and scatters of the layers.
 _MATRICES = 4
 _ROWS = 4096  # rows squashed at a time
+_PASS = 1.7  # time of a later pass over the rows, in units of the first one
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +179,12 @@ def fit_stack(
     if out is not None:
         feature_array(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
-    passes = max(parameters.depth - (2 if values else 1), 0)
+    passes, entry = _passes(parameters), entry_share(parameters)
     if scatter is not None and scatter.fits(parameters):
+        entry = 0.0 if passes else 1.0
         first, squashed = scatter.values, scatter.squashed
     else:
-        first, squashed = _entry(rows, parameters, sample_weight, progress.part(0.0, 1.0 / (1 + passes)))
+        first, squashed = _entry(rows, parameters, sample_weight, progress.part(0.0, entry))
     activations = (
         None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out, sample_weight=sample_weight)
     )
@@ -191,14 +193,15 @@ def fit_stack(
         below = k - 2 if values else k - 1  # index of the layer whose squashed output the next pass sums
         if below >= 0:
             passed += 1
-            part = progress.part(passed / (1 + passes), (passed + 1) / (1 + passes))
+            step = (1.0 - entry) / passes
+            part = progress.part(entry + step * (passed - 1), entry + step * passed)
             if activations is None:
                 applied = tuple(layer.weights for layer in stack.layers[: below + 1])
                 (total,) = rows.total(ScatterPass(parameters, weights=applied), part)
                 squashed = total.matrix
             else:
                 squashed = squashed_scatter(activations, stack.layers[below].weights, part).matrix
-        reached = (passed + 1) / (1 + passes)
+        reached = entry + (1.0 - entry) * passed / max(passes, 1)
         here = progress.part(reached, reached)
         if values:
             layer_scatter = first if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
@@ -213,6 +216,16 @@ def fit_stack(
     if out is not None:
         _forward(stack, rows, out, passed, progress.part(1.0, 1.0))
     return stack
+
+
+def _passes(parameters: StackParameters) -> int:
+    """Return the number of passes over the rows after the first one, which sums the input."""
+    return max(parameters.depth - (2 if parameters.fit_on == "values" else 1), 0)
+
+
+def entry_share(parameters: StackParameters) -> float:
+    """Return the fraction of a fit after which the scatter of the input is complete."""
+    return 1.0 / (1.0 + _PASS * _passes(parameters))
 
 
 def _entry(

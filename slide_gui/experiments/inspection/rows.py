@@ -15,7 +15,7 @@ from slide_gui.core.slide.denoiser import survival
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
-from slide_gui.core.slide.stack import Layer, Stack, fit_stack, threshold_problem
+from slide_gui.core.slide.stack import Layer, Stack, entry_share, fit_stack, threshold_problem
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -99,7 +99,7 @@ class Explorer:
         parameters, share = parameters.checked(), 0.0
         scatter = self._scatter(parameters)
         if scatter is None:
-            share = 1.0 / max(parameters.depth, 1)
+            share = entry_share(parameters)
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))

@@ -18,7 +18,7 @@ from slide_gui.core.sda.model import Sda, SdaHistory, SdaNetwork, SdaParameters
 from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
-from slide_gui.core.slide.stack import Stack, fit_stack
+from slide_gui.core.slide.stack import Stack, entry_share, fit_stack
 from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
 from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
@@ -232,9 +232,10 @@ class Reuse:
             return Stack(parameters, (), dataset.n_features, len(dataset.train))
         key = dataset.fingerprint, replace(parameters, depth=0)
         if self._stack is None or self._stack[0] != key or len(self._stack[1].layers) < parameters.depth:
-            scatter = self._input_scatter(dataset, parameters, progress.part(0.0, 0.2))
             whole = replace(parameters, depth=max(parameters.depth, self.deepest))
-            self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, progress=progress.part(0.2, 1.0))
+            share = entry_share(whole)
+            scatter = self._input_scatter(dataset, parameters, progress.part(0.0, share))
+            self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, progress=progress.part(share, 1.0))
         return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
 
     def log_of(self, spec_hash: str) -> StepLog:

@@ -185,6 +185,8 @@ class RunProgress:
         Current stage within the phase, if it has a name.
     epochs : SdaHistory or None
         Epochs of autoencoders so far.
+    seconds_before : float
+        Time of the finished steps that a continued run takes from its cancelled computation.
     """
 
     spec_hash: str
@@ -199,6 +201,7 @@ class RunProgress:
     train: Estimate | None = None
     validation: Estimate | None = None
     test: Estimate | None = None
+    seconds_before: float = 0.0
 
 
 _FIELDS: dict[type, str] = {
@@ -216,9 +219,9 @@ _FIELDS: dict[type, str] = {
 class ProgressCollector:
     """Combines the reports of the parts of a run into one `RunProgress`."""
 
-    def __init__(self, spec_hash: str, progress: Progress) -> None:
+    def __init__(self, spec_hash: str, progress: Progress, seconds_before: float) -> None:
         self._progress = progress
-        self._state = RunProgress(spec_hash)
+        self._state = RunProgress(spec_hash, seconds_before=seconds_before)
         self.started = time.perf_counter()
         self.learned = self.started
         """Time of the latest report on learning widths or on the grid."""
@@ -283,8 +286,9 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     for name, estimator in (("transformer", spec.transformer), ("classifier", spec.classifier)):
         if estimator is not None:
             estimator.make(name, spec.seed)  # refuses an unusable one before the computation starts
-    collector, log = ProgressCollector(spec.hash, progress), reuse.log_of(spec.hash)
+    log = reuse.log_of(spec.hash)
     logged_seconds = log.rewind()
+    collector = ProgressCollector(spec.hash, progress, logged_seconds)
     fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
     done = time.perf_counter()

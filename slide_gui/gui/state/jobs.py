@@ -99,6 +99,7 @@ class _Job(Progress):
     payload: object = None
     awake: bool = False  # True if a signal to the GUI thread is pending
     seconds_left: float | None = None
+    seconds_before: float = 0.0
     started: float = 0.0
     delivered: float = 0.0
     future: Future[Any] | None = None
@@ -115,6 +116,7 @@ class _Job(Progress):
             if payload is not None:
                 self.payload = payload
                 self.seconds_left = getattr(payload, "seconds_left", None)
+                self.seconds_before = getattr(payload, "seconds_before", 0.0)
         self.queue._wake_up(self)
 
     def run(self) -> Any:
@@ -134,7 +136,7 @@ class _Job(Progress):
         return self.future is not None and self.future.done()
 
     def status(self) -> JobStatus:
-        spent = time.monotonic() - self.started
+        spent = time.monotonic() - self.started + self.seconds_before
         left = self.time_left.seconds(spent, self.fraction, self.seconds_left)
         return JobStatus(self.title, self.fraction, left, partial(self.queue.stop, self.number))
 
@@ -205,7 +207,8 @@ class JobQueue(QObject):
             Title for the status bar.
         function : callable
             Gets a `Progress`. Its return value goes to `on_result`, its payloads to `on_payload`. If a payload
-            has the attribute `seconds_left`, it replaces the estimate from the fraction done.
+            has the attribute `seconds_left`, it replaces the estimate from the fraction done. Its attribute
+            `seconds_before` is the time of finished parts of a continued job.
         channel : str
             A newer request replaces older ones on the same channel.
         on_result, on_payload, on_failure, on_stop : callable, optional

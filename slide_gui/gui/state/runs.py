@@ -87,7 +87,9 @@ class RunController(QObject):
         failure = "The classifier could not be trained"
         self.training = Task(queue, "train", "Training", failure, RunProgress, self)
         failure = "The error could not be estimated"
-        self.estimate = Task(queue, "estimate", "Estimating", failure, RunProgress, self, background=True, automatic=True)
+        self.estimate = Task(
+            queue, "estimate", "Estimating", failure, RunProgress, self, background=True, automatic=True
+        )
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         failure = "The data could not be tried"

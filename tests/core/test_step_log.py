@@ -1,0 +1,101 @@
+"""A cancelled training continues with its log and gives the numbers of an uninterrupted one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slide_gui.core.svm.kernel import block_sizes
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.step_log import StepLog
+from slide_gui.core.svm.training import TrainingSet
+from slide_gui.progress import Cancelled, Progress
+
+
+class CancelAt(Progress):
+    """Cancels at a numbered report."""
+
+    def __init__(self, number: int = 0) -> None:
+        self.number, self.n_reports = number, 0
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.n_reports += 1
+        if self.n_reports == self.number:
+            raise Cancelled
+
+
+def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> None:
+    log, state = StepLog(), {"start": 0}
+
+    def double() -> int:
+        state["start"] = 2 * state["start"] + 1
+        return state["start"]
+
+    assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
+    log.rewind()
+    state["start"] = 0  # a new training begins with the state of the first one
+    assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
+    assert state == {"start": 7}
+    assert log.step(double, state) == 15
+    assert len(log) == 4
+
+
+def test_that_a_step_that_fails_is_not_logged() -> None:
+    def fail() -> None:
+        raise Cancelled
+
+    log = StepLog()
+    with pytest.raises(Cancelled):
+        log.step(fail)
+    assert len(log) == 0
+    assert log.step(lambda: 1) == 1
+
+
+def rows(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return two blocks of three columns, with overlapping classes."""
+    random = np.random.default_rng(3)
+    codes = np.arange(n) % n_classes
+    return (random.normal(size=(n, 6)) + 0.8 * codes[:, None]).astype(np.float32), codes
+
+
+KINDS = {
+    "learned, compared on folds": (90, 3, {}),
+    "learned on a subset, compared on other rows and tuned": (150, 2, {"subset_size": 60}),
+    "median": (90, 3, {"widths": "median"}),
+    "hinge loss": (90, 2, {"loss": "hinge"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted_one(kind: str) -> None:
+    n, n_classes, changes = KINDS[kind]
+    Z, codes = rows(n, n_classes)
+    parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), CancelAt(), StepLog()
+    whole = fit_svm(Z, codes, parameters, progress=counter).trained
+    for share in (0.3, 0.5):
+        before = len(log)
+        log.rewind()
+        with pytest.raises(Cancelled):
+            fit_svm(Z, codes, parameters, progress=CancelAt(int(share * counter.n_reports)), log=log)
+        assert len(log) > before
+    log.rewind()
+    again = CancelAt()
+    continued = fit_svm(Z, codes, parameters, progress=again, log=log).trained
+    assert again.n_reports < 0.8 * counter.n_reports
+    assert (continued.widths, continued.C, continued.chosen) == (whole.widths, whole.C, whole.chosen)
+    assert continued.history == whole.history
+    assert continued.coefficients.tobytes() == whole.coefficients.tobytes()
+    assert continued.biases.tobytes() == whole.biases.tobytes()
+
+
+def test_that_a_cancelled_grid_search_continues_with_the_same_points() -> None:
+    Z, codes = rows(90, 3)
+    data, parameters = TrainingSet(Z, codes, block_sizes(6, 1)), SvmParameters(groups=1)
+    counter, log = CancelAt(), StepLog()
+    whole = median_width_search(data, parameters, progress=counter)
+    with pytest.raises(Cancelled):
+        median_width_search(data, parameters, progress=CancelAt(counter.n_reports // 2), log=log)
+    assert 3 < len(log) < len(whole.grid)
+    log.rewind()
+    assert median_width_search(data, parameters, log=log).grid == whole.grid
