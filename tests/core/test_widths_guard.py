@@ -30,7 +30,7 @@ def compared(monkeypatch):
     def compare(Z, codes, scale, C, given=None, squared=True, memory=2 << 30, subset_size=2500):
         widths, samples = scale * np.sqrt(3.0 * median_distances(Z, SIZES)), []
 
-        def learn_widths(sample, *_parameters, progress):
+        def learn_widths(sample, *_parameters, **_options):
             samples.append(sample.rows)
             return _learned(widths.tolist(), C)
 

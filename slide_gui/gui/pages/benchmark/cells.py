@@ -133,7 +133,7 @@ def _step(live: RunProgress | None, split: SplitProgress, paused: bool) -> tuple
         step = f"pre-training layer {last.layer}" if last.layer else "fine-tuning"
         return f"{step}, epoch {last.epoch}", 0.0
     within = live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
-    share = f" {per_cent(100 * within, 0)}" if within else ""
+    share = f" {per_cent(100 * within, 0)}" if within and live.phase == "test" else ""
     return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
 
 
