@@ -534,25 +534,25 @@ def fit_svm(
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
-    learned, selected_by = _shares(rows, parameters)
+    learned, selected_by = _shares(rows, n_classes, parameters)
     data = TrainingSet(Z, codes, sizes, weights, row_groups)
     selected = _selected_widths(data, medians, parameters, learned, progress.part(0.0, selected_by), log)
     rest = progress.part(selected_by, 1.0)
     return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
 
-_LEARNING = 50
-"""Time of learning per pair of rows of the subset, in units of one training per pair of its rows: 31 on Convex, 47 on
-Rectangles and 117 on MNIST."""
+_LEARNING = 30
+"""Time of learning with two classes per pair of rows of the subset, in units of one training per pair of its rows: 31 on
+Convex, 47 on Rectangles. It grows with the number of classes: 117 on MNIST."""
 
 
-def _shares(n: int, parameters: SvmParameters) -> tuple[float, float]:
+def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
     """Return the fraction of the selection after which widths are learned, and that of the training after both.
 
     The tuned models have four fifths of at most 10 000 rows.
     """
     subset, learns = min(n, parameters.subset_size), parameters.widths == "learn"
-    learning = _LEARNING * subset**2 if learns else 0
+    learning = _LEARNING * math.sqrt(n_classes / 2) * subset**2 if learns else 0
     points = len(GLOBAL_SCALES if parameters.widths == "median" else NEAR_SCALES if learns else (1.0,))
     if learns and not (parameters.retune and enough_fresh(subset, n)):
         points = 0
