@@ -542,8 +542,8 @@ def fit_svm(
 
 
 _LEARNING = 30
-"""Time of learning per pair of rows of the subset, in units of one training per pair of its rows: 31 on Convex and 47 on
-Rectangles with two classes. It grows with the number of classes: 117 on MNIST."""
+"""Time of learning per pair of rows of the subset, in units of one training per pair of its rows. It was 31 on Convex,
+47 on Rectangles and, with ten classes, 117 on MNIST."""
 
 
 def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, float]:
