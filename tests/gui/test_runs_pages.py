@@ -15,7 +15,7 @@ from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps import trial as trial_module
-from slide_gui.experiments.sweeps.trial import Trial, try_data
+from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.gui.pages.curves.points import lines_of
 from slide_gui.gui.pages.curves.sweep_dialog import SweepDialog
 from slide_gui.gui.state import runs as runs_module
@@ -497,18 +497,6 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert curves.sentence.text() in export.extra["try.txt"]
     open_file(window, saved(tmp_path / "second.npz", 2))
     assert not curves.sentence.isVisible()
-
-
-def test_that_the_preview_of_a_file_confirms_the_reading_and_tries_the_data(window, tmp_path, monkeypatch):
-    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2,), (0, 1), 1),))
-    rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 2},{i % 2}\n" for i in range(60))
-    (tmp_path / "plants.csv").write_text(rows)
-    open_file(window, tmp_path / "plants.csv")
-    assert window.reading_preview.isVisible()
-    window.reading_preview.try_button.click()
-    wait(lambda: isinstance(window.session.runs.trial.latest, Trial), 100)
-    assert window.pages.name == "curves"
-    assert not window.reading_preview.isVisible()
 
 
 class Slow(StubSource):

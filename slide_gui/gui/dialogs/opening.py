@@ -129,14 +129,7 @@ class ReadingPreview(QFrame):
 
     It is shown above the page and does not block it, because the data are open already. It appears
     automatically if a guess may be wrong.
-
-    Signals
-    -------
-    try_requested()
-        Read the data with these settings, then try SLIDE on them.
     """
-
-    try_requested = Signal()
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,8 +143,6 @@ class ReadingPreview(QFrame):
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         top = nested(column, QHBoxLayout(), spacing=8)
         top.addWidget(self._title, 1)
-        tip = "Use these settings and summarise in about a minute how well SLIDE works"
-        self.try_button = add_button(self, top, "Try on my data", tip)
         tip = "Use these settings now and whenever the file is opened again"
         self.open_button = add_button(self, top, "Open like this", tip, "primary")
         grid = flush(QGridLayout(self._table))
@@ -181,9 +172,6 @@ class ReadingPreview(QFrame):
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
         self.open_button.clicked.connect(self._open)
-        self.try_button.clicked.connect(self._try)
-        self._wants_try = False
-        workspace.problem.connect(self._give_up)
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.confirmed_changed.connect(self.hide)
         self.hide()
@@ -208,9 +196,6 @@ class ReadingPreview(QFrame):
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
-        if self._wants_try:
-            self._wants_try = False
-            self.try_requested.emit()
         if self._workspace.confirmed:
             self.hide()
         else:
@@ -350,19 +335,6 @@ class ReadingPreview(QFrame):
     @Slot()
     def _cut(self) -> None:
         self._workspace.read_as(replace(self.reading(), bins=3))
-
-    @Slot()
-    def _try(self) -> None:
-        source = self._workspace.source
-        # With other settings, the trial follows the reading.
-        self._wants_try = source is not None and self.reading() != source.reading
-        self._open()
-        if not self._wants_try:
-            self.try_requested.emit()
-
-    @Slot()
-    def _give_up(self) -> None:
-        self._wants_try = False
 
 
 def _label_key(opened: ParseReport) -> str:

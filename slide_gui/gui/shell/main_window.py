@@ -284,7 +284,6 @@ class MainWindow(QMainWindow):
         self.session.place_changed.connect(self._show_where_runs_are_computed)
         self.faults.reported.connect(self._show_fault)
         self.opening.files_chosen.connect(self.open_files)
-        self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
         self.keeper.message.connect(self.notice.show_message)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.changed.connect(self._show_panel)
