@@ -404,7 +404,7 @@ class Openings(WindowRun):
     def open(self) -> None:
         self.window = self.opened("window", labelled())
         self.stack.callback(lambda: tear_down(self.window))
-        self._names = ["export", "cluster", "guide", "palette", "shortcuts", "about", "wall", "sweep"]
+        self._names = ["export", "cluster", "guide", "palette", "shortcuts", "about", "settings", "wall", "sweep"]
         self._names += sorted(name for name in self.window.actions_by_name if name.startswith(("page_", "view_")))
 
     def use(self) -> None:

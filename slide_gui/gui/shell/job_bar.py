@@ -32,14 +32,14 @@ class JobBar(QWidget):
         self._left = label("", self)
         self._left.setMinimumWidth(104)
         self._cancel = QPushButton("Cancel", self)
-        self._cancel.setProperty("kind", "flat")
+        self._cancel.setProperty("kind", "small")
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         for each in (self._text, self._bar, self._left, self._cancel):
             layout.addWidget(each)
             policy = each.sizePolicy()
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
-        layout.addStretch()
+        layout.addStretch(1)
         self.setFixedHeight(26)  # fits into the 32 pixels of the status bar with its margins
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self._stop)
