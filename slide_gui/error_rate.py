@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 LEVEL = 0.05
 """The probability that an interval misses, and the p-value below which a difference is significant."""
 
+_LISTED = 6  # classes in a sentence
 _Z = 1.959963984540054  # the normal quantile at 1 − LEVEL/2
 _DIGEST, _COUNT = 16, 8  # bytes
 _HEAD = _DIGEST + _COUNT
@@ -140,6 +141,63 @@ class ErrorRate:
 
     def __str__(self) -> str:
         return f"{self.value} % ({self.interval})"
+
+
+_UNEVEN = 1.5  # ratio of the largest class to the smallest
+
+
+@dataclass(frozen=True)
+class ClassRates:
+    """The recall of each class, and the balanced error, for classes of unequal size.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Evaluated rows of each class.
+    recalls : tuple of (float or None)
+        Fraction of them that was predicted correctly, None without rows.
+    """
+
+    counts: tuple[int, ...]
+    recalls: tuple[float | None, ...]
+
+    @classmethod
+    def of(cls, confusion: NDArray[np.int64]) -> ClassRates:
+        """Return the rates in a confusion matrix, whose rows are the true classes.
+
+        Examples
+        --------
+        >>> rates = ClassRates.of(np.array([[90, 10], [10, 10]]))
+        >>> rates.recalls, round(rates.balanced_error, 3), rates.uneven
+        ((0.9, 0.5), 0.3, True)
+        """
+        counts, correct = confusion.sum(axis=1).tolist(), confusion.diagonal().tolist()
+        return cls(tuple(counts), tuple(c / n if n else None for c, n in zip(correct, counts, strict=True)))
+
+    @property
+    def balanced_error(self) -> float:
+        """Mean error of the classes that have rows, each with the same weight."""
+        known = [recall for recall in self.recalls if recall is not None]
+        return 1.0 - sum(known) / len(known)
+
+    @property
+    def uneven(self) -> bool:
+        """True if the largest class has more than 1.5 times the rows of the smallest one."""
+        known = [n for n in self.counts if n]
+        return max(known) > _UNEVEN * min(known)
+
+    def words(self, names: Sequence[str]) -> str:
+        """Return the balanced error and the recall of the classes, the lowest ones if there are many, in a sentence."""
+        pairs = [(r, name) for r, name in zip(self.recalls, names, strict=True) if r is not None]
+        few = len(pairs) <= _LISTED
+        shown = pairs if few else sorted(pairs)[:_LISTED]
+        listed = ", ".join(f"{name} {100 * recall:.1f} %" for recall, name in shown)
+        text = f"The classes differ in size: the balanced error is {100 * self.balanced_error:.1f} %, "
+        return f"{text}the {'recall by class is' if few else 'lowest recalls are'} {listed}."
+
+    def document(self, names: Sequence[str]) -> dict[str, object]:
+        """Return the rates as values for JSON."""
+        return {"balanced_error": self.balanced_error, "recall": dict(zip(names, self.recalls, strict=True))}
 
 
 def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:

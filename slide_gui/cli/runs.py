@@ -34,7 +34,7 @@ from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.curves import LabelCurves, label_curves, label_points
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
 from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_sweep
-from slide_gui.experiments.sweeps.trial import plan_trial, trial_seconds, try_data
+from slide_gui.experiments.sweeps.trial import BUDGET, checked_budget, plan_trial, trial_seconds, try_data
 from slide_gui.figures.export import save_bundle, save_export
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, labels_export, trial_export
 from slide_gui.figures.style import Style
@@ -270,6 +270,10 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     options.add_cluster_options(parser)
     options.add_seed(parser)
     options.add_store(parser, " (not stored)")
+    text = (
+        f"time from the start to the answer ({BUDGET:g}); cheap settings come first, and the best one so far is tested"
+    )
+    parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)
 
@@ -278,14 +282,14 @@ def _try(arguments: argparse.Namespace) -> int:
     where, source, folder = options.cluster_choice(arguments), options.data_source(arguments), arguments.out
     options.check_folder(arguments, folder, [source])
     dataset = options.read_data(source)
-    plan = plan_trial(dataset)  # refuses unusable data before a store is created
-    announce(trial_seconds(plan, dataset))
+    plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
+    announce(trial_seconds(plan, dataset, arguments.budget))
     if folder is not None:
         with folder_files(folder):  # marks the folder, which may also receive the store
             pass
     stored = nullcontext() if arguments.store is None else RunStore(arguments.store)
     with stored as store, options.opened_cluster(where) as cluster, progress_bar("trying") as progress:
-        trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster)
+        trial = try_data(dataset, source, budget=arguments.budget, store=store, progress=progress, cluster=cluster)
     written = []
     if folder is not None:
         session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")

@@ -13,7 +13,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.sweeps.curves import LabelCurves, error_curves
 from slide_gui.experiments.sweeps.selection import PointResult
-from slide_gui.experiments.sweeps.trial import Trial
+from slide_gui.experiments.sweeps.trial import BUDGET, Trial
 from slide_gui.figures.curves import curves_csv, draw_curves, draw_labels, labels_csv
 from slide_gui.figures.export import FigureExport, all_forms, export_of
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
@@ -78,11 +78,12 @@ def labels_export(curves: LabelCurves) -> FigureExport:
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
     """Return the export of the points of a trial on validation rows, with its sentence."""
-    provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.answers))
-    export = replace(curves_export(dataset, trial.answers), name="try")
+    provenance = FigureProvenance(CURVES, source, tuple(answer.point for answer in trial.done))
+    export = replace(curves_export(dataset, trial.done), name="try")
     words = shlex.join([*(source.paths or [source.argument]), *source.words])
+    budget = f" --budget {trial.ended_by:g}" if trial.ended_by not in (None, BUDGET) else ""
     text = f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
-    return _bundled(export, provenance, f"slide-gui try {words} --out {export.name}\n", txt=text)
+    return _bundled(export, provenance, f"slide-gui try {words}{budget} --out {export.name}\n", txt=text)
 
 
 def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:

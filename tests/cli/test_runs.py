@@ -280,7 +280,9 @@ def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself
         trial = try_data(source.load(), source, store=store)
         assert len(store.runs()) == n_runs > 0
     assert document["sentence"] == trial.sentence
-    assert document["error"] == trial.result.error
+    assert (document["error"], document["budget_ended"]) == (trial.result.error, False)
+    assert document["recall"].keys() == {"high", "low"}
+    assert "the budget is 2 s; give 5 to 86400 seconds" in cli("try plants.csv --budget 2", code=2).err
     lines = cli(f"{line} --out tried").out.splitlines()
     assert lines[:2] == [f"plants: {trial.sentence}", trial.details]
     folder = Path("tried")
@@ -329,7 +331,7 @@ def test_that_the_time_that_many_classes_take_is_printed_before_training(
         monkeypatch.setattr(f"slide_gui.experiments.{module}.run", stop)
     announced, cancelled = cli(f"{command} many.npz", code=1).err.splitlines()
     assert announced.startswith("estimated time: about ")
-    assert announced.endswith(" min")
+    assert announced.endswith("about 60 s" if command == "try" else " min")
     assert cancelled == "slide-gui: cancelled"
 
 

@@ -149,7 +149,7 @@ def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch
     wait(lambda: window.session.runs.estimated is not None and not window.queue.busy, 60)
     trial = window.session.runs.trial.latest
     assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
-    n = trial.answers[0].rate.n
+    n = trial.done[0].rate.n
     assert f"curves: error on {n} validation rows in each of" in curves.status.text()
     assert f"estimate: error on {n} validation rows" in curves.status.text()
     assert n != trial.result.n_test

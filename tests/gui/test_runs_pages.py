@@ -479,7 +479,7 @@ def test_that_a_cell_selects_its_images_and_show_all_shows_the_others_again(wind
 def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(
     window, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
+    monkeypatch.setattr(trial_module, "_GRID", ((0.2, 0.5), (0, 1), 1))
     path = saved(tmp_path / "first.npz", 1)
     open_file(window, path)
     window.actions_by_name["try"].trigger()

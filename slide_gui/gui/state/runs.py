@@ -23,12 +23,12 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
-from slide_gui.experiments.sweeps.trial import try_data
+from slide_gui.experiments.sweeps.trial import BUDGET, TrialState, try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
-from slide_gui.progress import Listener, Progress, Stage
+from slide_gui.progress import Listener, Progress
 from slide_gui.text import about, dataset_title
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
@@ -68,7 +68,7 @@ class RunController(QObject):
     estimate : Task
         Reports a `RunProgress` for `estimated`.
     trial : Task
-        Reports a `Stage`; its result is a `Trial`.
+        Reports a `TrialState`; its result is a `Trial`.
 
     Signals
     -------
@@ -93,7 +93,9 @@ class RunController(QObject):
         failure = "The sweep stopped; finished points are stored"
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         failure = "The data could not be tried"
-        self.trial = Task(queue, "try", "Trying your data", failure, Stage, self)
+        self.trial = Task(queue, "try", "Trying your data", failure, TrialState, self)
+        self.budget = BUDGET
+        """Seconds of a trial."""
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
@@ -299,14 +301,14 @@ class RunController(QObject):
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
     def start_trial(self) -> None:
-        """Compare a few noise levels and depths on validation rows and test the best one, in about a minute."""
+        """Compare noise levels and depths on validation rows and test the best one, within the budget."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
             return
         self.trial.stop(forget=True)
         self.drop_estimate()
-        self._cluster.start(self.trial, partial(try_data, dataset, source))
+        self._cluster.start(self.trial, partial(try_data, dataset, source, budget=self.budget))
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""

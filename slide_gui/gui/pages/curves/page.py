@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSpinBox, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate
@@ -17,7 +17,7 @@ from slide_gui.experiments.evaluation.protocol import published, sensitivity
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.runs.result import describe_widths
 from slide_gui.experiments.runs.run import Estimate, RunProgress
-from slide_gui.experiments.runs.spec import SweepSpec
+from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.curves import CurvePoint, known_answers
 from slide_gui.experiments.sweeps.selection import (
@@ -29,7 +29,7 @@ from slide_gui.experiments.sweeps.selection import (
     pooled,
 )
 from slide_gui.experiments.sweeps.sweep import SweepState
-from slide_gui.experiments.sweeps.trial import Trial
+from slide_gui.experiments.sweeps.trial import BUDGET, LEAST_BUDGET, MOST_BUDGET, Trial, TrialState
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import run_export, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
@@ -42,7 +42,7 @@ from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
-from slide_gui.progress import Progress, Stage
+from slide_gui.progress import Progress
 from slide_gui.text import counted, place_name
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ class CurvesPage(Page):
         self._setting: Setting | None = None
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
         self._finals: tuple[str, ...] = ()
+        self._trial_points: tuple[SweepPoint, ...] = ()
         self._dialog: SweepDialog | None = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
@@ -79,8 +80,8 @@ class CurvesPage(Page):
         self._rest.timeout.connect(self._estimate)
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
-        controller.trial.ended.connect(self._tried)
-        for source in (controller.library, controller.sweep, controller.estimate, controller.trial):
+        controller.trial.changed.connect(self._follow_trial)
+        for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
 
@@ -102,6 +103,14 @@ class CurvesPage(Page):
         self.estimate_button = add_button(self, row, "Estimate this point", tip)
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
+        tip = "Compare settings within this time and test the best one on held-out rows"
+        self.try_button = add_button(self, row, "Try on my data", tip)
+        self.try_button.clicked.connect(self._controller.start_trial)
+        self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, value=int(BUDGET), suffix=" s")
+        name_box(self.budget, "Time for a trial")
+        self.budget.setToolTip("Time from the start of a trial to its answer")
+        self.budget.valueChanged.connect(self._budget_changed)
+        row.addWidget(self.budget)
         self.status = label("", self, wraps=True, height=32)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
         self.sentence, self.bundle_button = label("", self, "", wraps=True), QPushButton("Export…", self)
@@ -149,23 +158,33 @@ class CurvesPage(Page):
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
-        return super().choices() | {"shown": self._chosen or ""}
+        return super().choices() | {"shown": self._chosen or "", "budget": str(self.budget.value())}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
         self._chosen = choices.get("shown", self._chosen or "") or None
+        if choices.get("budget", "").isdecimal():
+            self.budget.setValue(min(int(choices["budget"]), MOST_BUDGET))
         self.refresh()
 
+    @Slot(int)
+    def _budget_changed(self, seconds: int) -> None:
+        self._controller.budget = float(seconds)
+        self.chosen.emit()
+
     @Slot()
-    def _tried(self) -> None:
-        """Plot the points that a trial compared."""
-        if isinstance(self._controller.trial.latest, Trial):
-            self._chosen = Setting.of(self._controller.trial.latest.sweep.points()[-1].spec).text
+    def _follow_trial(self) -> None:
+        """Show the heat map of the points that a trial compares."""
+        trial = self._controller.trial.latest
+        if isinstance(trial, TrialState) and self._trial_points != trial.points:
+            self._trial_points, self._chosen = trial.points, Setting.of(trial.points[-1].spec).text
+            self._show_view(1)
+        self.refresh()
 
     def _show_trial(self) -> None:
         trial, running = self._controller.trial.latest, self._controller.trial.running
         shown = isinstance(trial, Trial)
-        doing = str(trial) if isinstance(trial, Stage) else "starting"
+        doing = f"{trial.title}, {counted(len(trial.done), 'result')}" if isinstance(trial, TrialState) else "starting"
         trying = f"Trying these data: {doing}…" if running else ""
         self.sentence.setText(trial.sentence if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
@@ -364,6 +383,10 @@ class CurvesPage(Page):
             place = sweep.current.noise, sweep.current.depth
             if place not in points and setting.covers(Setting.of(sweep.current.spec)):
                 points[place] = _live_point(place, sweep.live, setting.spec.evaluate, "running")
+        trial = controller.trial.latest
+        if controller.trial.running and isinstance(trial, TrialState) and self._trial_points == trial.points:
+            for place in {(point.noise, point.depth) for point in trial.points} - set(points):
+                points[place] = ErrorPoint(*place, None, "", "running")
         if controller.estimated is not None:
             place = controller.estimated.stack.noise, controller.estimated.stack.depth
             if place not in points:
@@ -373,13 +396,15 @@ class CurvesPage(Page):
 
     def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
         sweep: SweepState | None = self._controller.sweep.latest
-        done = () if sweep is None else sweep.done
+        trial, done = self._controller.trial.latest, () if sweep is None else sweep.done
+        if isinstance(trial, TrialState | Trial):
+            done += trial.done
         return known_answers(setting, self._controller.bases(), self._controller.library.runs, done)
 
     def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
         """Return the points selected on validation rows, or none while the sweep is running."""
         keys = tuple((place, tuple(answers)) for place, answers in known.items())
-        if self._controller.sweep.running:
+        if self._controller.sweep.running or self._controller.trial.running:
             return ()
         if keys != self._places[0]:
             answers = [answer for place in known.values() for answer in place.values()]
@@ -432,6 +457,8 @@ class CurvesPage(Page):
             held = "paused" if controller.sweep.paused else ""
             last = "testing the selected point" if sweep.chosen else ""
             parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
+        elif isinstance(controller.trial.latest, Trial):
+            parts.insert(0, controller.trial.latest.details.removesuffix("."))
         elif controller.estimate.running:
             parts.insert(0, "estimating the point at the sliders…")
         self.status.setText(" · ".join(filter(None, parts)))
