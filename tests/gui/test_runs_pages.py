@@ -486,9 +486,14 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert window.pages.name == "curves"
     curves = window.pages.shown()
     assert curves.sentence.text().startswith("Trying these data: ")
+    states = []
+    window.session.runs.trial.changed.connect(lambda: states.append([point.state for point in curves.points()]))
     wait(lambda: not window.session.runs.trial.running, 100)
     source = DataSource.of([str(path)])
     assert curves.sentence.text() == try_data(source.load(), source).sentence
+    assert curves.status.text().startswith("3 settings of noise and depth compared on ")
+    assert curves.stack.currentIndex() == 1, "the heat map"
+    assert any({"done", "running"} == set(each) and len(each) == 4 for each in states), "it fills as results come"
     wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4, 20)
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
     options = curves.export_options()

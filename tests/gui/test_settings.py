@@ -9,6 +9,7 @@ from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.sweeps.cluster import ClusterChoice
 from slide_gui.gui.dialogs.settings import SettingsDialog
+from slide_gui.gui.state.runs import TRY_SECONDS
 from slide_gui.gui.theme import DARK, LIGHT, stored_scale, stored_theme, theme_of
 from tests.gui.helpers import button, dataset, dialogs, every_view, labelled, open_data, settle, wait
 
@@ -94,6 +95,16 @@ def test_that_settings_change_theme_size_and_session_at_once_or_at_the_next_star
     window.start([])
     wait(lambda: not window.queue.busy)
     assert resumed == [True, False]
+
+
+def test_that_the_time_in_the_settings_is_that_of_a_trial(window, settings, monkeypatch):
+    budgets = []
+    monkeypatch.setattr(window.session.runs, "start_trial", budgets.append)
+    settings.budget.setValue(90)
+    window.actions_by_name["try"].trigger()
+    window.settings.setValue(TRY_SECONDS, "soon")
+    window.actions_by_name["try"].trigger()
+    assert budgets == [90.0, 60.0]
 
 
 def test_that_settings_forget_recent_files_and_how_files_are_read(window, settings, tmp_path):

@@ -15,19 +15,22 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMessageBox,
     QPushButton,
+    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
+from slide_gui.experiments.sweeps.trial import LEAST_BUDGET, MOST_BUDGET
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
+from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import counted
 
 _RESET = (
-    "Theme, size, panel, window, folders, export options, the place where runs are computed, recent files and how "
-    "files are read return to their defaults. Data, runs and sessions stay."
+    "Theme, size, panel, window, folders, export options, the place where runs are computed, the time to try your "
+    "data, recent files and how files are read return to their defaults. Data, runs and sessions stay."
 )
 
 
@@ -87,6 +90,8 @@ class SettingsDialog(QDialog):
         self.readings, self.forget_readings = self._line("How files are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
+        self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, suffix=" s")
+        self._add("Time to try your data", self.budget)
         self._heading("FOLDERS")
         for name, folder in folders.items():
             text, button = self._line(name, "Open", folder)
@@ -100,6 +105,7 @@ class SettingsDialog(QDialog):
         self.close_button.setDefault(True)
         self.theme.activated.connect(self._choose_theme)
         self.scale.activated.connect(self._choose_scale)
+        self.budget.valueChanged.connect(self._store_budget)
         self.reopen.clicked.connect(self._store_reopen)
         self.forget_recent.clicked.connect(self._forget_recent)
         self.forget_readings.clicked.connect(self._forget_readings)
@@ -115,13 +121,18 @@ class SettingsDialog(QDialog):
         self._grid.setRowMinimumHeight(row, 28 if row > 1 else 0)
 
     def _box(self, name: str, texts: Iterable[str]) -> QComboBox:
-        box, caption, row = QComboBox(self), PlainLabel(name, self), self._grid.rowCount()
-        box.setAccessibleName(name)
+        box = QComboBox(self)
         box.addItems(list(texts))
-        caption.setBuddy(box)
-        self._grid.addWidget(caption, row, 0)
-        self._grid.addWidget(box, row, 1, 1, 2)
+        self._add(name, box)
         return box
+
+    def _add(self, name: str, control: QWidget) -> None:
+        """Add a line with a name and a control."""
+        caption, row = PlainLabel(name, self), self._grid.rowCount()
+        control.setAccessibleName(name)
+        caption.setBuddy(control)
+        self._grid.addWidget(caption, row, 0)
+        self._grid.addWidget(control, row, 1, 1, 2)
 
     def _line(self, name: str, verb: str, folder: Path | None = None) -> tuple[ElidedLabel, QPushButton]:
         """Add a line with a name, a text and a button, and return the last two."""
@@ -156,6 +167,7 @@ class SettingsDialog(QDialog):
         self.theme.setCurrentIndex(THEMES.index(stored_theme(self._settings)))
         self.scale.setCurrentIndex(SCALES.index(stored_scale(self._settings)))
         self.reopen.setChecked(bool(self._settings.value(REOPEN, True, bool)))
+        self.budget.setValue(round(stored_budget(self._settings)))
         recent, readings = len(self._recent.openings), self._choices.count
         self.recent.setText(counted(recent, "file") if recent else "none")
         self.readings.setText(f"stored for {counted(readings, 'file')}" if readings else "nothing is stored")
@@ -173,6 +185,10 @@ class SettingsDialog(QDialog):
     @Slot(bool)
     def _store_reopen(self, reopen: bool) -> None:
         self._settings.setValue(REOPEN, reopen)
+
+    @Slot(int)
+    def _store_budget(self, seconds: int) -> None:
+        self._settings.setValue(TRY_SECONDS, seconds)
 
     @Slot()
     def _forget_recent(self) -> None:

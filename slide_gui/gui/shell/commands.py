@@ -21,6 +21,7 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.shell.palette import CommandPalette, set_columns
+from slide_gui.gui.state.runs import stored_budget
 from slide_gui.gui.theme import THEMES, stored_theme
 from slide_gui.gui.widgets.layouts import flush
 
@@ -277,13 +278,13 @@ MENUS["Edit"] += [
 @_edit(
     "Try on my data",
     "Ctrl+Shift+T",
-    "Run a quick sweep of about a minute, summarise it in one sentence and open the Error curves page",
+    "Compare SLIDE with a plain SVM within the time in the settings, and open the Error curves page",
     starts_group=True,
 )
 def _try(window: MainWindow) -> None:
     window.pages.turn_to("curves")
     if not window.session.runs.trial.running:
-        window.session.runs.start_trial()
+        window.session.runs.start_trial(stored_budget(window.settings))
 
 
 @_edit(

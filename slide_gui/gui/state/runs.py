@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
@@ -23,7 +23,7 @@ from slide_gui.experiments.runs.splits import can_hold_out
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.store.stored_run import Setting, StoredRun
 from slide_gui.experiments.sweeps.sweep import SweepPlan, SweepState, plan_sweep, run_sweep
-from slide_gui.experiments.sweeps.trial import BUDGET, TrialState, try_data
+from slide_gui.experiments.sweeps.trial import BUDGET, TrialState, checked_budget, try_data
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Task, UserMessage
 from slide_gui.gui.state.library import RunLibrary
@@ -34,11 +34,22 @@ from slide_gui.text import about, dataset_title
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
 
+TRY_SECONDS = "try/seconds"
+"""Key of the setting of the budget of a trial."""
+
 _MOST_SECONDS, _MOST_BYTES = 5.0, 500e6  # limits of an estimate that the user did not request
 
 
 class _TooLong(Exception):
     """Ends an estimate that exceeds its time limit."""
+
+
+def stored_budget(settings: QSettings) -> float:
+    """Return the budget of a trial in seconds, the default if the setting is damaged."""
+    try:
+        return checked_budget(str(settings.value(TRY_SECONDS, BUDGET)))
+    except ValueError:
+        return BUDGET
 
 
 def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
@@ -94,8 +105,6 @@ class RunController(QObject):
         self.sweep = Task(queue, "sweep", "Sweep", failure, SweepState, self, background=True)
         failure = "The data could not be tried"
         self.trial = Task(queue, "try", "Trying your data", failure, TrialState, self)
-        self.budget = BUDGET
-        """Seconds of a trial."""
         self.spec: RunSpec | None = None
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
@@ -300,15 +309,15 @@ class RunController(QObject):
         self.drop_estimate()
         self._cluster.start(self.sweep, partial(run_sweep, dataset, sweep, pause=self.sweep.pause))
 
-    def start_trial(self) -> None:
-        """Compare noise levels and depths on validation rows and test the best one, within the budget."""
+    def start_trial(self, budget: float = BUDGET) -> None:
+        """Compare noise levels and depths on validation rows and test the best one, within a budget in seconds."""
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             self._workspace.problem.emit(UserMessage("The trial cannot start", self.why_not()))
             return
         self.trial.stop(forget=True)
         self.drop_estimate()
-        self._cluster.start(self.trial, partial(try_data, dataset, source, budget=self.budget))
+        self._cluster.start(self.trial, partial(try_data, dataset, source, budget=budget))
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; finished parts are stored."""

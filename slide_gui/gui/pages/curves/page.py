@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate
@@ -29,7 +29,7 @@ from slide_gui.experiments.sweeps.selection import (
     pooled,
 )
 from slide_gui.experiments.sweeps.sweep import SweepState
-from slide_gui.experiments.sweeps.trial import BUDGET, LEAST_BUDGET, MOST_BUDGET, Trial, TrialState
+from slide_gui.experiments.sweeps.trial import Trial, TrialState
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.run_exports import run_export, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
@@ -103,14 +103,6 @@ class CurvesPage(Page):
         self.estimate_button = add_button(self, row, "Estimate this point", tip)
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
-        tip = "Compare settings within this time and test the best one on held-out rows"
-        self.try_button = add_button(self, row, "Try on my data", tip)
-        self.try_button.clicked.connect(self._controller.start_trial)
-        self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, value=int(BUDGET), suffix=" s")
-        name_box(self.budget, "Time for a trial")
-        self.budget.setToolTip("Time from the start of a trial to its answer")
-        self.budget.valueChanged.connect(self._budget_changed)
-        row.addWidget(self.budget)
         self.status = label("", self, wraps=True, height=32)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
         self.sentence, self.bundle_button = label("", self, "", wraps=True), QPushButton("Export…", self)
@@ -158,19 +150,12 @@ class CurvesPage(Page):
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
-        return super().choices() | {"shown": self._chosen or "", "budget": str(self.budget.value())}
+        return super().choices() | {"shown": self._chosen or ""}
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
         self._chosen = choices.get("shown", self._chosen or "") or None
-        if choices.get("budget", "").isdecimal():
-            self.budget.setValue(min(int(choices["budget"]), MOST_BUDGET))
         self.refresh()
-
-    @Slot(int)
-    def _budget_changed(self, seconds: int) -> None:
-        self._controller.budget = float(seconds)
-        self.chosen.emit()
 
     @Slot()
     def _follow_trial(self) -> None:
