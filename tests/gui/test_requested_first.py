@@ -148,7 +148,7 @@ def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch
     window.workspace.set_parameters(noise=0.42, depth=4)
     wait(lambda: window.session.runs.estimated is not None and not window.queue.busy, 60)
     trial = window.session.runs.trial.latest
-    assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
+    assert f" of {trial.result.n_test} held-out rows" in curves.sentence.text()
     n = trial.done[0].rate.n
     assert f"curves: error on {n} validation rows in each of" in curves.status.text()
     assert f"estimate: error on {n} validation rows" in curves.status.text()
