@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 
@@ -146,7 +147,12 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     assert settings.theme.currentText() == "system"
 
 
-def test_that_settings_name_the_folders_and_open_where_runs_are_computed(window, settings, tmp_path):
+def test_that_settings_name_and_open_folders_and_where_runs_are_computed(window, settings, tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
+    runs = next(each for each in settings.findChildren(QPushButton) if each.accessibleName() == "Runs: Open")
+    runs.click()
+    assert [url.toLocalFile() for url in opened] == [str(tmp_path)]
     assert settings.place.text() == "in this window"
     texts = {each.accessibleName() for each in settings.findChildren(QPushButton)}
     assert {"Runs: Open", "Data: Open", "Log: Open", "Runs are computed: Change"} <= texts

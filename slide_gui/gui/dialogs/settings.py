@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QSettings, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QIcon
 from PySide6.QtWidgets import (
+    QButtonGroup,
     QCheckBox,
     QComboBox,
     QDialog,
@@ -32,19 +33,6 @@ _RESET = (
     "Theme, size, panel, window, folders, export options, the place where runs are computed, the time to try your "
     "data, recent files and how files are read return to their defaults. Data, runs and sessions stay."
 )
-
-
-class _FolderButton(QPushButton):
-    """A button that opens a folder in the system's file manager."""
-
-    def __init__(self, text: str, folder: Path, parent: QWidget) -> None:
-        super().__init__(text, parent)
-        self._folder = folder
-        self.clicked.connect(self._open)
-
-    @Slot()
-    def _open(self) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
 
 
 class SettingsDialog(QDialog):
@@ -93,10 +81,12 @@ class SettingsDialog(QDialog):
         self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, suffix=" s")
         self._add("Time to try your data", self.budget)
         self._heading("FOLDERS")
-        for name, folder in folders.items():
-            text, button = self._line(name, "Open", folder)
+        self._folders, self._open_buttons = tuple(folders.values()), QButtonGroup(self)
+        for number, (name, folder) in enumerate(folders.items()):
+            text, button = self._line(name, "Open")
             text.setText(str(folder))
             button.setEnabled(folder.is_dir())
+            self._open_buttons.addButton(button, number)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())
         self.reset = add_button(self, row, "Reset all settings…", "Return every setting to its default")
@@ -110,6 +100,7 @@ class SettingsDialog(QDialog):
         self.forget_recent.clicked.connect(self._forget_recent)
         self.forget_readings.clicked.connect(self._forget_readings)
         self.change_place.clicked.connect(self.place_requested)
+        self._open_buttons.idClicked.connect(self._open_folder)
         self.reset.clicked.connect(self._ask_to_reset)
         self.close_button.clicked.connect(self.accept)
         self.question = self._build_question()
@@ -134,10 +125,10 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(caption, row, 0)
         self._grid.addWidget(control, row, 1, 1, 2)
 
-    def _line(self, name: str, verb: str, folder: Path | None = None) -> tuple[ElidedLabel, QPushButton]:
+    def _line(self, name: str, verb: str) -> tuple[ElidedLabel, QPushButton]:
         """Add a line with a name, a text and a button, and return the last two."""
         text, row = ElidedLabel("", self), self._grid.rowCount()
-        button = QPushButton(verb, self) if folder is None else _FolderButton(verb, folder, self)
+        button = QPushButton(verb, self)
         button.setAccessibleName(f"{name}: {verb.rstrip('…')}")
         button.setAutoDefault(False)
         self._grid.addWidget(PlainLabel(name, self), row, 0)
@@ -199,6 +190,10 @@ class SettingsDialog(QDialog):
     def _forget_readings(self) -> None:
         self._choices.forget()
         self.show_settings()
+
+    @Slot(int)
+    def _open_folder(self, number: int) -> None:
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folders[number])))
 
     @Slot()
     def _ask_to_reset(self) -> None:

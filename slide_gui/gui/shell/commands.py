@@ -21,7 +21,6 @@ from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
 from slide_gui.gui.shell.palette import CommandPalette, set_columns
-from slide_gui.gui.state.runs import stored_budget
 from slide_gui.gui.theme import THEMES, stored_theme
 from slide_gui.gui.widgets.layouts import flush
 
@@ -282,6 +281,8 @@ MENUS["Edit"] += [
     starts_group=True,
 )
 def _try(window: MainWindow) -> None:
+    from slide_gui.gui.state.runs import stored_budget
+
     window.pages.turn_to("curves")
     if not window.session.runs.trial.running:
         window.session.runs.start_trial(stored_budget(window.settings))
