@@ -110,6 +110,7 @@ class WeightsPage(Page):
 
     # Views ------------------------------------------------------------------------------------------------------
 
+    @Slot(str)
     def set_view(self, name: str) -> Any:
         """Show one of `VIEWS` or of the experiments of Why it works, and return it."""
         is_experiment = name in [spec.name for spec in EXPERIMENTS]
