@@ -1,4 +1,4 @@
-"""The view of W_m, the solution for m corrupted copies, next to its limit W, with the falling error (eq. 5 to 8).
+"""The experiment that fits W_m to m corrupted copies, whose error falls toward its limit W (eq. 5 to 8).
 
 The plot is drawn by pyqtgraph, unlike the figure of `figures.copies` for print: pyqtgraph draws a new point in 2 ms and
 the mouse over the plot in 0.04 ms; matplotlib takes 46 and 12 ms, and 270 ms for its import when the view is opened.
@@ -14,24 +14,20 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QHideEvent, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.closed_form import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
-from slide_gui.experiments.inspection.rows import nearby_peak
-from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
-from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
+from slide_gui.gui.pages.weights.why import Experiment
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
-from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel
-from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.number_slider import NumberSlider
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import MIDDLE, washed
-from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
 from slide_gui.text import count, fixed, significant
 
@@ -237,52 +233,29 @@ class CopiesPlot(Plot):
         return known[-1 if last else 0] if known else None
 
 
-class CopiesPart(View):
+class CopiesPart(Experiment):
     """The computation of corrupted copies, which other jobs may interrupt.
 
     Once started, it restarts after each new fit. It stops while the view is hidden.
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent)
-        self._layer: Layer | None = None  # layer of the copies
+        super().__init__(context, parent, "Image, and row of Wₘ, of its limit, and their difference")
+        self._fitted: Layer | None = None  # layer of the copies
         self._study: CopiesStudy | None = None  # until it is complete
         self.copies: Copies | None = None
         """The copies computed so far."""
+        self._wanted = 32
+        """The number of copies selected in the plot."""
         self._job: int | None = None
         self._refusal = ""  # the reason why the copies cannot be computed
         self._outdated = False  # the copies are those of an earlier fit
         self._restarts = False  # after a new fit
-        self._choice = self._add_choice()
-        self._status = ElidedLabel("", self)
-        self._run = QPushButton("Stop", self)
-        self._run.clicked.connect(self.toggle)
+        self._run = self._add_action("Start", "Corrupt more and more copies (Ctrl+Shift+M)", self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
-        self.slider = NumberSlider(
-            "Copies m = 2ᵏ, k",
-            *(0, _LAST, 1, 5),
-            decimals=0,
-            tip=f"Number of corrupted copies of the solution Wₘ below, m = 1 to {MOST_COPIES} (eq. 5 to 7)",
-            parent=self,
-        )
-        self.slider.value_changed.connect(self._show)
-        self.tiles = self._add_tiles("Row of Wₘ, of its limit, and their difference")
-        self._arrange()
-        self._pixels.moved.connect(self._refresh_if_seen)
-        self._pixels.crossed.connect(self._crossed)
+        self.column.insertWidget(1, self.plot, 1)
         self._workspace.dataset_changed.connect(self._forget)
-
-    def _arrange(self) -> None:
-        self.slider.setMaximumWidth(420)
-        layout = flush(QVBoxLayout(self))
-        row = nested(layout, QHBoxLayout(), spacing=12)
-        row.addWidget(self._choice)
-        row.addWidget(self._status, 1)
-        row.addWidget(self._run)
-        layout.addWidget(self.plot, 1)
-        layout.addWidget(self.slider)
-        layout.addWidget(self.tiles)
 
     @property
     def is_running(self) -> bool:
@@ -293,23 +266,21 @@ class CopiesPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        state, stack = self._workspace.state, self._workspace.fitting.stack
-        self._choice.set_depth(state.parameters.depth)
-        self.tiles.set_transposed(state.selection.transposed)
+        stack, fitting = self._workspace.fitting.stack, self._workspace.fitting
+        self.set_layer(self.layer)
         if self._job is not None and not self._workspace.queue.wants(self._job):  # "Cancel all jobs" cancelled it
             self._job, self._restarts = None, False
-        number = self._choice.layer
-        fitted = state.parameters.depth > 0 and self._workspace.fitting.is_fresh(number)
-        if fitted and stack is not None and self._layer is not stack.layers[number - 1]:
-            self._begin(number)
+        is_fitted = self._workspace.state.parameters.depth > 0 and fitting.is_fresh(self.layer)
+        if is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
+            self._begin(self.layer)
         self._show()
 
     def _begin(self, number: int) -> None:
-        """Start with the fitted layer; the old plot stays, in grey, until the first new point."""
+        """Prepare the fitted layer; the old plot stays, in grey, until the first new point."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
         assert dataset is not None
         assert stack is not None
-        self._layer = stack.layers[number - 1]
+        self._fitted = stack.layers[number - 1]
         self._refusal, self._outdated = "", True
         try:
             self._study = CopiesStudy(stack, dataset.train, number)
@@ -368,6 +339,62 @@ class CopiesPart(View):
         self._refusal = f"The copies cannot be computed: {sentence(error)}"
         self._show()
 
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        """Drop the copies of other data."""
+        self._workspace.queue.cancel(channel=_CHANNEL)
+        self._fitted = self._study = self.copies = self._job = None
+        self._refusal, self._restarts = "", False
+
+    # Display ---------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _show(self) -> None:
+        copies, running = self.copies, self._job is not None
+        has_points = copies is not None and not self._outdated
+        self._run.setText("Stop" if running else "Resume" if has_points and self._study is not None else "Start")
+        self._run.setVisible(running or self._study is not None)
+        a, name = self._pixels.features()[0], ""
+        if copies is None:
+            start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
+            self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
+        else:
+            name = self._workspace.feature_name(a)
+        stale = copies is not None and self._is_stale(copies)
+        point = None if copies is None else self._point(copies)
+        self.status.setText("" if copies is None else _summary(copies))
+        self.plot.set_copies(copies, a, name, stale)
+        self.plot.set_chosen(None if point is None else point.copies)
+        if copies is None or point is None:
+            self._set_tiles((), ())
+        else:
+            self._show_rows(copies, point, a, stale)
+        self.numbers_changed.emit()
+
+    def _show_rows(self, copies: Copies, point: CopiesPoint, a: int, stale: bool) -> None:
+        limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
+        scale, error = self._scale(limit[:-1], a), significant(float(point.row_errors[0, a]), 3)
+        heads = (f"Wₘ · m = {count(point.copies)}", "W · limit", "Wₘ − W · same colours")
+        captions = ("", "" if stale else f"±{significant(scale.high, 2)}", f"relative {error}")
+        rows = zip((estimate, limit, estimate - limit), captions, strict=True)
+        tiles = [Tile.of(values[:-1], self._shape, scale, caption, a, stale=stale) for values, caption in rows]
+        self._set_tiles(heads, tiles)
+
+    def _is_stale(self, copies: Copies) -> bool:
+        is_fresh = self._workspace.fitting.is_fresh(self.layer)
+        return self._outdated or not is_fresh or copies.layer != self.layer
+
+    def _point(self, copies: Copies) -> CopiesPoint | None:
+        """Return the selected point, or else the last point before it."""
+        return next((p for p in reversed(copies.points) if p.copies <= self._wanted), None)
+
+    @Slot(int)
+    def _choose(self, copies: int) -> None:
+        self._wanted = copies
+        self._show()
+
+    # Numbers ---------------------------------------------------------------------------------------------------
+
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, copies = self._workspace.model(), self._workspace.source, self.copies
         if model is None or source is None or copies is None or self._is_stale(copies):
@@ -397,85 +424,6 @@ class CopiesPart(View):
             cells += [errors for _, *errors in curve]
         heads = ("mean relative error", "least", "largest")
         return (NumberTable("Error of m copies relative to the limit", ("rows", "m"), names, heads, cells),)
-
-    # Display ---------------------------------------------------------------------------------------------------
-
-    @Slot()
-    def _show(self) -> None:
-        copies, dataset, running = self.copies, self._workspace.dataset, self._job is not None
-        self._run.setVisible(running or self._study is not None)
-        has_points = copies is not None and not self._outdated
-        self._run.setText("Stop" if running else "Resume" if has_points else "Start")
-        self._run.setToolTip("Stop and leave the points plotted (Esc)" if running else "Corrupt more and more copies")
-        if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
-            start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
-            self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
-            self.plot.set_copies(None, 0, "")
-            self.tiles.set_content((), ())
-            self.slider.set_extra("")
-            self._status.setText("")
-            return
-        self._status.setText(_summary(copies))
-        a = self._pixels.features()[0]
-        self.plot.set_copies(copies, a, self._workspace.feature_name(a), self._is_stale(copies))
-        self._show_rows(copies, a, dataset.image_shape)
-        self.numbers_changed.emit()
-
-    def _is_stale(self, copies: Copies) -> bool:
-        parameters = self._workspace.state.parameters
-        fresh = self._workspace.fitting.is_fresh(self._choice.layer)
-        return self._outdated or not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
-
-    def _point(self, copies: Copies) -> CopiesPoint | None:
-        """Return the point at the slider, or else the last point before it."""
-        wanted = 2 ** round(self.slider.value())
-        return next((p for p in reversed(copies.points) if p.copies <= wanted), None)
-
-    def _show_rows(self, copies: Copies, a: int, shape: tuple[int, int] | None) -> None:
-        point = self._point(copies)
-        wanted = 2 ** round(self.slider.value())
-        m = f"m = {count(wanted)}"
-        self.slider.set_extra(m if point is not None and point.copies == wanted else f"{m}, not computed yet")
-        if point is None:
-            self.tiles.set_content((), ())
-            return
-        self.plot.set_chosen(point.copies)
-        limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
-        scale = ColorScale.symmetric(self._source.color_map, nearby_peak(limit[:-1], a, shape))
-        error, stale = float(point.row_errors[0, a]), self._is_stale(copies)
-        tiles = tuple(
-            Tile.of(values[:-1], shape, scale, caption, a, stale=stale)
-            for values, caption in (
-                (estimate, f"b {signed(float(estimate[-1]), 3)}"),
-                (limit, f"b {signed(float(limit[-1]), 3)}"),
-                (estimate - limit, f"relative {significant(error, 3)}"),
-            )
-        )
-        row = TileRow(self._workspace.feature_name(a), "seed 0", QColor(theme_of(self).accent), False, tiles)
-        heads = (
-            f"Wₘ · m = {count(point.copies)}",
-            "W · limit" if stale else f"W · limit, ±{significant(scale.high, 2)}",
-            "Wₘ − W · same limits",
-        )
-        self.tiles.set_content(heads, (row,))
-
-    @Slot(object)
-    def _forget(self, _dataset: object) -> None:
-        """Drop the copies of other data."""
-        self._workspace.queue.cancel(channel=_CHANNEL)
-        self._layer = self._study = self.copies = self._job = None
-        self._refusal, self._restarts = "", False
-
-    # From the widgets ------------------------------------------------------------------------------------------
-
-    @Slot(int)
-    def _choose(self, copies: int) -> None:
-        self.slider.set_value(copies.bit_length() - 1)
-        self._show()
-
-    @Slot()
-    def _crossed(self) -> None:
-        self.tiles.set_crosshair(self._pixels.source)
 
 
 def _summary(copies: Copies) -> str:

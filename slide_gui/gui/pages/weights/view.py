@@ -17,7 +17,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable, PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.text import count, label_names
@@ -84,12 +84,6 @@ class View(QWidget):
     def _in_place_of_layers(self) -> PlainLabel:
         """Return a label that replaces the layers while the depth is 0."""
         return label(NO_LAYER, self)
-
-    def _add_choice(self) -> LayerChoice:
-        """Add buttons that select the layer."""
-        choice = LayerChoice(self)
-        choice.chosen.connect(self.refresh)
-        return choice
 
     def _add_tiles(self, name: str) -> WeightTiles:
         """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""
@@ -262,35 +256,3 @@ class ImageRow(QWidget):
     def _follow(self) -> None:
         self._caption.setText(self._shown.caption)
         self._mean.setChecked(self._shown.is_mean)
-
-
-class LayerChoice(QWidget):
-    """Buttons that select the layer of a view."""
-
-    chosen = Signal(int)
-    """The user pressed the button of this layer."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.layer = 1
-        self._buttons = ChoiceButtons(self)
-        self._buttons.idClicked.connect(self._choose)
-        self._row = flush(QHBoxLayout(self), 4)
-        self._row.addWidget(label("layer", self))
-
-    def set_depth(self, depth: int) -> None:
-        """Show buttons for layers 1 to `depth`; if the selected layer is gone, the last one is selected."""
-        self.layer = max(1, min(self.layer, depth))
-        for k in range(len(self._buttons.buttons()) + 1, depth + 1):
-            button = self._buttons.add(k, str(k), self)
-            button.setAccessibleName(f"layer {k}")
-            self._row.addWidget(button)
-        for k, each in enumerate(self._buttons.buttons(), start=1):
-            each.setVisible(k <= depth)
-        if depth:
-            self._buttons.choose(self.layer)
-
-    @Slot(int)
-    def _choose(self, layer: int) -> None:
-        self.layer = layer
-        self.chosen.emit(layer)
