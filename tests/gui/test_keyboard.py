@@ -2,8 +2,9 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QToolTip, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
 
+from slide_gui.gui.pages.weights.why import WhyView
 from tests.gui.helpers import (
     dialogs,
     every_view,
@@ -202,13 +203,23 @@ def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window
     assert flow.view.accessibleDescription().startswith("x ")
 
 
-def test_that_keys_show_the_tooltips_of_the_explanation(window, monkeypatch):
-    said = []
-    monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
-    table = window.weights_page.set_view("explain").table
-    table.setFocus()
-    press(table, Key.Key_Down, Key.Key_Down)
-    assert said == [line.tip for line in table.lines[:3]]
+def test_that_keys_choose_the_experiment_its_layer_and_a_pixel_of_its_image(window):
+    page = window.weights_page
+    page.set_view("explain")
+    tabs = page.findChild(WhyView).tabs
+    tabs.setFocus()
+    press(tabs, Key.Key_Right, Key.Key_Right)
+    assert page.choices()["view"] == "shuffle"
+    press(tabs, Key.Key_Left, Key.Key_Left)
+    assert page.choices()["view"] == "explain"
+    part = page.set_view("explain")
+    press(part.layers, Key.Key_Down)
+    assert "Layer 2" in part.table.toPlainText()
+    before = page.pixels.target
+    part.tiles.setFocus()
+    press(part.tiles, Key.Key_Down, held=SHIFT)
+    assert page.pixels.target != before
+    assert page.set_view("copies").layer == 2
 
 
 def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):

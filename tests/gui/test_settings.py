@@ -16,7 +16,7 @@ from tests.gui.helpers import button, dataset, dialogs, every_view, labelled, op
 
 OPENED = labelled
 MOST_CONTROLS = 20
-FULLER = ("weights, flow", "weights, why", "weights, explain", "weights, copies")
+FULLER = ("weights, flow",)
 
 
 def controls(window):

@@ -14,18 +14,23 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
         shuffle, "fit_shuffled", lambda *a, **k: threads.append(threading.current_thread()) or fit(*a, **k)
     )
     view = window.weights_page.set_view("shuffle")
-    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[True] * 5, [True] * 5, [False] * 5]
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
     window.actions_by_name["shuffle"].trigger()
-    assert [tile is None for tile in view.tiles.rows[0].tiles] == [False, True, True, True, True]
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False] * 3, [False, True, True]]
     wait(lambda: view.fit is not None)
     assert threads
     assert threads[0] is not threading.main_thread()
-    shuffled, put_back, original = view.tiles.rows
     order = view.fit.order
-    for there, back, here in zip(shuffled.tiles, put_back.tiles, original.tiles, strict=True):
-        np.testing.assert_allclose(back.values, here.values, atol=1e-6)
-        np.testing.assert_array_equal(there.values.ravel(), back.values.ravel()[order])
-        assert order[there.marker] == back.marker == here.marker
+    for row in view.tiles.rows:
+        original, shuffled, put_back = row.tiles
+        np.testing.assert_allclose(put_back.values, original.values, atol=1e-6)
+        np.testing.assert_array_equal(shuffled.values.ravel(), put_back.values.ravel()[order])
+        assert order[shuffled.marker] == put_back.marker == original.marker
+        assert original.scale == shuffled.scale == put_back.scale
+    view.tiles.pixel_hovered.emit((0, 1, 5))
+    assert window.weights_page.pixels.feature == order[5]
+    view.tiles.pixel_clicked.emit((1, 1, 7))
+    assert order[7] in window.workspace.state.selection.pins
     assert max(view.fit.differences) < 1e-12
     assert "at most" in view.status.text()
     (table,) = view.tables()

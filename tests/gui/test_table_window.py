@@ -66,7 +66,7 @@ def test_that_the_flow_and_the_explanation_are_tables(window):
     wait(lambda: (numbers(table)[1] != before).any())
     window.weights_page.set_view("explain")
     wait(lambda: head(table, 0) == "formula")
-    assert table.choice.currentText().startswith("Layer 1: a = ")
+    assert table.choice.currentText().startswith("Layer 1: weight of b = ")
 
 
 def test_that_runs_curves_and_the_classifier_are_tables(window):

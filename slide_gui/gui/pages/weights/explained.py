@@ -205,6 +205,7 @@ class ExplainedWeight(Experiment):
     def _show_none(self, title: str, reason: str) -> None:
         self.table.set_lines(title, reason, ())
         self._set_tiles((), ())
+        self.tiles.set_crosshair(None)
         self.numbers_changed.emit()
 
     def _show_rows(self, e: Explanation, stale: bool) -> None:

@@ -124,7 +124,7 @@ class ShuffleView(Experiment):
     def _sentence(self, ready: bool) -> str:
         if self.fit is not None:
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
-            return f"Put back, W of all layers differs by at most {worst}; the largest weight is {most}."
+            return f"Put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(self._job):
             return f"Fitting to shuffled pixels, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
@@ -134,7 +134,8 @@ class ShuffleView(Experiment):
     def tables(self) -> tuple[NumberTable, ...]:
         fit = self.fit
         if fit is None:
-            return ()
+            original = self._source.by_layer(self._pixels.features()[0])
+            return () if original is None else (original,)
         names = [(str(k),) for k in range(1, len(fit.differences) + 1)]
         cells = list(zip(fit.differences, fit.largest, strict=True))
         heads = ("largest difference", "largest weight")
