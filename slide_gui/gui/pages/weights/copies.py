@@ -21,8 +21,8 @@ from slide_gui.experiments.inspection.closed_form import MOST_COPIES, Copies, Co
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
-from slide_gui.gui.pages.weights.why import Experiment
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 from slide_gui.experiments.inspection.rows import Explanation, explain, strongest
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import ViewContext
-from slide_gui.gui.pages.weights.why import Experiment
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.text import count, fixed, layer_name, number, significant

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
 from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
-from slide_gui.gui.pages.weights.why import Experiment
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
-from slide_gui.experiments.inspection.rows import nearby_peak
-from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
-from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, name_box
-from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.painted import INK
-from slide_gui.gui.widgets.tiles import Tile, TileRow
-from slide_gui.gui.widgets.weight_tiles import TileScroll
-
-_STRENGTH = 0.4  # colour limits relative to the largest weight nearby, so that small weights are visible
+from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.layouts import flush
 
 
 def _explained(context: ViewContext, parent: QWidget) -> View:
@@ -77,93 +65,6 @@ EXPERIMENTS = (
     ),
 )
 """The experiments in the order of their tabs; the tip is the sentence above the experiment."""
-
-
-class Experiment(View):
-    """An experiment with one layer: a row of controls, and tiles below it, one of them the image.
-
-    Attributes
-    ----------
-    layers : QComboBox
-        Selects the layer.
-    status : ElidedLabel
-        The state of the experiment.
-    tiles : WeightTiles
-        The image, where hovering selects a pixel, and rows of W.
-    column : QVBoxLayout
-        Holds the controls and the tiles.
-    """
-
-    shows_rows = False
-
-    def __init__(self, context: ViewContext, parent: QWidget | None, tiles: str) -> None:
-        super().__init__(context, parent)
-        self.status, self.tiles = ElidedLabel("", self), self._add_tiles(tiles)
-        self.column = flush(QVBoxLayout(self))
-        self.controls = nested(self.column, QHBoxLayout(), spacing=12)
-        self.layers = QComboBox(self)
-        name_box(self.layers, "Layer")
-        self.layers.activated.connect(self.refresh)
-        self.controls.addWidget(self.layers)
-        self.controls.addWidget(self.status, 1)
-        self.column.addWidget(TileScroll(self.tiles, self), 1)
-        for changed in (self._pixels.moved, self._shown.changed):
-            changed.connect(self._refresh_if_seen)
-
-    @property
-    def layer(self) -> int:
-        """The selected layer, 1, 2, …"""
-        return max(self.layers.currentIndex(), 0) + 1
-
-    def set_layer(self, layer: int) -> None:
-        """Offer the layers of the current depth, and select one of them."""
-        depth = self._workspace.state.parameters.depth
-        if self.layers.count() != depth:
-            self.layers.clear()
-            self.layers.addItems([f"Layer {k}" for k in range(1, depth + 1)])
-        self.layers.setCurrentIndex(min(layer, depth) - 1)
-        self.layers.setEnabled(depth > 0)
-
-    @property
-    def _shape(self) -> tuple[int, int] | None:
-        dataset = self._workspace.dataset
-        return None if dataset is None else dataset.image_shape
-
-    @property
-    def _noun(self) -> str:
-        return "feature" if self._shape is None else "pixel"
-
-    def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:
-        button = add_button(self, self.controls, text, tip, "primary")
-        button.clicked.connect(act)
-        return button
-
-    def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
-        """Return the colours of the row of a, without its bias."""
-        return ColorScale.symmetric(self._source.color_map, _STRENGTH * nearby_peak(row, a, self._shape))
-
-    def _image(self, a: int) -> Tile | None:
-        values = self._shown.values
-        return None if values is None else Tile.of(values, self._shape, INK, "", a)
-
-    def _tile_row(self, title: str, subtitle: str, tiles: Sequence[Tile | None]) -> TileRow:
-        return TileRow(title, subtitle, QColor(theme_of(self).accent), False, tuple(tiles))
-
-    def _set_tiles(self, heads: Sequence[str], tiles: Sequence[Tile | None]) -> None:
-        """Show the image followed by tiles of the selected pixel."""
-        a = self._pixels.target
-        row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
-        self.tiles.set_content(("sample" if self._shape is None else "image", *heads), (row,))
-
-    def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
-        """Return the pixel at a spot of the image, or None in another tile."""
-        return spot[2] if spot[1] == 0 else None
-
-    @Slot(object)
-    def _point_at(self, spot: tuple[int, int, int] | None) -> None:
-        pixel = None if spot is None else self._image_pixel(spot)
-        super()._point_at(spot if pixel is None else None)
-        self._pixels.point_at(pixel)
 
 
 class WhyView(View):
