@@ -334,11 +334,11 @@ class _Comparison:
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
         """Compare the widths on rows outside the sample."""
-        learning = self._progress.part(0.0, 0.6)
+        learning = self._progress.part(0.0, 0.5)
         learned = learn_widths(sample, self._parameters, self._near, progress=learning, log=self._log)
         if np.bincount(sample.codes).min() < 2:
             return learned  # no row of the class can be held out
-        steady = MonotonicProgress(self._progress.part(0.6, 1.0))
+        steady = MonotonicProgress(self._progress.part(0.5, 1.0))
         both = self._selected(sample, learned, steady.part(0.0, 0.8))
         outside = np.setdiff1d(np.arange(len(data.codes)), sample.rows, assume_unique=True)
         outside = outside[stratified_subset(data.codes[outside], _MOST_EVALUATED, self._parameters.seed)]

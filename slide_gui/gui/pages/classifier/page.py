@@ -61,7 +61,11 @@ class ClassifierPage(Page):
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True, height=30)
         left.addWidget(self.criterion, 3)
         left.addWidget(self._shares, 2)
-        right.addWidget(self.rate)
+        above = nested(right, QHBoxLayout(), spacing=12)
+        above.addWidget(self.rate)
+        self.continue_button = add_button(self, above, "Continue")
+        self.continue_button.clicked.connect(self._continue)
+        above.addStretch(1)
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
         filtered = nested(right, QHBoxLayout(), spacing=8)
@@ -83,8 +87,6 @@ class ClassifierPage(Page):
             self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
-        self.continue_button = add_button(self, row, "Continue", "")
-        self.continue_button.clicked.connect(self._continue)
         methods = [method for method in METHODS.values() if method.plain]
         tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
         self._method = self._choice(row, "Method", tip, methods)
@@ -217,6 +219,7 @@ class ClassifierPage(Page):
         self.continue_button.setVisible(cancelled is not None)
         if cancelled is not None:
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
+            self.rate.setVisible(controller.result is not None)
             self.continue_button.setToolTip(text)
             self.continue_button.setAccessibleName(text)
         problem = "Training starts when the data are open." if self._waiting else controller.why_not()
