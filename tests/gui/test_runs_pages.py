@@ -115,6 +115,7 @@ def test_that_a_cancelled_training_keeps_its_state_and_continues_to_the_same_res
     wait(lambda: runs.result is not None and not window.queue.busy, 60)
     assert runs.cancelled is None
     assert runs.result.spec == spec
+    assert classifier.rate.isVisible()
     assert runs.result.classifier.history[: len(seen)] == seen
     assert same_numbers(runs.result, run(labelled(), spec))
 

@@ -217,9 +217,9 @@ class ClassifierPage(Page):
         self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
         cancelled = None if controller.training.running or self._waiting else controller.cancelled
         self.continue_button.setVisible(cancelled is not None)
+        self.rate.setVisible(cancelled is None or controller.result is not None)
         if cancelled is not None:
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.rate.setVisible(controller.result is not None)
             self.continue_button.setToolTip(text)
             self.continue_button.setAccessibleName(text)
         problem = "Training starts when the data are open." if self._waiting else controller.why_not()
