@@ -41,7 +41,7 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, label
+from slide_gui.gui.widgets.controls import ElidedLabel, label, stop_at_checked
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import printable
 
@@ -168,6 +168,8 @@ class Navigation(QFrame):
     def mark(self, name: str) -> None:
         """Mark the visible page."""
         self._buttons[name].setChecked(True)
+        for button in self._buttons.values():
+            stop_at_checked(button, button.isChecked())
 
     def tint(self) -> None:
         """Draw the icons in the colours of the theme."""

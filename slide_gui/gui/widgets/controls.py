@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
+    QAbstractButton,
     QBoxLayout,
     QButtonGroup,
     QComboBox,
@@ -146,8 +147,21 @@ def pass_undo_to_window(event: QKeyEvent, line: QLineEdit, *, always: bool = Fal
     return passes
 
 
+@Slot(QAbstractButton, bool)
+def stop_at_checked(button: QAbstractButton, checked: bool) -> None:
+    """Let Tab stop at a button of an exclusive group only while it is checked."""
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus if checked else Qt.FocusPolicy.NoFocus)
+
+
 class ChoiceButtons(QButtonGroup):
-    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed."""
+    """A group of numbered buttons that look like one control; `idClicked` reports which one the user pressed.
+
+    Tab stops only at the checked button, from which the arrow keys lead to the others.
+    """
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.buttonToggled.connect(stop_at_checked)
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
         """Return the button of a number for a layout of `parent`; the first one is checked."""
@@ -156,6 +170,7 @@ class ChoiceButtons(QButtonGroup):
         button.setCheckable(True)
         button.setChecked(not self.buttons())
         self.addButton(button, number)
+        stop_at_checked(button, button.isChecked())
         return button
 
     def choose(self, number: int) -> None:
