@@ -18,7 +18,7 @@ from slide_gui.data.catalogue import download, find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
-from slide_gui.experiments.files.model_file import FittedModel, is_model_file, save_model
+from slide_gui.experiments.files.model_file import FittedModel, save_model
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.text import counted, dataset_title, label_names
@@ -148,8 +148,7 @@ def _fit(arguments: argparse.Namespace) -> int:
         # The colon of zarr:// would separate paths elsewhere.
         source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
         options.check_outputs(arguments, [output], [source])
-        if output.is_file() and output.stat().st_size and not is_model_file(output):
-            raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
+        options.check_model_output(output)
     model = _fitted(arguments, parameters, lazy)
     if output is not None:
         save_model(output, model)

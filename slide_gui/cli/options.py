@@ -25,9 +25,10 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.lazy import LazyRows
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
-from slide_gui.experiments.files.model_file import FittedModel, fit_model
+from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, save_model, trained_model
 from slide_gui.experiments.files.session import SUFFIX, Selection, SessionRecord, picture_text
 from slide_gui.experiments.files.source import DataSource, read_image
+from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import EVALUATE, FIT_ROWS, METHODS, TRAINING, Method, depth_axis, noise_axis
 from slide_gui.experiments.store.database import store_files
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
@@ -140,6 +141,35 @@ def add_table_options(option: Callable[..., object]) -> None:
     option("--header", action=argparse.BooleanOptionalAction, help=text)
     text = "column of a table to ignore; repeat for several columns"
     option("--leave-out", dest="left_out", metavar="NAME", action="append", default=[], help=text)
+
+
+def add_save_model(parser: argparse.ArgumentParser) -> None:
+    """Add --save-model."""
+    text = "save layers and classifier here, for slide-gui predict and features"
+    parser.add_argument("--save-model", type=Path, metavar="MODEL.npz", help=text)
+
+
+def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunResult) -> list[Path]:
+    """Save the model of a result if --save-model is given, and return its path in a list."""
+    output: Path | None = arguments.save_model
+    if output is None:
+        return []
+    check_model_output(output)
+    with progress_bar("saving the model") as progress:
+        save_model(output, trained_model(dataset, result, progress=progress))
+    return [output]
+
+
+def check_model_output(output: Path) -> None:
+    """Refuse to overwrite a file that is not a model.
+
+    Raises
+    ------
+    UsageError
+        If the file exists and has other contents.
+    """
+    if output.is_file() and output.stat().st_size and not is_model_file(output):
+        raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -51,7 +51,14 @@ _COMMANDS = {
     ),
     "try": (
         "runs", "test SLIDE on your data in about a minute",
-        "run a quick sweep, select a setting on validation rows, and report its test error in one sentence.",
+        "run a quick sweep, select a setting on validation rows, and report its test error in whole sentences.",
+    ),
+    "predict": (
+        "predict", "classify new rows with a saved model",
+        "classify new rows with a model that slide-gui train or try saved with --save-model.",
+    ),
+    "features": (
+        "predict", "write the representations of new rows", "write [h⁰ | … | hˡ] of new rows by a saved model.",
     ),
     "decide": (
         "runs", "explain how a stored classifier predicts one image",

@@ -22,7 +22,7 @@ from slide_gui.cli.console import (
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
-from slide_gui.error_rate import ErrorRate
+from slide_gui.error_rate import ClassRates, ErrorRate
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
@@ -53,14 +53,17 @@ def _train_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="STORE", help="reuse the run in this store, or add it")
     text = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv); the beginning of the name selects the figure"
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=text)
+    options.add_save_model(parser)
 
 
 def _train(arguments: argparse.Namespace) -> int:
     figures = {path: _run_figure(path) for path in arguments.figure}
+    if arguments.save_model is not None and arguments.folds is not None:
+        raise UsageError("--save-model saves one run, but --folds makes several; leave out one of them")
     if figures and arguments.folds is not None:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
     source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
-    options.check_outputs(arguments, arguments.figure, [source], store=output)
+    options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
     dataset, base = _checked_and_read(arguments, source, choices, RunSpec.checked)
     spec = base.checked()
@@ -69,12 +72,16 @@ def _train(arguments: argparse.Namespace) -> int:
     if dataset.held_out is not None and dataset.held_out.folds:
         return _print_folds(dataset, results, arguments)
     (result,) = results
+    saved = [*arguments.figure, *options.save_trained(arguments, dataset, result)]
     session = options.picture_session(source, dataset.fingerprint, spec.stack, "classifier")
     for path, figure in figures.items():
         save_export(path, figure.export(result, dataset.label_names), Style(), session)
     names = label_names(result.labels, dataset.label_names)
     document = {**describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
-    return print_answer(arguments, document, result_lines(result), arguments.figure)
+    lines, rates = list(result_lines(result)), ClassRates.of(result.confusion)
+    lines[2:2] = [rates.words(names)] * rates.uneven
+    document |= rates.document(names)
+    return print_answer(arguments, document, lines, saved)
 
 
 def _checked_and_read(
@@ -276,11 +283,13 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", type=options.parsed(checked_budget), default=BUDGET, metavar="SECONDS", help=text)
     text = "folder for the figure, its numbers, and the script that reproduces it"
     parser.add_argument("--out", type=Path, metavar="DIR", help=text)
+    options.add_save_model(parser)
 
 
 def _try(arguments: argparse.Namespace) -> int:
     where, source, folder = options.cluster_choice(arguments), options.data_source(arguments), arguments.out
     options.check_folder(arguments, folder, [source])
+    options.check_outputs(arguments, [arguments.save_model], [source])
     dataset = options.read_data(source)
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
     announce(trial_seconds(plan, dataset, arguments.budget))
@@ -294,6 +303,7 @@ def _try(arguments: argparse.Namespace) -> int:
     if folder is not None:
         session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
         written = save_bundle(folder, trial_export(trial, dataset, source), Style(), session)
+    written = [*written, *options.save_trained(arguments, dataset, trial.result)]
     document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
     return print_answer(arguments, document, [f"{dataset.title}: {trial.sentence}", trial.details], written)
 

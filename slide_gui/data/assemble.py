@@ -126,7 +126,30 @@ def assemble(
         opened=replace(train.opened, guesses=tuple(guesses), scaled=scaled),
         groups=train.groups,
         missing=missing,
+        scaling=_scaling(scale, rows.shape[1]),
     )
+
+
+def _scaling(scale: Scale | int, n_features: int) -> NDArray[np.float64] | None:
+    """Return the minimum and the divisor of each feature, or None if the values are unchanged."""
+    if isinstance(scale, int):
+        return None if scale == 1 else np.repeat([[0.0], [float(scale)]], n_features, axis=1)
+    return np.stack(scale)
+
+
+def scaled_rows(part: DataPart, scaling: NDArray[np.float64] | None) -> NDArray[np.float32]:
+    """Return the rows of a part in the scale of an earlier training set.
+
+    Raises
+    ------
+    DataError
+        If a number is not finite, also after scaling.
+    """
+    rows = _float32_rows(part, 1 if scaling is None else (scaling[0], scaling[1]), NO_PROGRESS)
+    if np.isinf(rows).any():
+        raise DataError("holds values far beyond those of the training set; correct them", part.place)
+    _without_tiny(rows, ())
+    return rows
 
 
 def _missing_cells(
@@ -141,7 +164,7 @@ def _missing_cells(
     why = f"in {counted(len(most), 'pixel')}"
     if train.image_shape is None:
         names = train.feature_names or range(1, len(counts) + 1)
-        listed = _listed([f"{names[k]}: {count(counts[k])}" for k in most])
+        listed = listed_names([f"{names[k]}: {count(counts[k])}" for k in most])
         why = f"in {plural('column', 'columns', len(most))} {listed}"
     if np.isnan(rows).all(axis=0).any():
         why += "; a column without known cells is set to 0"
@@ -167,7 +190,7 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     extra = [name for name in test.feature_names if name not in set(train.feature_names)]
     if missing or extra:
         differences = [
-            f"{word} {plural('column', 'columns', len(names))} {_listed(names)}"
+            f"{word} {plural('column', 'columns', len(names))} {listed_names(names)}"
             for word, names in (("lacks", missing), ("has the additional", extra))
             if names
         ]
@@ -183,7 +206,8 @@ def _with_columns_of(train: DataPart, test: DataPart) -> DataPart:
     return replace(test, rows=rows, feature_names=train.feature_names)
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed_names(names: Sequence[str]) -> str:
+    """Return up to six names in quotation marks."""
     return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
 
 
@@ -205,8 +229,8 @@ def _unseen_classes(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     lacking = label_names(classes[unseen].tolist(), train.label_names)
     if unseen.all():
         raise DataError(
-            f"none of its classes ({_listed(lacking)}) occurs in the training set {train.place}, which has "
-            f"{_listed(label_names(trained_on.tolist(), train.label_names))}; write the same classes in both",
+            f"none of its classes ({listed_names(lacking)}) occurs in the training set {train.place}, which has "
+            f"{listed_names(label_names(trained_on.tolist(), train.label_names))}; write the same classes in both",
             test.place,
         )
     n = int(counts[unseen].sum())
@@ -223,7 +247,7 @@ def _shared_groups(train: DataPart, test: DataPart) -> tuple[Guess, ...]:
     if not shared:
         return ()
     what = f"{counted(len(shared), 'group')} in both the training set and the test set"
-    return (Guess(what, f"{_listed(shared)}; the test error may be too low"),)
+    return (Guess(what, f"{listed_names(shared)}; the test error may be too low"),)
 
 
 def _is_scaled(train: DataPart, reading: ParseOptions) -> bool:
@@ -295,7 +319,7 @@ def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Gu
     columns = [names[k] if names else str(k + 1) for k in np.flatnonzero(lost)]
     if not columns:
         return ()
-    what = f"{plural('feature', 'features', len(columns))} {_listed(columns)} set to 0"
+    what = f"{plural('feature', 'features', len(columns))} {listed_names(columns)} set to 0"
     return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 

@@ -120,6 +120,8 @@ class Dataset:
     missing : ndarray of shape (n + m, d), bool, or None
         True for each missing cell of the training and the test rows; None if there are none. These cells are NaN until
         they are filled.
+    scaling : ndarray of shape (2, d), or None
+        What was subtracted from each feature, and what it was divided by. None if the values are those of the files.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Dataset:
     groups: NDArray[np.int64] | None = None
     test_groups: NDArray[np.int64] | None = None
     missing: NDArray[np.bool_] | None = None
+    scaling: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_name(self.name))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -63,12 +65,37 @@ def open_data(
     if not paths:
         raise DataError("no file is selected; choose one")
     paths, reading, progress = [Path(path) for path in paths], reading.checked(), MonotonicProgress(progress)
-    try:
-        if len(paths) == 1 and paths[0].is_dir():
-            parts = _read_folder(paths[0], reading, progress.part(0.0, 0.9))
-        else:
-            parts = _read_files(paths, reading, progress.part(0.0, 0.9))
+    with _file_errors(paths):
+        parts = read_parts(paths, reading, progress.part(0.0, 0.9))
         return assemble(parts, paths, reading, progress=progress.part(0.9, 1.0))
+
+
+def read_parts(
+    paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart] = read_csv
+) -> list[DataPart]:
+    """Read each file of a data set, or a folder, without checking and scaling.
+
+    Parameters
+    ----------
+    read_table : callable
+        Reads a text table, with the arguments of `read_csv`.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read.
+    """
+    with _file_errors(paths):
+        if len(paths) == 1 and paths[0].is_dir():
+            return _read_folder(paths[0], reading, progress, read_table)
+        return _read_files(paths, reading, progress, read_table)
+
+
+@contextmanager
+def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
+    """Turn the errors of the system into a `DataError`."""
+    try:
+        yield
     except OSError as error:
         place = str(error.filename or paths[0])
         raise DataError(f"cannot be read ({error.strerror or type(error).__name__}); check the file", place) from error
@@ -76,14 +103,18 @@ def open_data(
         raise DataError("does not fit into the free memory; close other data first", str(paths[0])) from error
 
 
-def _read_folder(folder: Path, reading: ParseOptions, progress: Progress) -> list[DataPart]:
+def _read_folder(
+    folder: Path, reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
+) -> list[DataPart]:
     with os.scandir(folder) as entries:
         files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
     files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
-    return _read_files(files, reading, progress) if files else read_image_folder(folder, progress=progress)
+    return _read_files(files, reading, progress, read_table) if files else read_image_folder(folder, progress=progress)
 
 
-def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress) -> list[DataPart]:
+def _read_files(
+    paths: Sequence[Path], reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
+) -> list[DataPart]:
     """Read each file, then join IDX images with their labels."""
     # The training set is read first because the test set follows its columns.
     paths = sorted(paths, key=lambda path: role_of(path.name) == "test")
@@ -104,13 +135,12 @@ def _read_files(paths: Sequence[Path], reading: ParseOptions, progress: Progress
             arrays.append((path, read_idx(path, progress=step)))
         else:
             like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
-            parts += _read_file(path, start, reading, like, step)
+            table = read_table if like is None else partial(read_csv, like=like)
+            parts += _read_file(path, start, partial(table, reading=reading, progress=step), step)
     return parts + _join_idx(arrays)
 
 
-def _read_file(
-    path: Path, start: bytes, reading: ParseOptions, like: DataPart | None, progress: Progress
-) -> list[DataPart]:
+def _read_file(path: Path, start: bytes, read_table: Callable[[Path], DataPart], progress: Progress) -> list[DataPart]:
     """Read a file in the format of its first bytes, and for text files also of its name."""
     if start.startswith(_ZIP):
         has_arrays = any(member.filename.endswith(".npy") for member in zip_members(path))
@@ -131,7 +161,7 @@ def _read_file(
     if first is None:  # all lines are comments, or rows of a class whose name begins with #
         first = DELIMITERS[0] if suffix in (".csv", ".tsv") else b"".join(lines[-2:])  # the last line may be incomplete
     if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
-        return [read_csv(path, reading, like=like, progress=progress)]
+        return [read_table(path)]
     return [read_amat(path, progress=progress)]
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import MOST_LAYERS, StackParameters
 from slide_gui.core.slide.stack import Layer, Stack, fit_stack
+from slide_gui.core.svm.kernel import Embedding
+from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_codes
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
@@ -24,8 +26,11 @@ from slide_gui.data.lazy import LazyRows
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import checked_value, from_document
+from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.run import restore
+from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import clean_name, unmarked
+from slide_gui.text import clean_name, label_names, unmarked
 
 T = TypeVar("T")
 
@@ -52,6 +57,14 @@ class FittedModel:
         Version of slide-gui that fitted it.
     feature_names : tuple of str
         Names of the features, empty if they have none.
+    label_column : str
+        Name, or number from 1, of the label column of the table that was read; empty if there was none.
+    scaling : ndarray of shape (2, d), or None
+        As `Dataset.scaling`.
+    class_names : tuple of str
+        Names of the classes of the classifier, empty without one.
+    svm : SvmModel or None
+        The classifier on the representations.
     """
 
     stack: Stack
@@ -62,12 +75,40 @@ class FittedModel:
     seconds: float
     version: str
     feature_names: tuple[str, ...] = ()
+    label_column: str = ""
+    scaling: NDArray[np.float64] | None = None
+    class_names: tuple[str, ...] = ()
+    svm: SvmModel | None = None
 
     @classmethod
     def of(cls, dataset: Dataset | LazyRows, stack: Stack, seconds: float = 0.0) -> FittedModel:
         """Return the model of a stack fitted to a data set."""
         described = dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated
-        return cls(stack, *described, seconds, __version__, dataset.feature_names)
+        model = cls(stack, *described, seconds, __version__, dataset.feature_names)
+        if isinstance(dataset, LazyRows):
+            return model
+        opened = dataset.opened
+        label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
+        return replace(model, label_column=label, scaling=dataset.scaling)
+
+    def predict(
+        self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the class code of each row, and its smallest margin over another class.
+
+        The margin is negative if another class has a pairwise margin over the one with the most votes.
+        """
+        assert self.svm is not None
+        codes, least = np.empty(len(rows), np.intp), np.empty(len(rows))
+        pairs = pairs_of(len(self.class_names))
+        for start in range(0, len(rows), _BLOCK):
+            some = slice(start, start + _BLOCK)
+            margins = self.svm.margins(self.stack.transform(rows[some]))
+            codes[some] = predicted_codes(margins, len(self.class_names))
+            signs = np.array([codes[some] == j for _, j in pairs]) * 1 - np.array([codes[some] == i for i, _ in pairs])
+            least[some] = np.where(signs.T != 0, signs.T * margins, np.inf).min(axis=1)
+            progress.report(min(some.stop / len(rows), 1.0))
+        return codes, least
 
 
 def fit_model(
@@ -95,9 +136,28 @@ def fit_model(
     return FittedModel.of(dataset, stack, time.perf_counter() - start)
 
 
-FORMAT = "slide-gui model"
-FORMAT_VERSION = 1
+def trained_model(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> FittedModel:
+    """Return the stack of a result with its classifier, to be saved.
 
+    Raises
+    ------
+    DataError, ValueError
+        As `restore`, and if the representation is not a stack.
+    """
+    restored = restore(dataset, result, progress=progress)
+    stack = restored.representation
+    if not isinstance(stack, Stack):
+        raise ValueError(f"a model file cannot hold {METHODS[result.spec.method].text}; use slide-svm or raw-svm")
+    names = label_names(restored.labels, dataset.label_names)[: restored.model.trained.n_classes]
+    return replace(FittedModel.of(dataset, stack), class_names=names, svm=restored.model)
+
+
+FORMAT = "slide-gui model"
+FORMAT_VERSION = 2
+"""Version of files with a scale or a classifier; all others have version 1."""
+
+_BLOCK = 4096  # rows
+_OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 16
 _LONGEST_NAME = 1000
@@ -123,14 +183,22 @@ def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
     arrays: dict[str, NDArray[Any]] = {_MANIFEST: np.frombuffer(manifest, dtype=np.uint8)}
     for k, layer in enumerate(model.stack.layers, start=1):
         arrays[f"weights_{k}"] = np.ascontiguousarray(layer.weights, dtype="<f8")
+    if model.scaling is not None:
+        arrays["scaling"] = np.ascontiguousarray(model.scaling, dtype="<f8")
+    if model.svm is not None:
+        svm, embedding = model.svm.trained, model.svm.embedding
+        values = np.array(embedding.widths), embedding.centre, model.svm.vectors, svm.coefficients, svm.biases
+        arrays |= dict(zip(_OF_SVM, values, strict=True))
     write_whole(Path(path), lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def _document(model: FittedModel) -> dict[str, Any]:
-    """Return the manifest as values for JSON. Names of features are left out if there are none."""
+    """Return the manifest as values for JSON. Empty names are left out."""
     stack = model.stack
-    document: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION}
-    document |= {name: value for name, value in vars(model).items() if name != "stack" and value != ()}
+    version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
+    document: dict[str, Any] = {"format": FORMAT, "format_version": version}
+    others = {name: value for name, value in vars(model).items() if name not in ("stack", "scaling", "svm")}
+    document |= {name: value for name, value in others.items() if value not in ((), "")}
     document |= {"n_features": stack.n_features, "n_samples": stack.n_samples, "parameters": asdict(stack.parameters)}
     return {**document, "errors": [layer.error for layer in stack.layers]}
 
@@ -183,7 +251,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(f"its format is not {FORMAT!r}")
     version = document.get("format_version")
-    if type(version) is not int or version != FORMAT_VERSION:
+    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ValueError(f"it has format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}")
 
     def read(kind: type[T], **given: Any) -> T:
@@ -192,7 +260,7 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
 
     stack = read(Stack, layers=())
     stack = replace(stack, parameters=stack.parameters.checked())
-    model = read(FittedModel, stack=stack)
+    model = read(FittedModel, stack=stack, scaling=None, svm=None)
     errors = checked_value(tuple[float, ...], document.get("errors"), "errors")
     d, shape, most = stack.n_features, model.image_shape, min(stack.parameters.depth, MOST_LAYERS)
     expected = {
@@ -203,13 +271,16 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
         "image_shape": (shape is None or (min(shape) > 0 and shape[0] * shape[1] == d), f"{d} pixels, or null"),
         "errors": (len(errors) <= most and all(each >= 0 for each in errors), f"up to {most}, 0 or more"),
         "feature_names": (len(model.feature_names) in (0, d), f"{d} texts"),
+        "class_names": (len(model.class_names) != 1 and len(set(model.class_names)) == len(model.class_names), "names"),
+        "label_column": (len(model.label_column) <= _LONGEST_NAME, "a short text"),
         "dataset": (len(model.dataset) <= _LONGEST_NAME, "a short text"),
     }
     for name, (fits, what) in expected.items():
         if not fits:
             raise ValueError(f"{name} is {str(document[name])[:60]}, expected {what}")
     names = tuple(map(clean_name, model.feature_names))
-    return replace(model, dataset=unmarked(model.dataset, model.generated), feature_names=names), errors
+    classes, title = tuple(map(clean_name, model.class_names)), unmarked(model.dataset, model.generated)
+    return replace(model, dataset=title, feature_names=names, class_names=classes), errors
 
 
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
@@ -219,13 +290,14 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     _check_sizes(archive.infolist(), file_size, place)
     if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
         raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
-    text = _member(archive, _MANIFEST, np.dtype("u1"), None, place).tobytes()
+    text = _member(archive, _MANIFEST, np.dtype("u1"), (None,), place).tobytes()
     try:
         model, errors = _from_manifest(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"the manifest cannot be used: {error}; {_REMEDY}", place) from None
     d, depth = model.stack.n_features, len(errors)
     expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
+    expected |= {f"{name}.npy" for name in _OF_SVM if model.class_names} | ({"scaling.npy"} & set(members))
     if set(members) != expected or len(archive.infolist()) != len(expected):
         raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
     layers = []
@@ -234,12 +306,51 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
         if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
             raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
         layers.append(Layer(weights, float(layer_error)))
-    return replace(model, stack=replace(model.stack, layers=tuple(layers)))
+    model = replace(model, stack=replace(model.stack, layers=tuple(layers)))
+    if "scaling.npy" in members:
+        scaling = _finite(archive, "scaling", (2, d), place)
+        if not (scaling[1] > 0).all():
+            raise DataError(f"scaling has a divisor that is not positive; {_REMEDY}", place)
+        model = replace(model, scaling=scaling)
+    return replace(model, svm=_read_svm(archive, model, place)) if model.class_names else model
+
+
+def _read_svm(archive: zipfile.ZipFile, model: FittedModel, place: str) -> SvmModel:
+    """Return the classifier of a model. Its history is not saved."""
+    n_columns, k = (len(model.stack.layers) + 1) * model.stack.n_features, len(model.class_names)
+    widths = _finite(archive, "widths", (None,), place)
+    if len(widths) not in (1, len(model.stack.layers) + 1) or not (widths > 0).all():
+        raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
+    centre = _finite(archive, "centre", (n_columns,), place)
+    vectors = _finite(archive, "vectors", (None, n_columns), place, np.dtype("<f4"), np.dtype("<f8"))
+    coefficients = _finite(archive, "coefficients", (k * (k - 1) // 2, len(vectors)), place)
+    biases = _finite(archive, "biases", (k * (k - 1) // 2,), place)
+    numbers = tuple(widths.tolist())
+    embedding = Embedding((n_columns // len(widths),) * len(widths), numbers, centre)
+    trained = TrainedSvm(
+        numbers, (), (), 1.0, (), (), 0.0, True, vectors.dtype.name, np.arange(len(vectors)), coefficients, biases
+    )
+    return SvmModel(trained, embedding, vectors)
+
+
+def _finite(
+    archive: zipfile.ZipFile,
+    name: str,
+    shape: tuple[int | None, ...],
+    place: str,
+    *dtypes: np.dtype[Any],
+) -> NDArray[Any]:
+    """Return an array of finite numbers."""
+    array = _member(archive, name, dtypes or np.dtype("<f8"), shape, place)
+    if not np.isfinite(array).all():
+        raise DataError(f"{name} contains NaN or infinity; {_REMEDY}", place)
+    return array
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
-    if len(infos) > MOST_LAYERS + 1:
-        raise DataError(f"{len(infos)} members, expected at most {MOST_LAYERS + 1}; {_REMEDY}", place)
+    most = MOST_LAYERS + 2 + len(_OF_SVM)
+    if len(infos) > most:
+        raise DataError(f"{len(infos)} members, expected at most {most}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise DataError(
@@ -252,15 +363,22 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 
 
 def _member(
-    archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None, place: str
+    archive: zipfile.ZipFile,
+    name: str,
+    dtype: np.dtype[Any] | tuple[np.dtype[Any], ...],
+    shape: tuple[int | None, ...],
+    place: str,
 ) -> NDArray[Any]:
-    """Return one array. `shape` None accepts any one-dimensional array."""
+    """Return one array of one of the types. None in `shape` accepts any size."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
         array = read_array(file, member.file_size, f"{place}, {name}")
-    if array.dtype != dtype or (array.ndim != 1 if shape is None else array.shape != shape):
+    dtypes = dtype if isinstance(dtype, tuple) else (dtype,)
+    fits = array.ndim == len(shape) and all(want in (None, n) for want, n in zip(shape, array.shape, strict=True))
+    if array.dtype not in dtypes or not fits:
+        sizes = f"({', '.join('n' if size is None else str(size) for size in shape)}{',' * (len(shape) == 1)})"
         raise DataError(
-            f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
+            f"{name} is {array.dtype} of shape {array.shape}, expected {dtypes[-1]} of shape {sizes}; {_REMEDY}",
             place,
         )
     return np.ascontiguousarray(array)

@@ -1,0 +1,117 @@
+"""`slide-gui predict` classifies new rows with a saved model, and `slide-gui features` writes their representations."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.cli import options
+from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, warn
+from slide_gui.cli.store import describe_rate
+from slide_gui.data.files import write_whole
+from slide_gui.data.new_rows import read_new_rows
+from slide_gui.data.reading import ParseOptions
+from slide_gui.error_rate import ClassRates, ErrorRate
+from slide_gui.experiments.files.model_file import FittedModel, load_model
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.figures.tables import save_table
+from slide_gui.progress import Progress
+from slide_gui.text import counted, dataset_title
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", type=Path, metavar="MODEL", help="a model of slide-gui (.npz)")
+    text = "the new rows: columns are matched to those of the model by name, and scaled as in training"
+    parser.add_argument("data", nargs="+", metavar="DATA", help=text)
+    options.add_table_options(parser.add_argument)
+    parser.add_argument("--transposed", action="store_true", help="the images are stored column by column")
+
+
+def _predict_options(parser: argparse.ArgumentParser) -> None:
+    _options(parser)
+    text = "write row, predicted class and margin (and the label, if there is one) as CSV"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE.csv", help=text)
+
+
+def _features_options(parser: argparse.ArgumentParser) -> None:
+    _options(parser)
+    text = "write [h⁰ | … | hˡ] as array X, and the labels, if there are any, as array y"
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.npz", help=text)
+
+
+def _read(arguments: argparse.Namespace, progress: Progress) -> tuple[FittedModel, NDArray[np.float32], Any]:
+    """Return the model, the new rows, and the class names of their labels or None."""
+    options.check_outputs(arguments, [arguments.output], [DataSource(paths=(str(arguments.model), *arguments.data))])
+    reading = ParseOptions(
+        arguments.label_column, arguments.header, None, arguments.transposed, tuple(arguments.left_out)
+    ).checked()
+    model = load_model(arguments.model)
+    if arguments.run.__name__ == "_predict" and model.svm is None:
+        raise UsageError(f"{arguments.model} has no classifier; save one with slide-gui train or try --save-model")
+    rows, labels = read_new_rows(
+        [Path(name) for name in arguments.data],
+        model.stack.n_features,
+        names=model.feature_names,
+        label_column=model.label_column,
+        image_shape=model.image_shape,
+        scaling=model.scaling,
+        reading=reading,
+        progress=progress,
+    )
+    return model, rows, labels
+
+
+def _predict(arguments: argparse.Namespace) -> int:
+    with progress_bar("predicting") as progress:
+        model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
+        codes, margins = model.predict(rows, progress.part(0.3, 1.0))
+    names = [model.class_names[code] for code in codes.tolist()]
+    output, counts = arguments.output, Counter(names)
+    document: dict[str, Any] = {"model": arguments.model, "dataset": model.dataset, "rows": len(rows)}
+    document |= {"predicted": {name: counts[name] for name in model.class_names}, "output": output}
+    if output is None:
+        document["classes"] = names
+    listed = ", ".join(f"{name}: {counts[name]}" for name in model.class_names if counts[name])
+    lines = [f"{counted(len(rows), 'row')} classified by the model of {_title(model)}: {listed}"]
+    if labels is not None and not set(labels) & set(model.class_names):
+        warn("the labels of these rows are none of the model's classes, so no error is reported")
+    elif labels is not None:
+        known = list(dict.fromkeys((*model.class_names, *labels)))
+        place, confusion = {name: k for k, name in enumerate(known)}, np.zeros((len(known),) * 2, np.int64)
+        np.add.at(confusion, ([place[each] for each in labels], [place[each] for each in names]), 1)
+        n_wrong, rates = len(rows) - int(np.trace(confusion)), ClassRates.of(confusion)
+        rate = ErrorRate.of_run(n_wrong / len(rows), len(rows))
+        document |= describe_rate(rate) | rates.document(known)
+        lines.append(f"error {rate}, {n_wrong} of {len(rows)} misclassified")
+        lines += [rates.words(known)] * rates.uneven
+    if output is not None:
+        columns = [range(1, len(rows) + 1), names, margins.tolist(), *([] if labels is None else [labels])]
+        heads = ("row", "predicted", "margin", "label")[: len(columns)]
+        save_table(output, heads, zip(*columns, strict=True))
+    return print_answer(arguments, document, lines, [] if output is None else [output])
+
+
+def _features(arguments: argparse.Namespace) -> int:
+    output = arguments.output
+    with progress_bar("computing features") as progress:
+        model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
+        arrays: dict[str, Any] = {"X": model.stack.transform(rows, progress=progress.part(0.3, 1.0))}
+    if labels is not None:
+        arrays["y"] = np.array(labels)
+    write_whole(output, lambda file: np.savez(file, allow_pickle=False, **arrays))
+    n, d = arrays["X"].shape
+    document = {"model": arguments.model, "rows": n, "features": d, "depth": len(model.stack.layers), "output": output}
+    line = f"{counted(n, 'row')} of {counted(d, 'feature')} by the model of {_title(model)}"
+    return print_answer(arguments, document, [line], [output])
+
+
+def _title(model: FittedModel) -> str:
+    return dataset_title(model.dataset, model.generated)
+
+
+COMMANDS: dict[str, Entry] = {"predict": (_predict_options, _predict), "features": (_features_options, _features)}

@@ -1,0 +1,111 @@
+"""Read new rows for a saved model: columns matched by name, values scaled as in training."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.assemble import listed_names, scaled_rows
+from slide_gui.data.errors import DataError
+from slide_gui.data.open import read_parts
+from slide_gui.data.readers.csv import read_csv, table_layout
+from slide_gui.data.readers.encoding import utf8_stream
+from slide_gui.data.readers.parts import DataPart
+from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
+from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted, number, plural
+
+
+def read_new_rows(
+    paths: Sequence[Path],
+    n_features: int,
+    *,
+    names: tuple[str, ...] = (),
+    label_column: str = "",
+    image_shape: tuple[int, int] | None = None,
+    scaling: NDArray[np.float64] | None = None,
+    reading: ParseOptions = AS_GUESSED,
+    progress: Progress = NO_PROGRESS,
+) -> tuple[NDArray[np.float32], list[str] | None]:
+    """Return rows in the columns and the scale of a training set, and the class names of their labels, if any.
+
+    A named column is matched by its name, and further columns are ignored. Without names the columns have the order of
+    the training set; the label column may be there or not.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features d of the training set.
+    names : tuple of str
+        Their names, if it had names.
+    label_column : str
+        Name, or number from 1, of its label column; empty if it had none.
+    scaling : ndarray of shape (2, d), or None
+        Number to subtract from each feature, and number to divide it by. None keeps the values.
+    reading : ParseOptions
+        Options of the new table and its labels.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, lacks a column, or has text or missing cells in one.
+    """
+    paths = [Path(path) for path in paths]
+    read_table = partial(_table, d=n_features, names=names, label_column=label_column, reading=reading)
+    part = read_parts(paths, reading, progress, read_table)[-1]  # of a training set and a test set, the test set
+    rows, place = part.rows, part.place
+    if rows.shape[1] != n_features:
+        found = counted(rows.shape[1], "feature")
+        raise DataError(f"has {found}, but the model was fitted on {n_features}; give rows with the same ones", place)
+    if reading.transposed and image_shape is not None:
+        rows = rows.reshape(-1, *image_shape[::-1]).swapaxes(1, 2).reshape(-1, n_features)
+    if np.isnan(rows).any():
+        row, column = np.argwhere(np.isnan(rows))[0].tolist()
+        name = f"“{names[column]}”" if names else f"feature {column + 1}"
+        raise DataError(f"row {row + 1}: {name} is missing; fill the cells with slide-gui fill first", place)
+    scaled = scaled_rows(replace(part, rows=rows, finite=False), scaling)
+    return scaled, _class_texts(part)
+
+
+def _table(
+    path: Path, *, d: int, names: tuple[str, ...], label_column: str, reading: ParseOptions, progress: Progress
+) -> DataPart:
+    """Read the columns of a model from a text table."""
+    place = str(path)
+    with path.open("rb") as file:
+        stream, _, _ = utf8_stream(file, path.stat().st_size, place)
+        layout = table_layout(stream, ParseOptions(NO_COLUMN, reading.header), place)
+    columns, label = layout.columns, reading.label_column
+    if not (names and layout.named):
+        n_left = len(columns) - d - len(reading.left_out)
+        if label is None:
+            label = (label_column if label_column.isdecimal() else str(len(columns))) if n_left == 1 else NO_COLUMN
+        return read_csv(path, replace(reading, label_column=label), progress=progress)
+    missing = [name for name in names if name not in columns]
+    if missing:
+        noun = plural("column", "columns", len(missing))
+        raise DataError(f"lacks the {noun} {listed_names(missing)} of the model; add what is missing", place)
+    if texts := [columns[k] for k in sorted(layout.text) if columns[k] in names]:
+        raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", place)
+    if label is None:
+        label = label_column if label_column in columns and label_column not in names else NO_COLUMN
+    left_out = tuple(name for name in columns if name not in names and name != label)
+    part = read_csv(
+        path, replace(reading, label_column=label, header=layout.reading.header, left_out=left_out), progress=progress
+    )
+    position = {name: k for k, name in enumerate(part.feature_names)}
+    return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
+
+
+def _class_texts(part: DataPart) -> list[str] | None:
+    """Return the label of each row as the name of a class."""
+    if part.labels is None:
+        return None
+    if part.label_names:
+        return [part.label_names[code] for code in part.labels.tolist()]
+    return [number(float(value)) if value % 1 else str(int(value)) for value in part.labels.tolist()]
