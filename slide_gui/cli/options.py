@@ -154,13 +154,12 @@ def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunRes
     output: Path | None = arguments.save_model
     if output is None:
         return []
-    check_model_output(output)
     with progress_bar("saving the model") as progress:
         save_model(output, trained_model(dataset, result, progress=progress))
     return [output]
 
 
-def check_model_output(output: Path) -> None:
+def check_model_output(output: Path | None) -> None:
     """Refuse to overwrite a file that is not a model.
 
     Raises
@@ -168,7 +167,7 @@ def check_model_output(output: Path) -> None:
     UsageError
         If the file exists and has other contents.
     """
-    if output.is_file() and output.stat().st_size and not is_model_file(output):
+    if output is not None and output.is_file() and output.stat().st_size and not is_model_file(output):
         raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
 
 

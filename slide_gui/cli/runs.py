@@ -64,6 +64,7 @@ def _train(arguments: argparse.Namespace) -> int:
         raise UsageError("--figure draws one run, but --folds makes several; leave out one of them")
     source, output = options.data_source(arguments, judges=arguments.evaluate), arguments.output
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
+    options.check_model_output(arguments.save_model)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
     dataset, base = _checked_and_read(arguments, source, choices, RunSpec.checked)
     spec = base.checked()
@@ -290,6 +291,7 @@ def _try(arguments: argparse.Namespace) -> int:
     where, source, folder = options.cluster_choice(arguments), options.data_source(arguments), arguments.out
     options.check_folder(arguments, folder, [source])
     options.check_outputs(arguments, [arguments.save_model], [source])
+    options.check_model_output(arguments.save_model)
     dataset = options.read_data(source)
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
     announce(trial_seconds(plan, dataset, arguments.budget))

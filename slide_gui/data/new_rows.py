@@ -60,8 +60,10 @@ def read_new_rows(
     part = read_parts(paths, reading, progress, read_table)[-1]  # of a training set and a test set, the test set
     rows, place = part.rows, part.place
     if rows.shape[1] != n_features:
-        found = counted(rows.shape[1], "feature")
-        raise DataError(f"has {found}, but the model was fitted on {n_features}; give rows with the same ones", place)
+        raise DataError(
+            f"has {counted(rows.shape[1], 'feature')}, but the model was fitted on {n_features}; give rows with the same ones",
+            place,
+        )
     if reading.transposed and image_shape is not None:
         rows = rows.reshape(-1, *image_shape[::-1]).swapaxes(1, 2).reshape(-1, n_features)
     if np.isnan(rows).any():

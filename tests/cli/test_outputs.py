@@ -22,9 +22,10 @@ from slide_gui.experiments.store.store import RunStore
 from tests.cli.conftest import Cli
 from tests.experiments.tiny import spec
 
-INPUTS = {"store", "image", "provenance"}
+INPUTS = {"store", "image", "provenance", "model"}
 OUTPUTS = {
-    ("train", "figure"), ("train", "output"), ("sweep", "figure"), ("try", "out"), ("fit", "output"),
+    ("train", "figure"), ("train", "output"), ("train", "save_model"), ("sweep", "figure"), ("try", "out"), ("try", "save_model"),
+    ("predict", "output"), ("features", "output"), ("fit", "output"),
     ("fill", "output"), ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"),
     ("copies", "output"), ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"),
     ("reproduce", "out"), ("runs export", "output"), ("runs check", "output"),
@@ -83,6 +84,10 @@ SVM = "--depth 1 -C 1 --widths median"
         ("image.csv", "flow flow.csv --image image.csv -o OUT", ""),
         ("copies.csv", "copies copies.csv -o OUT", ""),
         ("tiny.npz", "fit tiny.npz -o OUT", ""),
+        ("d.csv", f"train d.csv {SVM} --save-model OUT", ""),
+        ("d.csv", "try d.csv --save-model OUT", ""),
+        ("d.csv", "predict model.npz d.csv -o OUT", ""),
+        ("model.npz", "features model.npz d.csv -o OUT", "hard link"),
         ("d.csv", "fill d.csv -o OUT", "symbolic link"),
         ("d.csv", "benchmark convex=d.csv --store new.sqlite --tables OUT", ""),
         ("runs.sqlite", "runs export runs.sqlite -o OUT", ""),
@@ -111,6 +116,7 @@ def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(
         f"sweep tiny.npz {SVM} --store new.csv --figure new.csv",
         "fit d.csv -o tiny.npz",
         "fit d.csv -o runs.sqlite",
+        f"train d.csv {SVM} --save-model tiny.npz",
         "weights tiny.npz -o linked.pdf",
         "weights pictures --depth 1 -o pictures/new.pdf",
         "weights pictures --depth 1 --bundle pictures/new",

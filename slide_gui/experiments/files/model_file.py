@@ -198,7 +198,7 @@ def _document(model: FittedModel) -> dict[str, Any]:
     version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
     others = {name: value for name, value in vars(model).items() if name not in ("stack", "scaling", "svm")}
-    document |= {name: value for name, value in others.items() if value not in ((), "")}
+    document |= {name: value for name, value in others.items() if value != () and (name != "label_column" or value)}
     document |= {"n_features": stack.n_features, "n_samples": stack.n_samples, "parameters": asdict(stack.parameters)}
     return {**document, "errors": [layer.error for layer in stack.layers]}
 
