@@ -61,7 +61,7 @@ def read_new_rows(
     rows, place = part.rows, part.place
     if rows.shape[1] != n_features:
         raise DataError(
-            f"has {counted(rows.shape[1], 'feature')}, but the model was fitted on {n_features}; give rows with the same ones",
+            f"has {counted(rows.shape[1], 'feature')}, but the model has {n_features}; give rows with the same ones",
             place,
         )
     if reading.transposed and image_shape is not None:

@@ -24,8 +24,8 @@ from tests.experiments.tiny import spec
 
 INPUTS = {"store", "image", "provenance", "model"}
 OUTPUTS = {
-    ("train", "figure"), ("train", "output"), ("train", "save_model"), ("sweep", "figure"), ("try", "out"), ("try", "save_model"),
-    ("predict", "output"), ("features", "output"), ("fit", "output"),
+    ("train", "figure"), ("train", "output"), ("train", "save_model"), ("sweep", "figure"), ("try", "out"),
+    ("try", "save_model"), ("predict", "output"), ("features", "output"), ("fit", "output"),
     ("fill", "output"), ("weights", "output"), ("weights", "bundle"), ("flow", "output"), ("flow", "bundle"),
     ("copies", "output"), ("copies", "bundle"), ("draw", "output"), ("demo", "out"), ("benchmark", "tables"),
     ("reproduce", "out"), ("runs export", "output"), ("runs check", "output"),

@@ -92,7 +92,7 @@ def test_that_features_are_the_input_and_all_representations(cli: Cli, table: li
         ([["length", "width"], ["1", "2"], ["2", "3"]], "lacks the column “mass” of the model"),
         ([["length", "mass", "width"], ["1", "x", "2"], ["1", "y", "2"]], "column “mass” has text"),
         ([["length", "mass", "width"], ["1", "2", "2"], ["1", "", "2"]], "row 2: “mass” is missing; fill"),
-        ([["1", "2", "2", "4", "5"], ["1", "2", "3", "4", "6"]], "has 5 features, but the model was fitted on 3"),
+        ([["1", "2", "2", "4", "5"], ["1", "2", "3", "4", "6"]], "has 5 features, but the model has 3"),
     ],
 )
 def test_that_rows_that_do_not_fit_are_refused(
