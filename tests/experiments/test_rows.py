@@ -138,7 +138,6 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
     assert e.q_row[a] == pytest.approx(X[:, a].sum() * p)
     assert e.survival == p
     np.testing.assert_array_equal(e.w_row, weights[a, :-1])
-    assert e.bias == weights[a, -1]
     assert e.product == pytest.approx(e.p_row[b], rel=1e-9)
     np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
     assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)

@@ -5,7 +5,8 @@ import threading
 import numpy as np
 
 from slide_gui.gui.pages.weights import shuffle
-from tests.gui.helpers import at_rest, settle, wait
+from tests.gui.helpers import at_rest, open_data, settle, wait
+from tests.gui.test_accessibility import plain
 
 
 def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_original(window, monkeypatch):
@@ -55,3 +56,16 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
     assert not window.queue.busy
     settle(0.05)
     assert view.fit is None
+
+
+def test_that_data_of_another_size_and_depth_0_drop_what_was_shuffled(window):
+    view = window.weights_page.set_view("shuffle")
+    view.start()
+    wait(lambda: view.fit is not None)
+    window.workspace.set_parameters(depth=0)
+    assert [tile is None for tile in view.tiles.rows[1].tiles] == [True] * 3
+    assert not view.button.isEnabled()
+    window.workspace.set_parameters(depth=1)
+    open_data(window, plain())
+    assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
+    assert view.button.text() == "Shuffle features"

@@ -371,8 +371,6 @@ class Explanation:
         Number of samples.
     survival : float
         Probability p = 1 − noise that a feature survives.
-    bias : float
-        Bias of a, the last entry of its row of W.
     product : float
         Σ_c W_ac (E[Q] + ridge·I)_cb, which equals E[P]_ab if W is the solution.
     s_row : ndarray of shape (d,)
@@ -391,7 +389,6 @@ class Explanation:
     noise: float
     ridge: float
     survival: float
-    bias: float
     product: float
     s_row: Array
     p_row: Array
@@ -426,7 +423,6 @@ def explain(scatter: Array, row: Array, noise: float, ridge: float, a: int, b: i
         noise=noise,
         ridge=ridge,
         survival=float(q[a]),
-        bias=float(row[-1]),
         product=float(np.einsum("i,i->", row, column)),
         s_row=scatter[a, :-1],
         p_row=expected_p[:-1],

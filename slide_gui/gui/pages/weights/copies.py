@@ -381,7 +381,7 @@ class CopiesPart(Experiment):
         self._set_tiles(heads, tiles)
 
     def _is_stale(self, copies: Copies) -> bool:
-        is_fresh = self._workspace.fitting.is_fresh(self.layer)
+        is_fresh = self._workspace.state.parameters.depth > 0 and self._workspace.fitting.is_fresh(self.layer)
         return self._outdated or not is_fresh or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:

@@ -167,7 +167,7 @@ class ExplainedWeight(Experiment):
         if not self._workspace.state.parameters.depth:
             self._show_none(f"Depth 0: no {self._noun} is reconstructed", "Raise the depth to explain a weight.")
             return
-        row = self._source.row(a, layer)
+        row = self._row(a)
         scatter = stack.layers[layer - 1].scatter if stack is not None and len(stack.layers) >= layer else None
         if row is None or stack is None or scatter is None:
             self._show_none(f"Layer {layer} is being fitted", "The numbers appear when the fit ends.")
@@ -211,10 +211,9 @@ class ExplainedWeight(Experiment):
     def _show_rows(self, e: Explanation, stale: bool) -> None:
         tiles, heads = [], []
         for column, values in zip(_COLUMNS, (e.s_row, e.p_row, e.q_row, e.w_row), strict=True):
-            scale, at_b = self._scale(values, e.a), float(values[e.b])
+            scale = self._scale(values, e.a)
             heads.append(column if stale else f"{column} · ±{significant(scale.high, 3)}")
-            caption = f"at b {signed(at_b, 4) if values is e.w_row else significant(at_b, 4)}"
-            tiles.append(Tile.of(values, self._shape, scale, caption, e.a, stale=stale))
+            tiles.append(Tile.of(values, self._shape, scale, "", e.a, stale=stale))
         self._set_tiles(heads, tiles)
 
     def _feature_of(self, row: int) -> int | None:

@@ -84,11 +84,13 @@ class ShuffleView(Experiment):
         self.button.setText(f"Shuffle {self._noun}s")
         if dataset is None or values is None:
             return
+        if self._order is not None and len(self._order) != len(values):
+            self._forget(dataset)  # the order is one of data that were open before
         if self.fit is not None and (model is None or self.fit.stack.layers != model.stack.layers):
             self.fit = None  # the layers are others now
         self.status.setText(self._sentence(ready))
         feature, shape = self._pixels.features()[0], self._shape
-        image, row = self._image(feature), self._source.row(feature, self.layer)
+        image, row = self._image(feature), self._row(feature)
         images: list[Tile | None] = [image, None, None]
         weights: list[Tile | None] = [None, None, None]
         scale = None if row is None else self._scale(row.weights[:-1], feature)
