@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.data.catalogue import data_folders
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
@@ -366,6 +365,7 @@ class MainWindow(QMainWindow):
 
     def ask_for_settings(self) -> None:
         """Open the dialog of settings."""
+        from slide_gui.data.catalogue import data_folders
         from slide_gui.gui.dialogs.settings import SettingsDialog
 
         dialog = self.findChild(SettingsDialog)
