@@ -245,7 +245,12 @@ def test_that_copies_stop_when_another_page_is_shown(window):
     window.actions_by_name["page_weights"].trigger()
     settle(0.1)
     assert not part.is_running
-    assert [each.text() for each in start_buttons(part)] == ["Start"]
+    assert [each.text() for each in start_buttons(part) if each.isVisible()] == ["Start"]
+    window.workspace.set_parameters(depth=0)
+    assert part.plot.is_faint
+    assert not any(each.isVisible() for each in start_buttons(part))
+    part.toggle()
+    assert not part.is_running
 
 
 def test_that_too_many_features_are_refused_on_screen(window):

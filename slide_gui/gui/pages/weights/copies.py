@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QMargins, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QHideEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
@@ -79,15 +79,11 @@ class CopiesPlot(Plot):
         self._series: list[_Series] = []
         self.chosen: int | None = None
         """The marked m."""
-        self._current: int | None = None
         self._dots = self._scatter(3, size=9)
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
         self.setAccessibleName("Error of m corrupted copies relative to the limit: plot")
-
-    def sizeHint(self) -> QSize:
-        return QSize(560, 280)
 
     # Contents
 
@@ -258,6 +254,10 @@ class CopiesPart(Experiment):
         self._workspace.dataset_changed.connect(self._forget)
 
     @property
+    def _is_fitted(self) -> bool:
+        return self._workspace.state.parameters.depth > 0 and self._workspace.fitting.is_fresh(self.layer)
+
+    @property
     def is_running(self) -> bool:
         """True if the copies are being computed or wait for other jobs."""
         return self._job is not None
@@ -266,12 +266,11 @@ class CopiesPart(Experiment):
 
     @Slot()
     def refresh(self) -> None:
-        stack, fitting = self._workspace.fitting.stack, self._workspace.fitting
+        stack = self._workspace.fitting.stack
         self.set_layer(self.layer)
         if self._job is not None and not self._workspace.queue.wants(self._job):  # "Cancel all jobs" cancelled it
             self._job, self._restarts = None, False
-        is_fitted = self._workspace.state.parameters.depth > 0 and fitting.is_fresh(self.layer)
-        if is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
+        if self._is_fitted and stack is not None and self._fitted is not stack.layers[self.layer - 1]:
             self._begin(self.layer)
         self._show()
 
@@ -309,7 +308,7 @@ class CopiesPart(Experiment):
         """Start, pause or resume the computation."""
         if self._job is not None:
             self._stop()
-        elif self._study is not None:
+        elif self._study is not None and self._is_fitted:
             self._restarts = True
             self._submit()
         self._show()
@@ -353,7 +352,7 @@ class CopiesPart(Experiment):
         copies, running = self.copies, self._job is not None
         has_points = copies is not None and not self._outdated
         self._run.setText("Stop" if running else "Resume" if has_points and self._study is not None else "Start")
-        self._run.setVisible(running or self._study is not None)
+        self._run.setVisible(running or (self._study is not None and self._is_fitted))
         a, name = self._pixels.features()[0], ""
         if copies is None:
             start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
@@ -381,8 +380,7 @@ class CopiesPart(Experiment):
         self._set_tiles(heads, tiles)
 
     def _is_stale(self, copies: Copies) -> bool:
-        is_fresh = self._workspace.state.parameters.depth > 0 and self._workspace.fitting.is_fresh(self.layer)
-        return self._outdated or not is_fresh or copies.layer != self.layer
+        return self._outdated or not self._is_fitted or copies.layer != self.layer
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
         """Return the selected point, or else the last point before it."""
