@@ -66,6 +66,24 @@ def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_fo
     assert shown(part).flip_text.text().startswith(f"{len(decided.flip.features)} pixel")
 
 
+def test_that_images_unlike_the_training_images_get_this_notice_and_no_prediction(window, part):
+    decided, canvas = shown(part), part.view.canvas
+    wait(lambda: not window.queue.busy)
+    assert decided.lines()
+    assert "Unlike" not in part.notice.text()
+    canvas.set_brush(5)
+    for cell in (14, 0, 35, 5, 30):
+        QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.grid().rect(cell).center().toPoint())
+    assert part.notice.text().startswith("Unlike the training images")
+    assert not decided.title.isVisible()
+    assert decided.lines() == []
+    assert len(part.tables()) == 1
+    part.reset()
+    assert decided.title.isVisible()
+    part.blank()
+    assert part.notice.text().startswith("Unlike the training images")
+
+
 def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part, monkeypatch):
     sample, at_once = window.workspace.state.selection.sample, shown(part).controller.decision
     monkeypatch.setattr(decision, "_AT_ONCE", 0)

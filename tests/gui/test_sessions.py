@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QSpinBox
+from PySide6.QtWidgets import QComboBox, QFileDialog, QSpinBox
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
@@ -17,7 +17,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
-from tests.gui.helpers import at_rest, settle, wait
+from tests.gui.helpers import at_rest, press, settle, wait
 from tests.gui.test_own_data import drop
 
 
@@ -258,8 +258,9 @@ def test_that_the_position_of_a_window_is_stored_and_an_invalid_one_is_ignored(w
     again.restore_place()
 
 
-def brush_of_three(window):
-    return next(each for each in window.weights_page.set_view("flow").findChildren(QPushButton) if each.text() == "3")
+def brush(window):
+    boxes = window.weights_page.set_view("flow").findChildren(QComboBox)
+    return next(box for box in boxes if box.accessibleName() == "brush in pixels")
 
 
 def test_that_the_choices_of_the_benchmark_and_the_brush_are_restored(windows, table):
@@ -270,12 +271,12 @@ def test_that_the_choices_of_the_benchmark_and_the_brush_are_restored(windows, t
     controls.methods.boxes["pca-svm"].setChecked(False)
     controls.findChild(QSpinBox).setValue(5)
     window.pages.turn_to("weights")
-    brush_of_three(window).click()
+    press(brush(window), Qt.Key.Key_3)
     quiet(window, "table")
     tear_down(window)
     again = windows()
     quiet(again, "table")
-    assert brush_of_three(again).isChecked()
+    assert brush(again).currentText() == "3"
     again.pages.turn_to("evaluation")
     page = again.pages.page("evaluation")
     assert "pca-svm" not in page.choices()["methods"].split(",")

@@ -1,5 +1,7 @@
 """Flow and the experiments Formula and Copies in the window, offscreen."""
 
+import threading
+
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
@@ -9,15 +11,16 @@ from PySide6.QtWidgets import QPushButton, QSlider
 from slide_gui.core.slide.denoiser import denoiser_weights, expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
-from slide_gui.experiments.inspection.rows import explain
+from slide_gui.experiments.inspection.rows import Explorer, explain
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import FLOW, WEIGHTS
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, WhyView
+from slide_gui.gui.state import workspace as workspace_module
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.helpers import StubSource, at_rest, button, labelled, open_data, press, settle, wait
+from tests.gui.helpers import StubSource, at_rest, button, dataset, labelled, open_data, press, settle, wait
 
 
 def plain():
@@ -92,9 +95,99 @@ def test_that_drawing_changes_every_layer_and_undo_restores_them(window):
     assert np.count_nonzero(after.clean != before.clean) == 1
     for old, new in zip(before.layers, after.layers, strict=True):
         assert not np.array_equal(old.output, new.output)
-    button(part, "Undo stroke").click()
+    window.actions_by_name["undo"].trigger()
     np.testing.assert_array_equal(part.flow.layers[3].output, before.layers[3].output)
-    assert not button(part, "Undo stroke").isEnabled()
+
+
+def test_that_buttons_and_keys_erase_clear_and_blank_the_canvas(window):
+    part = window.weights_page.set_view("flow")
+    canvas, given = part.view.canvas, part.view.canvas.image
+    lit = int(np.flatnonzero(given)[0])
+    button(part, "Erase").click()
+    draw(part, *divmod(lit, 8))
+    assert canvas.image.flat[lit] == 0
+    button(part, "Clear").click()
+    np.testing.assert_array_equal(canvas.image, given)
+    window.actions_by_name["blank_canvas"].trigger()
+    assert not canvas.image.any()
+    assert part.flow.clean.sum() == 0
+    window.actions_by_name["draw_or_erase"].trigger()
+    assert button(part, "Draw").isChecked()
+    draw(part, 2, 3)
+    assert canvas.image.sum() == 1
+    window.actions_by_name["undo"].trigger()
+    window.actions_by_name["undo"].trigger()
+    np.testing.assert_array_equal(canvas.image, given)
+
+
+def learn_on(part, fingerprint):
+    part.learned.setCurrentIndex(part.learned.findData(fingerprint))
+    part.learned.activated.emit(part.learned.currentIndex())
+
+
+def test_that_an_image_passes_through_the_layers_of_earlier_data_under_their_names(window):
+    part, workspace = window.weights_page.set_view("flow"), window.workspace
+    first, layers = workspace.dataset, workspace.fitting.stack.layers
+    assert not part.learned.isEnabled()
+    open_data(window, dataset(seed=1, name="others"))
+    assert part.learned.isEnabled()
+    own = outputs(part.flow)
+    assert "through layers" not in part.notice.text()
+    learn_on(part, first.fingerprint)
+    assert part.notice.text() == "others through layers learned on given, noise 0.3, 4 layers"
+    assert part.tables()[0].title == part.notice.text()
+    np.testing.assert_array_equal(part.flow.clean, workspace.dataset.train[workspace.state.selection.sample])
+    for layer, weights in zip(part.flow.layers, layers, strict=True):
+        expected = weights.weights[:, :-1] @ layer.squashed + weights.weights[:, -1]
+        np.testing.assert_allclose(layer.output, expected, atol=1e-4)
+    workspace.set_parameters(noise=0.5)
+    assert not any(column.stale for column in part.view.columns)  # they do not follow the panel
+    assert part.notice.text().startswith("others through layers learned on given, noise 0.3")
+    workspace.set_parameters(noise=0.3)
+    at_rest(window)
+    learn_on(part, "")
+    for before, after in zip(own, outputs(part.flow), strict=True):
+        np.testing.assert_array_equal(before, after)
+    open_data(window, labelled())  # of another size
+    assert not part.learned.isEnabled()
+    assert part.foreign is None
+
+
+def test_that_layers_of_other_data_are_never_shown_without_their_names_while_a_slow_fit_runs(window, monkeypatch):
+    part, workspace, go = window.weights_page.set_view("flow"), window.workspace, threading.Event()
+    update = Explorer.update
+
+    def slow(*given, progress, **settings):
+        while not go.wait(0.01):
+            progress.report(0.0)
+        return update(*given, progress=progress, **settings)
+
+    monkeypatch.setattr(Explorer, "update", slow)
+    first = workspace.dataset
+    workspace.open(StubSource(dataset(seed=2, name="others")))
+    wait(lambda: workspace.dataset is not first)
+    for change in (lambda: None, lambda: workspace.select(sample=3), lambda: workspace.set_parameters(noise=0.6)):
+        change()
+        settle(0.05)
+        assert [column.lower.values for column in part.view.columns[1:]] == [None] * 4
+        assert part.tables() == ()
+    learn_on(part, first.fingerprint)
+    assert part.notice.text().startswith("others through layers learned on given")
+    assert part.view.columns[1].lower.values is not None
+    learn_on(part, "")
+    assert part.view.columns[1].lower.values is None
+    go.set()
+    wait(lambda: workspace.model() is not None)
+    assert not any(column.stale for column in part.view.columns)
+
+
+def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
+    size = sum(layer.weights.nbytes for layer in window.workspace.fitting.stack.layers)
+    monkeypatch.setattr(workspace_module, "_MOST_KEPT_BYTES", 2 * size)
+    for seed in (1, 2, 3, 2):
+        open_data(window, dataset(seed=seed, name=f"data {seed}"))
+    assert [model.dataset for model in window.workspace.earlier] == ["data 3", "data 2"]
+    assert all(layer.scatter is None for model in window.workspace.earlier for layer in model.stack.layers)
 
 
 def test_that_each_stroke_goes_through_the_layers_once_and_in_the_queue_if_it_takes_long(window, monkeypatch):

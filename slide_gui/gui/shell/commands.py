@@ -390,6 +390,26 @@ def _reset_drawing(window: MainWindow) -> None:
     window.weights_page.set_view(FLOW).reset()
 
 
+@_image(
+    "Start from a blank canvas",
+    "Ctrl+Shift+R",
+    "Set all pixels of the image in the flow to 0",
+    why_not=partial(_not_here, needs_image=True),
+)
+def _blank_canvas(window: MainWindow) -> None:
+    window.weights_page.set_view(FLOW).blank()
+
+
+@_image(
+    "Draw or erase",
+    "Ctrl+D",
+    "Let the left button draw on the image in the flow, or erase",
+    why_not=partial(_not_here, needs_image=True),
+)
+def _draw_or_erase(window: MainWindow) -> None:
+    window.weights_page.set_view(FLOW).toggle_erasing()
+
+
 @_experiment("Start, pause or resume the copies", "Ctrl+Shift+M", why_not=_not_here)
 def _run_copies(window: MainWindow) -> None:
     window.weights_page.set_view(COPIES).toggle()

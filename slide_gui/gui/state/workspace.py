@@ -31,6 +31,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name
 
 MAX_PINS = 16
+_MOST_KEPT_BYTES = 128 << 20  # weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
 _FIRST_SAMPLE = 16  # or the last one of fewer
 
@@ -125,6 +126,8 @@ class Workspace(QObject):
         self.dataset: Dataset | None = None
         self.feature_names: tuple[str, ...] = ()
         """Names of all pixels or features of the data."""
+        self.earlier: tuple[FittedModel, ...] = ()
+        """The layers fitted to data that were open before, without scatters, the latest first."""
         self._opening = 0
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
         self._rest.timeout.connect(self.rested)
@@ -253,6 +256,19 @@ class Workspace(QObject):
         stack = replace(stack, parameters=parameters, layers=stack.layers[: parameters.depth])
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
+    def _keep_layers(self) -> None:
+        """Keep the layers of the open data for views of other data, and drop the oldest ones beyond 128 MB."""
+        dataset, stack = self.dataset, self.fitting.stack
+        if dataset is None or stack is None or not stack.layers:
+            return
+        layers = tuple(replace(layer, scatter=None) for layer in stack.layers)
+        model = FittedModel.of(dataset, replace(stack, layers=layers), self.fitting.seconds)
+        kept, left = [], _MOST_KEPT_BYTES
+        for each in (model, *(other for other in self.earlier if other.fingerprint != model.fingerprint)):
+            left -= sum(layer.weights.nbytes for layer in each.stack.layers)
+            kept += [each] if left >= 0 else []
+        self.earlier = tuple(kept)
+
     def has_feature(self, feature: int) -> bool:
         """True if the open data set has this feature; a view can briefly show earlier data."""
         return 0 <= feature < len(self.feature_names)
@@ -268,6 +284,7 @@ class Workspace(QObject):
         if before is dataset and opened.state is None:
             self.source, self.confirmed = opened.source, confirmed
             return
+        self._keep_layers()
         state = opened.state or self.state
         same_rows = before is not None and _fingerprint_of_rows(before) == _fingerprint_of_rows(dataset)
         selection = state.selection

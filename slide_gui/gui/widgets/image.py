@@ -158,6 +158,7 @@ class DrawingCanvas(ImageView):
         self._given: Image | None = None
         self._before: Image | None = None  # image before the current stroke
         self._brush = 1
+        self._erases = False
         self._ink: float | None = None  # value being drawn while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
@@ -187,6 +188,10 @@ class DrawingCanvas(ImageView):
         self._brush = min(max(side, 1), LARGEST_BRUSH)
         self.update()
 
+    def set_erasing(self, erases: bool) -> None:
+        """Let the left button erase, or draw."""
+        self._erases = erases
+
     def show_drawn(self, values: Image | None) -> None:
         """Show an image with an earlier drawing, or the given image for None."""
         values = self._given if values is None else values
@@ -200,6 +205,14 @@ class DrawingCanvas(ImageView):
         if self.is_drawn_on:
             before = self._values
             self.show_drawn(None)
+            self.stroked.emit(before, self._values)
+
+    @Slot()
+    def blank(self) -> None:
+        """Set all pixels to 0, as one stroke."""
+        before = self._values
+        if before is not None and before.any():
+            self.show_drawn(np.zeros_like(before))
             self.stroked.emit(before, self._values)
 
     # Strokes
@@ -233,7 +246,7 @@ class DrawingCanvas(ImageView):
         index = self._at(event.position())
         if index is None or event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
             return
-        erase = event.button() == Qt.MouseButton.RightButton
+        erase = self._erases or event.button() == Qt.MouseButton.RightButton
         erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         self._hover(index)
         self._before, self._ink, self._last = self._values, 0.0 if erase else 1.0, index

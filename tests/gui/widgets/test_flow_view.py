@@ -38,6 +38,7 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
     boxes = [box for k in range(depth + 1) for box in (layout.upper(k), layout.lower(k))]
     assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
     assert max(box.right() for box in boxes) <= size[0]
+    assert len({layout.lower(k).top() for k in range(depth + 1)}) == (2 if depth > 5 else 1)
     for box in boxes:
         assert layout.captions(box).top() >= box.bottom()
         if shape == (28, 28) and depth <= 4 and size[0] >= 840:

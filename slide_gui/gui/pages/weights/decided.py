@@ -91,7 +91,7 @@ class DecidedPart(QWidget):
         super().__init__(parent)
         self._workspace, self._runs = workspace, runs
         self.controller = DecisionController(workspace, runs, self)
-        self._input, self._brief = "x", False
+        self._input, self._brief, self._unlike = "x", False, False
         self.brief, self._details, self._hint = ElidedLabel("", self, ""), QWidget(self), QWidget(self)
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True)
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
@@ -154,15 +154,16 @@ class DecidedPart(QWidget):
             self._brief = brief
             self._show()
 
-    def follow(self, image: NDArray[Any], name: str) -> None:
-        """Classify the input of the stack, named x or x̃."""
-        self._input = name
+    def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
+        """Classify the input of the stack, named x or x̃; hide the prediction if it is unlike the training images."""
+        self._input, self._unlike = name, unlike
         self.controller.follow(image)
+        self._show()
 
     def lines(self) -> list[tuple[str, str, str | float]]:
         """Return the prediction as lines of a table: quantity, class and value."""
         decision = self._decision()
-        if decision is None:
+        if decision is None or self._unlike:
             return []
         names = self._names()
         bars = [("decision", name, text) for name, _, text in _bars(decision, names)]
@@ -203,8 +204,9 @@ class DecidedPart(QWidget):
     def _show(self) -> None:
         controller, decision, running = self.controller, self._decision(), self._runs.training.running
         is_trained = controller.result is not None
-        self.brief.setVisible(is_trained and (self._brief or decision is None))
-        self._details.setVisible(is_trained and not self._brief and decision is not None)
+        has_details = decision is not None and not (self._brief or self._unlike)
+        self.brief.setVisible(is_trained and not has_details)
+        self._details.setVisible(is_trained and has_details)
         self._hint.setVisible(not is_trained)
         why = self._runs.why_not()
         self._train.setVisible(not why)
@@ -217,6 +219,8 @@ class DecidedPart(QWidget):
             self._show_decision(decision, self._names())
             flip = "" if controller.flip is None else self.flip_text.text().replace("\n", " · ")
             self.brief.setText(" · ".join(filter(None, (self.title.text(), flip, self.about.text()))))
+        if self._unlike:
+            self.brief.setText("The classifier’s prediction would mean little for this image.")
         self._fit()
 
     def _show_decision(self, decision: Decision, names: tuple[str, ...]) -> None:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Stack
+from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, corrupted_input, survivors
+from slide_gui.experiments.inspection.likeness import Likeness
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
@@ -24,20 +26,20 @@ from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
-from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.progress import Progress
-from slide_gui.text import count, counted, layer_name, power
+from slide_gui.text import count, counted, dataset_title, layer_name, number, power
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
 _AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
 _BRUSHES = (1, 2, 3, 5)
-_STROKE = "stroke"
-_LOW, _LOWEST = 540, 400  # heights below which the prediction takes one line, and below which the legend is hidden
-_IMAGE_ROW, _ONE_LINE = 260, 860  # width of the image selection, and the least width for all tools in one line
+_LOW = 540  # height below which the prediction takes one line
+_IMAGE_ROW = 232  # width of the image selection
+_UNLIKE = "Unlike the training images: fewer of them light these pixels than those of 99 % of the training images."
 Shape = tuple[int, int] | None
 
 
@@ -58,6 +60,8 @@ class FlowPart(View):
         self._forward = Forward()
         self._stack: Stack | None = None  # fitted to the data of this fingerprint
         self._fingerprint = ""
+        self._likeness: Likeness | None = None  # to the training images of this fingerprint
+        self._compared = self._listed = ""
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
         self.flow: Flow | None = None
         """The flow shown last."""
@@ -68,76 +72,93 @@ class FlowPart(View):
         self.view.canvas.stroked.connect(self._stroked)
         self.view.pixel_hovered.connect(self._pixels.point_at)
         self._beside = BesideColorBar(self.view, self.view.layout_of, self)
-        self._legend = label("", self, wraps=True)
         layout = flush(QVBoxLayout(self))
-        self._tools = nested(layout, QGridLayout())
+        self._tools = nested(layout, QHBoxLayout(), spacing=4)
+        self._drawing = QWidget(self)
+        drawing = flush(QHBoxLayout(self._drawing), 4)
+        layout.addWidget(self._drawing)
         self._build_tools()
+        self._build_drawing(drawing)
+        self.notice = ElidedLabel("", self)
+        """One sentence about the layers or the image that is shown."""
+        layout.addWidget(self.notice)
         layout.addWidget(self._beside, 1)
-        layout.addWidget(self._legend)
         self._decided = DecidedPart(self._workspace, context.runs(), self)
         layout.addWidget(self._decided)
         self._shown.changed.connect(self._take_image)
+        self._workspace.state_changed.connect(self._follow_drawing)
         self._take_image()
 
     def _build_tools(self) -> None:
         image = ImageRow(self._shown, self)
         image.setFixedWidth(_IMAGE_ROW)
-        self._drawing = self._build_drawing()
-        corruption = QWidget(self)
-        row = flush(QHBoxLayout(corruption), 4)
-        self._corrupt = add_button(self, row, "Corrupt", "Set each pixel to 0 with probability 1 − p (Ctrl+K)", "flat")
+        self._tools.addWidget(image)
+        self._tools.addStretch(1)
+        self._tools.addWidget(label("learned on", self))
+        self.learned = QComboBox(self)
+        """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
+        self.learned.setMinimumContentsLength(11)
+        self.learned.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        name_box(self.learned, "learned on")
+        self.learned.activated.connect(self._compute)
+        self._tools.addWidget(self.learned)
+        self._corrupt = add_button(
+            self, self._tools, "Corrupt", "Set each pixel to 0 with probability 1 − p (Ctrl+K)", "flat"
+        )
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
-        again = add_button(self, row, "New corruption", "Set other pixels to 0 (Ctrl+Shift+K)", "flat")
+        again = add_button(self, self._tools, "New", "Set other pixels to 0 (Ctrl+Shift+K)", "flat")
+        again.setAccessibleName("New corruption")
         again.clicked.connect(self.corrupt_again)
-        self._tools.setHorizontalSpacing(12)
-        self._tools.setVerticalSpacing(4)
-        self._tools.setColumnStretch(2, 1)
-        self._tools.addWidget(image, 0, 0)
-        self._tools.addWidget(self._drawing, 0, 1)
-        self._tools.addWidget(corruption, 0, 3)
-        self._narrow = False
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
         """Select the brush of this width in pixels if there is one."""
         if side in _BRUSHES:
-            self._brushes.choose(side)
+            self._brush.setCurrentText(str(side))
             self.view.canvas.set_brush(side)
 
-    def _build_drawing(self) -> QWidget:
-        drawing = QWidget(self)
-        row = flush(QHBoxLayout(drawing), 4)
-        row.addWidget(label("brush", self))
-        self._brushes = ChoiceButtons(self)
-        for side in _BRUSHES:
-            button = self._brushes.add(side, str(side), drawing)
-            button.setToolTip(f"Draw strokes {counted(side, 'pixel')} wide; the right button or Shift erases")
-            button.setAccessibleName(f"brush {side}")
+    def _build_drawing(self, row: QHBoxLayout) -> None:
+        self._modes = ChoiceButtons(self)
+        tips = "Draw with the left button; the right button or Shift erases", "Erase with the left button"
+        for erases, (text, tip) in enumerate(zip(("Draw", "Erase"), tips, strict=True)):
+            button = self._modes.add(erases, text, self)
+            button.setToolTip(f"{tip} (Ctrl+D)")
             row.addWidget(button)
-        self._brushes.idClicked.connect(self.view.canvas.set_brush)
-        self._brushes.idClicked.connect(self.brush_chosen)
-        self._undo = add_button(self, row, "Undo stroke", "Undo the last stroke (Ctrl+Z)", "flat")
-        self._undo.clicked.connect(self._workspace.history.undo)
-        self._workspace.history.indexChanged.connect(self._follow_history)
-        self._workspace.state_changed.connect(self._follow_drawing)
-        self._reset = add_button(self, row, "Reset", "Show the image as in the data set (Ctrl+R)", "flat")
+        self._modes.idClicked.connect(self.set_erasing)
+        row.addWidget(label("brush", self))
+        self._brush = QComboBox(self)
+        self._brush.addItems(list(map(str, _BRUSHES)))
+        name_box(self._brush, "brush in pixels")
+        self._brush.activated.connect(self._brush_activated)
+        row.addWidget(self._brush)
+        self._reset = add_button(self, row, "Clear", "Show the image as in the data set (Ctrl+R)", "flat")
         self._reset.clicked.connect(self.reset)
-        self._follow_history()
+        blank = add_button(self, row, "Blank canvas", "Start from an image of zeros (Ctrl+Shift+R)", "flat")
+        blank.clicked.connect(self.blank)
         row.addStretch(1)
-        return drawing
+
+    @Slot(int)
+    def _brush_activated(self, position: int) -> None:
+        self.view.canvas.set_brush(_BRUSHES[position])
+        self.brush_chosen.emit(_BRUSHES[position])
+
+    @Slot(int)
+    def set_erasing(self, erases: int) -> None:
+        """Let the left button erase (1) or draw (0)."""
+        self._modes.choose(erases)
+        self.view.canvas.set_erasing(bool(erases))
+
+    @Slot()
+    def toggle_erasing(self) -> None:
+        """Let the left button erase if it draws, and the reverse."""
+        self.set_erasing(1 - self._modes.checkedId())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the drawing tools in a second line if necessary, and give the prediction the remaining height."""
+        """Give the prediction the height that is left."""
         super().resizeEvent(event)
         self._decided.set_brief(self.height() < _LOW)
-        self._legend.setVisible(self.height() >= _LOWEST)
-        narrow = self.width() < _ONE_LINE
-        if narrow != self._narrow:
-            self._narrow = narrow
-            # Adding a widget again moves it within the layout.
-            self._tools.addWidget(self._drawing, *((1, 0, 1, 4) if narrow else (0, 1)))
 
     # From the window -------------------------------------------------------------------------------------------
 
@@ -164,9 +185,14 @@ class FlowPart(View):
         """Show the image as in the data set."""
         self.view.canvas.reset()
 
+    @Slot()
+    def blank(self) -> None:
+        """Start from a blank canvas."""
+        self.view.canvas.blank()
+
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, image = self._workspace.model(), self._workspace.source, self._image
-        if model is None or source is None or image is None:
+        if model is None or source is None or image is None or self.foreign is not None:
             return ()
         caption = self._caption()
         seed = self._seed if self._corrupt.isChecked() else None
@@ -192,8 +218,9 @@ class FlowPart(View):
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
         heads = ("error from target", "error from x", *names)
-        shown = NumberTable("Flow of one image", ("stage",), stages, heads, cells)
-        decided = self._decided.lines()
+        title = "Flow of one image" if self.foreign is None else self._through(self.foreign)
+        shown = NumberTable(title, ("stage",), stages, heads, cells)
+        decided = () if self.foreign else self._decided.lines()
         if not decided:
             return (shown,)
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
@@ -213,8 +240,10 @@ class FlowPart(View):
         if dataset is None or values is None:
             return
         self._image = values
+        if dataset.fingerprint != self._listed:
+            self._listed = dataset.fingerprint
+            self._list_others()
         self._drawing.setVisible(dataset.image_shape is not None)
-        self._legend.setText(_legend(dataset.image_shape is not None))
         if dataset.image_shape is not None:
             self.view.canvas.set_image(values.reshape(dataset.image_shape))
             self.view.canvas.set_missing(self._shown.missing)
@@ -231,7 +260,7 @@ class FlowPart(View):
     @Slot(object, object)
     def _stroked(self, _before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
         if self.view.canvas.is_drawn_on:
-            self._workspace.draw(after, _STROKE)
+            self._workspace.draw(after, "stroke")
         else:
             self._workspace.draw(None, "reset of the drawn image")
 
@@ -242,11 +271,6 @@ class FlowPart(View):
         has_canvas = dataset is not None and dataset.image_shape is not None
         if has_canvas and state.drawing is not old.drawing and not is_shown:
             canvas.show_drawn(state.drawing)
-        self._follow_history()
-
-    @Slot()
-    def _follow_history(self) -> None:
-        self._undo.setEnabled(self._workspace.history.undoText() == _STROKE)
 
     @Slot()
     def _compute(self) -> None:
@@ -273,14 +297,72 @@ class FlowPart(View):
             "Sending one image through", work, channel="flow", on_result=partial(self._show, stack), automatic=True
         )
 
+    @property
+    def foreign(self) -> FittedModel | None:
+        """The layers of other data that are selected, or None for those of the open data."""
+        wanted = self.learned.currentData()
+        return next((model for model in self._others() if model.fingerprint == wanted), None)
+
+    def _others(self) -> list[FittedModel]:
+        """Return the layers of earlier data with features like those of the open data."""
+        dataset = self._workspace.dataset
+        if dataset is None:
+            return []
+        shape, size = dataset.image_shape, dataset.n_features
+        earlier = (each for each in self._workspace.earlier if each.fingerprint != dataset.fingerprint)
+        return [each for each in earlier if each.image_shape == shape and each.stack.n_features == size]
+
+    def _list_others(self) -> None:
+        others = self._others()
+        self.learned.clear()
+        self.learned.addItem("these data", "")
+        for model in others:
+            self.learned.addItem(_learned_on(model), model.fingerprint)
+        self.learned.setEnabled(bool(others))
+        tip = "Pass the image through the layers of data that were open before"
+        self.learned.setToolTip(tip if others else f"{tip}; open other data with images of this size to have a choice")
+
+    def _through(self, model: FittedModel) -> str:
+        dataset = self._workspace.dataset
+        assert dataset is not None
+        return f"{dataset_title(dataset.name, dataset.generated)} through layers learned on {_learned_on(model)}"
+
     def _take_stack(self) -> None:
-        """Take the fitted layers; during a new fit to the same data the last complete stack stays."""
+        """Take the selected layers; during a new fit to the same data the last complete stack stays."""
         dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
-        depth = self._workspace.state.parameters.depth
-        if dataset is not None and dataset.fingerprint != self._fingerprint:
-            self._fingerprint, self._stack, self.flow = dataset.fingerprint, None, None
-        if stack is not None and len(stack.layers) >= depth:
+        if dataset is None:
+            return
+        depth, foreign = self._workspace.state.parameters.depth, self.foreign
+        fingerprint = dataset.fingerprint if foreign is None else foreign.fingerprint
+        if fingerprint != self._fingerprint:
+            self._fingerprint, self._stack, self.flow = fingerprint, None, None
+        if foreign is not None:
+            self._stack = foreign.stack
+        elif stack is not None and len(stack.layers) >= depth:
             self._stack = replace(stack, layers=stack.layers[:depth])
+
+    def _is_unlike(self) -> bool:
+        """Return True if a drawn or a test image is unlike the training images; compare these once in the queue."""
+        dataset, state, image = self._workspace.dataset, self._workspace.state, self._image
+        if dataset is None or image is None or dataset.image_shape is None:
+            return False
+        if dataset.fingerprint != self._compared:
+            self._compared, self._likeness = dataset.fingerprint, None
+            self._workspace.queue.submit(
+                "Comparing the training images",
+                partial(Likeness, dataset.train),
+                channel="likeness",
+                on_result=self._compared_images,
+                failure="The training images could not be compared",
+                background=True,
+            )
+        own = state.test_row is None and not self.view.canvas.is_drawn_on
+        return not own and self._likeness is not None and self._likeness.is_unlike(image)
+
+    @Slot(object)
+    def _compared_images(self, likeness: Likeness) -> None:
+        self._likeness = likeness
+        self._compute()
 
     def _show(self, stack: Stack | None, flow: Flow) -> None:
         """Show a flow; layers that are not fitted yet have empty tiles."""
@@ -291,16 +373,26 @@ class FlowPart(View):
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
         self._beside.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
+        foreign = self.foreign
         depth = state.parameters.depth if stack is None else len(flow.layers)
-        self._stale = stack is not None and replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
+        own = stack if foreign is None else None
+        self._stale = own is not None and replace(own.parameters, depth=0) != replace(state.parameters, depth=0)
         limits = None if per_tile else limit
         columns = flow_columns(flow, depth, dataset.image_shape, self._source.color_map, limits, self._stale)
         self.view.set_columns(columns)
-        if stack is None:
-            self._decided.controller.rest()
+        self.flow = flow if stack is not None else None
+        is_unlike = own is not None and self._is_unlike()
+        self._decided.setVisible(foreign is None)
+        if own is not None:
+            self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
-            self.flow = flow
-            self._decided.follow(flow.corrupted, _entered(flow))
+            self._decided.controller.rest()
+        legend = _LEGEND if dataset.image_shape is not None else f"{_LEGEND} Only images can be drawn on."
+        self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
+        role = "secondary" if self.notice.text() == legend else "badge"
+        if self.notice.property("role") != role:
+            self.notice.setProperty("role", role)
+            self.notice.style().polish(self.notice)
         self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
@@ -314,15 +406,13 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-def _legend(are_pixels: bool) -> str:
-    """Return the legend below the flow."""
-    noun = "pixel" if are_pixels else "feature"
-    text = (
-        f"Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; x for the first layer, "
-        "eq. 5) and from x, in squared units of the input. Only x is corrupted here, whereas the fit averages over all "
-        "corruptions of each layer’s input analytically."
-    )
-    return text if are_pixels else f"{text} Only images can be drawn on."
+_LEGEND = "Below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ and from x. Only x is corrupted here."
+
+
+def _learned_on(model: FittedModel) -> str:
+    """Return the data and the noise level of layers, and their number."""
+    layers, title = counted(len(model.stack.layers), "layer"), dataset_title(model.dataset, model.generated)
+    return f"{title}, noise {number(model.stack.parameters.noise)}, {layers}"
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:

@@ -33,15 +33,21 @@ BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest side of any image, logical pixels
 _DRAWABLE = 6  # side of a cell that is easy to hit with a mouse, logical pixels
 _LINES = 2  # lines of text below the lower tiles
-_WORDS = 96  # width of a line of text in pixels
+_WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap to the next one
+_IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line, and the gap between two lines
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowLayout(ImageLayout):
-    """Geometry of the input column and `depth` layers within a width and a height."""
+    """Geometry of the input column and `depth` layers within a width and a height; many layers take two lines."""
 
     height: float
     depth: int
+
+    @cached_property
+    def per_line(self) -> int:
+        """Return the number of layers in each line; those of the second line are below those of the first."""
+        return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
 
     @cached_property
     def scales(self) -> tuple[float, float]:
@@ -66,44 +72,39 @@ class FlowLayout(ImageLayout):
     @cached_property
     def gap(self) -> float:
         """Return the gap between two columns, which is wider if the tiles are narrower than their texts."""
-        if self.bars or not self.depth:
-            return ARROW
-        canvas, tile = (scale * self.shown[1] for scale in self.scales)
-        spare = (self.width - self._across(canvas, tile, ARROW)) / (self.depth + 1)
-        return ARROW + snapped(min(max(_WORDS - tile - ARROW + 10.0, 0.0), max(spare, 0.0)), self.ratio)
+        canvas, tile = self.canvas.width(), self.size[0]
+        wide = ARROW if self.bars else max(ARROW, _WORDS + _MARGIN - tile)
+        return wide if self._across(canvas, tile, wide) <= self.width else ARROW
 
     @property
     def needed(self) -> float:
-        if self.bars:
-            return 2 * EDGE + (self.depth + 1) * self._bar_width + self.depth * ARROW
-        canvas, tile = (scale * self.shown[1] for scale in self.scales)
-        return self._across(canvas, tile, self.gap)
+        return self._across(self.canvas.width(), self.size[0], self.gap)
 
     def _across(self, canvas: float, tile: float, gap: float) -> float:
-        return 2 * EDGE + canvas + self.depth * (gap + tile) + _beyond(tile, gap)
+        turn = gap if self.per_line < self.depth or (not self.bars and gap > ARROW) else 0.0
+        return 2 * EDGE + canvas + self.per_line * (gap + tile) + turn
 
     def _fits(self, canvas: float, tile: float) -> bool:
         rows, columns = self.shown
-        down = EDGE + 2 * HEAD + canvas * rows + LINE + DOWN + tile * rows + _LINES * LINE + EDGE
+        below = LINE + DOWN + HEAD + tile * rows + _LINES * LINE
+        down = 2 * EDGE + HEAD + canvas * rows + below
+        if self.per_line < self.depth:
+            down += _BETWEEN + HEAD + tile * rows + below
         return self._across(canvas * columns, tile * columns, ARROW) <= self.width and down <= self.height
 
     @cached_property
     def canvas(self) -> QRectF:
         """Return the box of the image x."""
-        if self.bars:
-            return QRectF(EDGE, EDGE + HEAD, self._bar_width, BARS_HEIGHT)
-        rows, columns = self.shown
-        scale = self.scales[0]
-        return QRectF(EDGE, EDGE + HEAD, columns * scale, rows * scale)
-
-    @property
-    def _bar_width(self) -> float:
-        return min(320.0, (self.width - 2 * EDGE - self.depth * ARROW) / (self.depth + 1))
+        width, height = self.size
+        if not self.bars:
+            width, height = self.scales[0] * self.shown[1], self.scales[0] * self.shown[0]
+        return QRectF(EDGE, EDGE + HEAD, width, height)
 
     @cached_property
     def size(self) -> tuple[float, float]:
         if self.bars:
-            return self._bar_width, BARS_HEIGHT
+            spare = self.width - 2 * EDGE - ARROW * (self.per_line + (self.per_line < self.depth))
+            return min(320.0, spare / (self.per_line + 1)), BARS_HEIGHT
         rows, columns = self.shown
         return columns * self.scales[1], rows * self.scales[1]
 
@@ -112,28 +113,32 @@ class FlowLayout(ImageLayout):
         if column == 0:
             return self.canvas
         w, h = self.size
-        return QRectF(self._left(column), self.canvas.bottom() - h, w, h)
+        return QRectF(self._left(column), self._base(column) - h, w, h)
 
     def lower(self, column: int) -> QRectF:
         """Return the box of hᵏ, k = column ≥ 1; column 0 is the box of x̃."""
         w, h = self.size
-        return QRectF(self._left(column), self.canvas.bottom() + LINE + DOWN + HEAD, w, h)
+        return QRectF(self._left(column), self._base(column) + LINE + DOWN + HEAD, w, h)
+
+    def _base(self, column: int) -> float:
+        """Return the bottom of the upper tile of a column."""
+        height, base = self.size[1], self.canvas.bottom()
+        below = LINE + DOWN + HEAD + height + _LINES * LINE + _BETWEEN + HEAD + height
+        return base + below * (column > self.per_line)
 
     def _left(self, column: int) -> float:
-        w, _ = self.size
+        position = column - self.per_line * (column > self.per_line)
         first = snapped(self.canvas.right() + self.gap, self.ratio)
-        return EDGE if column == 0 else first + (column - 1) * (w + self.gap)
+        return EDGE if position == 0 else first + (position - 1) * (self.size[0] + self.gap)
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width(), self.gap), HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * (self.gap - _MARGIN), HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        width = self.canvas.width() + self.gap - 10.0 if box.x() == EDGE else box.width()
-        return QRectF(
-            box.x(), box.bottom() + 3, max(width, box.width() + _beyond(box.width(), self.gap)), _LINES * LINE
-        )
+        width = max(box.width(), self.canvas.width() if box.x() == EDGE else 0.0) + self.gap - _MARGIN
+        return QRectF(box.x(), box.bottom() + 3, min(width, self.width - box.x()), _LINES * LINE)
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -141,25 +146,20 @@ class FlowLayout(ImageLayout):
         x = below.center().x() if column else below.x() + 0.5 * self.size[0]
         return QLineF(x, above.bottom() + LINE + 4, x, below.top() - HEAD - 1)
 
-    def across(self, column: int) -> tuple[QPointF, QPointF, QPointF, QPointF]:
+    def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
         start, stop = self.lower(column), self.upper(column + 1)
         middle = stop.left() - 0.5 * ARROW  # left of the tile at the arrow's end
-        return (
-            QPointF(start.right() + 4, start.center().y()),
-            QPointF(middle, start.center().y()),
-            QPointF(middle, stop.center().y()),
-            QPointF(stop.left() - 4, stop.center().y()),
-        )
+        turns = [QPointF(middle, start.center().y())]
+        if stop.top() > start.bottom():  # the next one begins the second line
+            right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
+            turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
+        ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
+        return [ends[0], *turns, QPointF(middle, stop.center().y()), ends[1]]
 
     @property
     def lowest(self) -> float:
-        return self.lower(0).bottom()
-
-
-def _beyond(width: float, gap: float) -> float:
-    """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
-    return min(max(_WORDS - width, 0.0), gap - 10.0)
+        return self.lower(self.depth).bottom()
 
 
 _layout = lru_cache(4)(FlowLayout)
@@ -339,6 +339,7 @@ class FlowView(Picker):
                 painter.setPen(QColor(theme.muted))
                 area = layout.captions(box)
                 for line, text in enumerate(tile.lines):
+                    text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
     def value_text(self, tile: FlowTile) -> str:
@@ -363,9 +364,9 @@ class FlowView(Picker):
             painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), MIDDLE, column.down)
             if number + 1 < len(self.columns):
                 corners = layout.across(number)
-                _arrow(painter, theme.muted, list(corners))
+                _arrow(painter, theme.muted, corners)
                 painter.setPen(QColor(theme.text))
-                at = QRectF(corners[1].x() - 16, line.y1() - 2, 13, line.length())
+                at = QRectF(corners[-2].x() - 16, 0.5 * (corners[-3].y() + corners[-2].y()) - 8, 13, 16)
                 painter.drawText(at, RIGHT, column.across)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 

@@ -1,0 +1,59 @@
+"""A measured rule for images that are unlike the training images, for which a prediction means little."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.progress import NO_PROGRESS, Progress
+
+_MOST_ROWS, _MOST_FEATURES = 4000, 3000
+_QUANTILE = 0.99
+Array = NDArray[np.float64]
+
+
+class Likeness:
+    """The leverage of an image with respect to training images, and the limit that 1 % of these exceed.
+
+    With z = [x, 1] and the rows z of the training images in Z, the leverage of x is zᵀ(ZᵀZ + I)⁻¹z: the number of
+    training images that x is worth in a linear fit. It is large if few of them light the pixels that x lights, or the
+    combination of pixels. The leverage of each training image is taken with respect to all others, h / (1 − h).
+
+    Parameters
+    ----------
+    images : ndarray of shape (n, d)
+        At most 4000 of them are used, evenly spaced.
+
+    Attributes
+    ----------
+    limit : float
+        The 99 % quantile of the training images; infinite for more than 3000 features.
+    """
+
+    def __init__(self, images: NDArray[Any], progress: Progress = NO_PROGRESS) -> None:
+        self.limit = np.inf
+        if images.shape[1] > _MOST_FEATURES:
+            return
+        rows = _with_one(images[:: -(-len(images) // _MOST_ROWS)])
+        scatter = rows.T @ rows
+        progress.report(0.3)
+        scatter[np.diag_indices_from(scatter)] += 1.0
+        self._inverse = np.linalg.inv(scatter)
+        progress.report(0.6)
+        leverages = np.einsum("ij,ij->i", rows @ self._inverse, rows)
+        self.limit = float(np.quantile(leverages / (1.0 - leverages), _QUANTILE))
+
+    def leverage(self, image: NDArray[Any]) -> float:
+        """Return the leverage of an image, shape (d,), without BLAS; 784 features take less than a millisecond."""
+        row = _with_one(image[None])[0]
+        return float(np.einsum("ij,j->i", self._inverse, row) @ row)
+
+    def is_unlike(self, image: NDArray[Any]) -> bool:
+        """Return True if an image is blank or its leverage exceeds the limit."""
+        return not image.any() or (np.isfinite(self.limit) and self.leverage(image) > self.limit)
+
+
+def _with_one(images: NDArray[Any]) -> Array:
+    return np.column_stack([images.astype(np.float64), np.ones(len(images))])
