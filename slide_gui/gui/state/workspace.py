@@ -261,7 +261,7 @@ class Workspace(QObject):
         dataset, stack = self.dataset, self.fitting.stack
         if dataset is None or stack is None or not stack.layers:
             return
-        layers = tuple(replace(layer, scatter=None) for layer in stack.layers)
+        layers = tuple(replace(layer, scatter=None) for layer in stack.layers[: self.state.parameters.depth])
         model = FittedModel.of(dataset, replace(stack, layers=layers), self.fitting.seconds)
         kept, left = [], _MOST_KEPT_BYTES
         for each in (model, *(other for other in self.earlier if other.fingerprint != model.fingerprint)):

@@ -38,12 +38,27 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
     boxes = [box for k in range(depth + 1) for box in (layout.upper(k), layout.lower(k))]
     assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
     assert max(box.right() for box in boxes) <= size[0]
-    assert len({layout.lower(k).top() for k in range(depth + 1)}) == (2 if depth > 5 else 1)
+    assert len({layout.lower(k).top() for k in range(1, depth + 1)}) == (2 if depth > 5 else min(depth, 1))
     for box in boxes:
         assert layout.captions(box).top() >= box.bottom()
         if shape == (28, 28) and depth <= 4 and size[0] >= 840:
             assert box.width() >= 112
             assert layout.captions(layout.lower(0)).bottom() <= size[1]
+
+
+@pytest.mark.parametrize(("size", "scale"), [((600, 350), 1), ((900, 450), 2), ((1500, 800), 4)])
+def test_that_eight_layers_and_their_texts_fit_small_windows_without_overlaps(size, scale):
+    layout = FlowLayout(size[0], 1.0, (28, 28), height=size[1], depth=8)
+    tiles = [box for k in range(9) for box in (layout.upper(k), layout.lower(k))]
+    texts = [layout.head(box) for box in tiles] + [layout.captions(layout.lower(k)) for k in range(9)]
+    assert layout.scale >= scale
+    assert not any(one.intersects(other) for one, other in combinations(tiles + texts, 2))
+    assert max(box.right() for box in tiles + texts) <= size[0]
+    assert max(box.bottom() for box in tiles + texts) <= size[1]
+    corners = layout.across(4)
+    assert max(corner.x() for corner in corners) <= size[0]
+    between = corners[2].y()
+    assert all(not box.top() < between < box.bottom() for box in tiles[2:] + texts[2:-9] + texts[-8:])
 
 
 def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view):

@@ -97,8 +97,9 @@ class FlowPart(View):
         self._tools.addWidget(label("learned on", self))
         self.learned = QComboBox(self)
         """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
-        self.learned.setMinimumContentsLength(11)
+        self.learned.setMinimumContentsLength(14)
         self.learned.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.learned.view().setMinimumWidth(280)
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self._compute)
         self._tools.addWidget(self.learned)

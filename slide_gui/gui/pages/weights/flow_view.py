@@ -34,6 +34,7 @@ _CANVAS, _LARGEST = 252, 336  # preferred side of the drawn image and largest si
 _DRAWABLE = 6  # side of a cell that is easy to hit with a mouse, logical pixels
 _LINES = 2  # lines of text below the lower tiles
 _WORDS, _MARGIN = 96, 10  # width of a line of text, and the gap to the next one
+_SYMBOLS = 80  # width of a tile and the gap that the labels of two arrows need
 _IN_ONE_LINE, _BETWEEN = 5, 12  # largest number of layers in one line, and the gap between two lines
 
 
@@ -48,6 +49,16 @@ class FlowLayout(ImageLayout):
     def per_line(self) -> int:
         """Return the number of layers in each line; those of the second line are below those of the first."""
         return self.depth if self.depth <= _IN_ONE_LINE else (self.depth + 1) // 2
+
+    @property
+    def wraps(self) -> bool:
+        """True if the layers take two lines, both to the right of the input column."""
+        return self.per_line < self.depth
+
+    @property
+    def n_lines(self) -> int:
+        """Return the number of lines of text below a lower tile."""
+        return 1 if self.wraps else _LINES
 
     @cached_property
     def scales(self) -> tuple[float, float]:
@@ -73,24 +84,33 @@ class FlowLayout(ImageLayout):
     def gap(self) -> float:
         """Return the gap between two columns, which is wider if the tiles are narrower than their texts."""
         canvas, tile = self.canvas.width(), self.size[0]
-        wide = ARROW if self.bars else max(ARROW, _WORDS + _MARGIN - tile)
-        return wide if self._across(canvas, tile, wide) <= self.width else ARROW
+        spare = (self.width - self._across(canvas, tile, _least_gap(tile))) / (self.per_line + 1)
+        wide = max(ARROW, _WORDS + _MARGIN - tile)
+        return snapped(min(_least_gap(tile) + max(spare, 0.0), wide), self.ratio)
 
     @property
     def needed(self) -> float:
         return self._across(self.canvas.width(), self.size[0], self.gap)
 
     def _across(self, canvas: float, tile: float, gap: float) -> float:
-        turn = gap if self.per_line < self.depth or (not self.bars and gap > ARROW) else 0.0
-        return 2 * EDGE + canvas + self.per_line * (gap + tile) + turn
+        return 2 * EDGE + canvas + self.per_line * (gap + tile) + (gap if self.wraps else _beyond(tile, gap))
 
     def _fits(self, canvas: float, tile: float) -> bool:
         rows, columns = self.shown
-        below = LINE + DOWN + HEAD + tile * rows + _LINES * LINE
-        down = 2 * EDGE + HEAD + canvas * rows + below
-        if self.per_line < self.depth:
-            down += _BETWEEN + HEAD + tile * rows + below
-        return self._across(canvas * columns, tile * columns, ARROW) <= self.width and down <= self.height
+        down = 2 * EDGE + HEAD + canvas * rows + self._below(tile * rows)
+        down += (_LINES - self.n_lines) * LINE
+        lines = 2 * EDGE + 2 * (HEAD + tile * rows + self._below(tile * rows)) + _BETWEEN if self.wraps else 0.0
+        across = self._across(canvas * columns, tile * columns, _least_gap(tile * columns))
+        return across <= self.width and max(down, lines) <= self.height
+
+    @property
+    def _arrow(self) -> float:
+        """Return the height of the arrow from an upper to a lower tile."""
+        return DOWN - 8 if self.wraps else DOWN
+
+    def _below(self, height: float) -> float:
+        """Return the height of everything below an upper tile, for tiles of this height."""
+        return LINE + self._arrow + HEAD + height + self.n_lines * LINE
 
     @cached_property
     def canvas(self) -> QRectF:
@@ -103,7 +123,7 @@ class FlowLayout(ImageLayout):
     @cached_property
     def size(self) -> tuple[float, float]:
         if self.bars:
-            spare = self.width - 2 * EDGE - ARROW * (self.per_line + (self.per_line < self.depth))
+            spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             return min(320.0, spare / (self.per_line + 1)), BARS_HEIGHT
         rows, columns = self.shown
         return columns * self.scales[1], rows * self.scales[1]
@@ -118,13 +138,15 @@ class FlowLayout(ImageLayout):
     def lower(self, column: int) -> QRectF:
         """Return the box of hᵏ, k = column ≥ 1; column 0 is the box of x̃."""
         w, h = self.size
-        return QRectF(self._left(column), self._base(column) + LINE + DOWN + HEAD, w, h)
+        return QRectF(self._left(column), self._base(column) + LINE + self._arrow + HEAD, w, h)
 
     def _base(self, column: int) -> float:
         """Return the bottom of the upper tile of a column."""
-        height, base = self.size[1], self.canvas.bottom()
-        below = LINE + DOWN + HEAD + height + _LINES * LINE + _BETWEEN + HEAD + height
-        return base + below * (column > self.per_line)
+        height = self.size[1]
+        if column == 0 or not self.wraps:
+            return self.canvas.bottom()
+        next_line = self._below(height) + _BETWEEN + HEAD + height
+        return EDGE + HEAD + height + next_line * (column > self.per_line)
 
     def _left(self, column: int) -> float:
         position = column - self.per_line * (column > self.per_line)
@@ -133,12 +155,13 @@ class FlowLayout(ImageLayout):
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * (self.gap - _MARGIN), HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width(), self.gap), HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        width = max(box.width(), self.canvas.width() if box.x() == EDGE else 0.0) + self.gap - _MARGIN
-        return QRectF(box.x(), box.bottom() + 3, min(width, self.width - box.x()), _LINES * LINE)
+        width = self.canvas.width() + self.gap - _MARGIN if box.x() == EDGE else 0.0
+        width = max(width, box.width() + _beyond(box.width(), self.gap))
+        return QRectF(box.x(), box.bottom() + 3, width, (_LINES if box.x() == EDGE else self.n_lines) * LINE)
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -151,7 +174,8 @@ class FlowLayout(ImageLayout):
         start, stop = self.lower(column), self.upper(column + 1)
         middle = stop.left() - 0.5 * ARROW  # left of the tile at the arrow's end
         turns = [QPointF(middle, start.center().y())]
-        if stop.top() > start.bottom():  # the next one begins the second line
+        if self.wraps and column == self.per_line:  # the next one begins the second line
+            middle += 0.25 * ARROW  # right of the arrow from the input
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -159,7 +183,17 @@ class FlowLayout(ImageLayout):
 
     @property
     def lowest(self) -> float:
-        return self.lower(self.depth).bottom()
+        return max(self.lower(0).bottom(), self.lower(self.depth).bottom())
+
+
+def _least_gap(width: float) -> float:
+    """Return the least gap between tiles of this width, whose arrows have labels."""
+    return max(ARROW, _SYMBOLS - width)
+
+
+def _beyond(width: float, gap: float) -> float:
+    """Return how far the texts of a tile may extend into the gap; further for narrow tiles."""
+    return min(max(_WORDS - width, 0.0), gap - _MARGIN)
 
 
 _layout = lru_cache(4)(FlowLayout)
@@ -338,7 +372,10 @@ class FlowView(Picker):
                     painter.drawText(head, RIGHT, self.value_text(tile))
                 painter.setPen(QColor(theme.muted))
                 area = layout.captions(box)
-                for line, text in enumerate(tile.lines):
+                shown = round(area.height() / LINE)
+                for line, text in enumerate(tile.lines[-shown:]):
+                    if painter.fontMetrics().horizontalAdvance(text) > area.width():
+                        text = text.split(" from ")[0]
                     text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
                     painter.drawText(QRectF(area.x(), area.y() + line * LINE, area.width(), LINE), MIDDLE, text)
 
@@ -366,7 +403,8 @@ class FlowView(Picker):
                 corners = layout.across(number)
                 _arrow(painter, theme.muted, corners)
                 painter.setPen(QColor(theme.text))
-                at = QRectF(corners[-2].x() - 16, 0.5 * (corners[-3].y() + corners[-2].y()) - 8, 13, 16)
+                y = corners[1].y() if len(corners) > 4 else 0.5 * (corners[1].y() + corners[2].y()) - 8
+                at = QRectF(corners[1].x() - 16, y, 13, 16)
                 painter.drawText(at, RIGHT, column.across)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
