@@ -263,11 +263,11 @@ class Workspace(QObject):
             return
         layers = tuple(replace(layer, scatter=None) for layer in stack.layers[: self.state.parameters.depth])
         model = FittedModel.of(dataset, replace(stack, layers=layers), self.fitting.seconds)
-        kept, left = [], _MOST_KEPT_BYTES
+        models, left = [], _MOST_KEPT_BYTES
         for each in (model, *(other for other in self.earlier if other.fingerprint != model.fingerprint)):
             left -= sum(layer.weights.nbytes for layer in each.stack.layers)
-            kept += [each] if left >= 0 else []
-        self.earlier = tuple(kept)
+            models += [each] if left >= 0 else []
+        self.earlier = tuple(models)
 
     def has_feature(self, feature: int) -> bool:
         """True if the open data set has this feature; a view can briefly show earlier data."""

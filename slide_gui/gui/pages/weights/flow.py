@@ -357,8 +357,8 @@ class FlowPart(View):
                 failure="The training images could not be compared",
                 background=True,
             )
-        own = state.test_row is None and not self.view.canvas.is_drawn_on
-        return not own and self._likeness is not None and self._likeness.is_unlike(image)
+        is_training_image = state.test_row is None and not self.view.canvas.is_drawn_on
+        return not is_training_image and self._likeness is not None and self._likeness.is_unlike(image)
 
     @Slot(object)
     def _compared_images(self, likeness: Likeness) -> None:
@@ -376,15 +376,15 @@ class FlowPart(View):
         self._beside.set_scale(scale, *(("per tile", SHARES_OF_LIMIT) if per_tile else ("hᵏ",)))
         foreign = self.foreign
         depth = state.parameters.depth if stack is None else len(flow.layers)
-        own = stack if foreign is None else None
-        self._stale = own is not None and replace(own.parameters, depth=0) != replace(state.parameters, depth=0)
+        fitted = stack if foreign is None else None
+        self._stale = fitted is not None and replace(fitted.parameters, depth=0) != replace(state.parameters, depth=0)
         limits = None if per_tile else limit
         columns = flow_columns(flow, depth, dataset.image_shape, self._source.color_map, limits, self._stale)
         self.view.set_columns(columns)
         self.flow = flow if stack is not None else None
-        is_unlike = own is not None and self._is_unlike()
+        is_unlike = fitted is not None and self._is_unlike()
         self._decided.setVisible(foreign is None)
-        if own is not None:
+        if fitted is not None:
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
             self._decided.controller.rest()
