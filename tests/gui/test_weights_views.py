@@ -183,7 +183,7 @@ def test_that_layers_of_other_data_are_never_shown_without_their_names_while_a_s
 
 def test_that_layers_of_earlier_data_take_bounded_memory_and_no_scatters(window, monkeypatch):
     size = sum(layer.weights.nbytes for layer in window.workspace.fitting.stack.layers)
-    monkeypatch.setattr(workspace_module, "_MOST_KEPT_BYTES", 2 * size)
+    monkeypatch.setattr(workspace_module, "_MOST_BYTES", 2 * size)
     for seed in (1, 2, 3, 2):
         open_data(window, dataset(seed=seed, name=f"data {seed}"))
     assert [model.dataset for model in window.workspace.earlier] == ["data 3", "data 2"]

@@ -31,7 +31,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name
 
 MAX_PINS = 16
-_MOST_KEPT_BYTES = 128 << 20  # weights of earlier data; four layers on MNIST take 20 MB
+_MOST_BYTES = 128 << 20  # weights of earlier data; four layers on MNIST take 20 MB
 _REST_MILLISECONDS = 100
 _FIRST_SAMPLE = 16  # or the last one of fewer
 
@@ -263,7 +263,7 @@ class Workspace(QObject):
             return
         layers = tuple(replace(layer, scatter=None) for layer in stack.layers[: self.state.parameters.depth])
         model = FittedModel.of(dataset, replace(stack, layers=layers), self.fitting.seconds)
-        models, left = [], _MOST_KEPT_BYTES
+        models, left = [], _MOST_BYTES
         for each in (model, *(other for other in self.earlier if other.fingerprint != model.fingerprint)):
             left -= sum(layer.weights.nbytes for layer in each.stack.layers)
             models += [each] if left >= 0 else []
