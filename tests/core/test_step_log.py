@@ -38,7 +38,7 @@ def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> 
     assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
     assert state == {"start": 7}
     assert log.step(double, state) == 15
-    assert len(log) == 4
+    assert len(log.results) == 4
 
 
 def test_that_a_step_that_fails_is_not_logged() -> None:
@@ -48,7 +48,7 @@ def test_that_a_step_that_fails_is_not_logged() -> None:
     log = StepLog()
     with pytest.raises(Cancelled):
         log.step(fail)
-    assert len(log) == 0
+    assert len(log.results) == 0
     assert log.step(lambda: 1) == 1
 
 
@@ -74,11 +74,11 @@ def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted
     parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), CancelAt(), StepLog()
     whole = fit_svm(Z, codes, parameters, progress=counter).trained
     for share in (0.3, 0.5):
-        before = len(log)
+        before = len(log.results)
         log.rewind()
         with pytest.raises(Cancelled):
             fit_svm(Z, codes, parameters, progress=CancelAt(int(share * counter.n_reports)), log=log)
-        assert len(log) > before
+        assert len(log.results) > before
     log.rewind()
     again = CancelAt()
     continued = fit_svm(Z, codes, parameters, progress=again, log=log).trained
@@ -96,6 +96,6 @@ def test_that_a_cancelled_grid_search_continues_with_the_same_points() -> None:
     whole = median_width_search(data, parameters, progress=counter)
     with pytest.raises(Cancelled):
         median_width_search(data, parameters, progress=CancelAt(counter.n_reports // 2), log=log)
-    assert 3 < len(log) < len(whole.grid)
+    assert 3 < len(log.results) < len(whole.grid)
     log.rewind()
     assert median_width_search(data, parameters, log=log).grid == whole.grid

@@ -17,19 +17,17 @@ class StepLog:
 
     Attributes
     ----------
+    results : list
+        Results of the finished steps.
     seconds : float
         Time that the logged steps took.
     """
 
     def __init__(self) -> None:
-        self._results: list[Any] = []
+        self.results: list[Any] = []
         self._state: dict[Any, Any] = {}
         self._next = 0
         self.seconds = 0.0
-
-    def __len__(self) -> int:
-        """Return the number of logged steps."""
-        return len(self._results)
 
     def rewind(self) -> float:
         """Begin again with the first step, and return the seconds that the logged steps took."""
@@ -48,14 +46,14 @@ class StepLog:
             last logged step only, so steps with one state must follow each other directly.
         """
         number, state = self._next, {} if state is None else state
-        if number == len(self._results):
+        if number == len(self.results):
             started = time.perf_counter()
-            self._results.append(compute())
+            self.results.append(compute())
             self._state = dict(state)
             self.seconds += time.perf_counter() - started
-        elif number == len(self._results) - 1:
+        elif number == len(self.results) - 1:
             state.clear()
             state.update(self._state)
         self._next += 1
-        result: T = self._results[number]
+        result: T = self.results[number]
         return result

@@ -126,11 +126,6 @@ class _Job(Progress):
         return self.function(self)
 
     @property
-    def restarts(self) -> bool:
-        """True if the job starts again after an interruption."""
-        return self.background or self.automatic
-
-    @property
     def ended(self) -> bool:
         """True if the function has returned or raised."""
         return self.future is not None and self.future.done()
@@ -311,7 +306,7 @@ class JobQueue(QObject):
     def _finish(self, job: _Job) -> None:
         assert job.future is not None
         error = job.future.exception()
-        if isinstance(error, Cancelled) and job.restarts:
+        if isinstance(error, Cancelled) and (job.background or job.automatic):
             self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs that interrupted it
             job.fraction, job.seconds_left, job.time_left = 0.0, None, TimeLeft()
             self._start(job)
