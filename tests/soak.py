@@ -404,7 +404,8 @@ class Openings(WindowRun):
     def open(self) -> None:
         self.window = self.opened("window", labelled())
         self.stack.callback(lambda: tear_down(self.window))
-        self._names = ["export", "cluster", "guide", "palette", "shortcuts", "about", "settings", "wall", "sweep"]
+        self._names = ["export", "cluster", "guide", "palette", "shortcuts", "about", "settings", "full_screen"]
+        self._names.append("sweep")
         self._names += sorted(name for name in self.window.actions_by_name if name.startswith(("page_", "view_")))
 
     def use(self) -> None:
@@ -416,7 +417,7 @@ class Openings(WindowRun):
                 if isinstance(dialog, QDialog) and dialog.isVisible():
                     self.done_of[f"{type(dialog).__name__} closed"] += 1
                     dialog.reject()
-            if name == "wall":
+            if name == "full_screen":
                 QTest.keyClick(QApplication.focusWidget() or self.window, Qt.Key.Key_Escape)
             self.done_of[name] += 1
         other = self.opened("other", dataset())

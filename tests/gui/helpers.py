@@ -148,12 +148,12 @@ def train(window: MainWindow) -> None:
 
 def image_and_tiles(window: MainWindow) -> tuple[Any, Any]:
     """Return the image of the Weights page, or the bars of features that are no pixels, and the tiles next to it."""
-    from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
     from slide_gui.gui.pages.weights.sample import SamplePanel
+    from slide_gui.gui.pages.weights.weights_view import WeightsView
 
     sample, dataset = window.weights_page.findChild(SamplePanel), window.workspace.dataset
     is_plain = dataset is not None and dataset.image_shape is None
-    return sample.bars if is_plain else sample.image, window.weights_page.findChild(PinnedRows).tiles
+    return sample.bars if is_plain else sample.image, window.weights_page.findChild(WeightsView).tiles
 
 
 def dialogs(window: MainWindow) -> list[QWidget]:

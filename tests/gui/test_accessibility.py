@@ -104,16 +104,15 @@ def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window
     window.workspace.select(pins=(3, 20))
     train(window)
     over_pages(walked, window, "images")
-    window.weights_page.show_wall()
-    walked.over(dialogs(window)[0], "wall")
-    dialogs(window)[0].hide()
+    window.actions_by_name["full_screen"].trigger()
+    walked.over(window, "full screen")
+    window.actions_by_name["full_screen"].trigger()
     open_data(window, plain())
     over_pages(walked, window, "plain features")
     assert not walked.faults, "\n".join(walked.faults)
     assert walked.focusable > 300
     assert {
         "WeightTiles",
-        "Mosaic",
         "HeatMap",
         "ErrorPlot",
         "CopiesPlot",

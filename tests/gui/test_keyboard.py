@@ -112,7 +112,7 @@ def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus
     faults = []
     image, _ = image_and_tiles(window)
     image.setFocus()
-    for name in ("export", "cluster", "guide", "shortcuts", "about", "show_table", "settings", "wall", "palette"):
+    for name in ("export", "cluster", "guide", "shortcuts", "about", "show_table", "settings", "palette"):
         window.activateWindow()
         image.setFocus()
         window.actions_by_name[name].trigger()
@@ -142,7 +142,7 @@ def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window):
     press(image, Key.Key_Return)
     assert window.workspace.state.selection.pins == (7,)
     assert "1 pinned" in image.accessibleDescription()
-    press(tiles, Key.Key_Down, Key.Key_Delete)
+    press(tiles, Key.Key_Down, Key.Key_Down, Key.Key_Delete)
     assert window.workspace.state.selection.pins == ()
 
 
@@ -151,7 +151,7 @@ def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window):
     _, tiles = image_and_tiles(window)
     first = window.weights_page.pixels.features()[0]
     tiles.setFocus()
-    press(tiles, Key.Key_Right)
+    press(tiles, Key.Key_Down, Key.Key_Right)
     press(tiles, Key.Key_Up, Key.Key_Left, held=SHIFT)
     assert window.weights_page.pixels.source == first - 6 - 1
     place, value = divmod(first - 7, 6), window.workspace.fitting.stack.layers[1].weights[first, first - 7]
@@ -178,15 +178,15 @@ def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained):
     assert plot.shown() == whole
 
 
-def test_that_every_weight_of_the_wall_is_pointed_at_by_keys(window):
-    window.actions_by_name["wall"].trigger()
-    wall = window.weights_page.wall
-    mosaic = wall.layers[1].mosaic
-    press(mosaic, Key.Key_Right)
-    press(mosaic, Key.Key_Up, held=SHIFT)
-    row, column = divmod(wall.pixel, 6)
-    assert f"row of W of pixel {row}, {column}, from pixel {row - 1}, {column}" in mosaic.accessibleDescription()
-    window.weights_page.wall.hide()
+def test_that_keys_walk_over_all_rows_and_choose_the_row_shown_below(window):
+    tiles = window.weights_page.shown_view().tiles
+    first = window.weights_page.pixels.features()[0]
+    press(tiles, Key.Key_Right)
+    press(tiles, Key.Key_Down, Key.Key_Left, held=SHIFT)
+    assert window.weights_page.pixels.feature == first + 6 - 1
+    row, column = divmod(first + 5, 6)
+    assert tiles.accessibleDescription().startswith(f"row of {row}, {column}; All rows, layer 2")
+    assert tiles.rows[1].title == f"{row}, {column}"
 
 
 def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window):

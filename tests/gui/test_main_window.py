@@ -5,9 +5,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.pages.weights.sample import Readout
+from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, ShortcutList
 from slide_gui.gui.shell.palette import CommandPalette
+from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, press, record, settle, wait
 
 
@@ -65,9 +66,9 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     image, tiles = image_and_tiles(window)
     QTest.mouseMove(image, pixel_at(image, 2, 5))
     settle(0.05)
-    assert tiles.rows[0].title == "2, 5"
+    assert [row.title for row in tiles.rows[:2]] == ["All rows", "2, 5"]
     expected = window.workspace.fitting.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
-    np.testing.assert_array_equal(tiles.rows[0].tiles[1].values, expected)
+    np.testing.assert_array_equal(tiles.rows[1].tiles[1].values, expected)
     QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=pixel_at(image, 2, 5))
     assert window.workspace.state.selection.pins[-1] == 21
     assert tiles.rows[-1].title == "2, 5"
@@ -89,6 +90,33 @@ def test_that_each_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window)
     window.actions_by_name["undo"].trigger()
     assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
     assert window.workspace.history.undoText() == ""
+
+
+def test_that_the_full_screen_shows_only_the_weights_with_a_noise_slider_and_escape_returns(window):
+    before, page, panel = window.geometry(), window.weights_page, window.panel
+    page.set_view("flow")
+    window.actions_by_name["full_screen"].trigger()
+    settle(0.05)
+    assert window.isFullScreen()
+    assert window.geometry() == window.screen().geometry()
+    assert page.mapTo(window, page.rect().topLeft()).toTuple() == (0, 0)
+    assert (page.width(), page.height()) == (window.width(), window.height() - 8)  # a margin for notices
+    assert not panel.isVisible()
+    assert not page.tabs.button(0).isVisible()
+    slider = page.findChild(SamplePanel).findChild(NumberSlider)
+    QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_Right)
+    at_rest(window)
+    assert window.workspace.state.parameters.noise == 0.31
+    QTest.keyClick(slider.findChild(QSlider), Qt.Key.Key_Escape)
+    settle(0.05)
+    assert not window.isFullScreen()
+    assert window.geometry() == before
+    assert panel.isVisible()
+    assert page.tabs.button(0).isVisible()
+    assert not slider.isVisible()
+    window.actions_by_name["full_screen"].trigger()
+    window.actions_by_name["page_runs"].trigger()
+    assert not window.isFullScreen()
 
 
 def lines_of(palette):
@@ -154,7 +182,7 @@ def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
     assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
     palette.reject()
     texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
-    assert texts.index("More noise") < texts.index("Wall of layers")
+    assert texts.index("More noise") < texts.index("Full screen")
     palette.reject()
 
 
@@ -221,11 +249,11 @@ def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(windo
     feature = window.weights_page.pixels.features()[0]
     rms = np.sqrt(layer.scatter[feature, feature] / layer.scatter[-1, -1])
     weight = layer.weights[feature, feature]
-    assert tiles.rows[0].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
+    assert tiles.rows[1].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
     assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the input pixel"
     readout = window.weights_page.findChild(Readout).accessibleDescription()
-    assert f"weight {signed(weight, 3)}," in readout
-    assert f"× RMS {signed(weight * rms, 3)}," in readout
+    assert f"weight {signed(weight, 2)}," in readout
+    assert f"× RMS {signed(weight * rms, 2)}," in readout
     window.actions_by_name["undo"].trigger()
     assert box.currentData() == "auto"
     assert "contributions" not in window.weights_page.subtitle.text()

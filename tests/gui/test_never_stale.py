@@ -16,9 +16,9 @@ from tests.gui.helpers import StubSource, at_rest, labelled, settle, show_page, 
 
 OPENED = labelled
 
-WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
+CURVES, CLASSIFIER = "curves", "classifier"
 SHOWN = tuple(view.name for view in (*VIEWS, *EXPERIMENTS) if view.name != WHY)
-PLACES = (*SHOWN, WALL, CURVES, CLASSIFIER)
+PLACES = (*SHOWN, CURVES, CLASSIFIER)
 
 
 @pytest.fixture
@@ -38,24 +38,13 @@ def fit_may_go_on(monkeypatch):
 
 
 def show(window, place):
-    """Show a page, a view of the Weights page, or the wall, and return the widget."""
+    """Show a page or a view of the Weights page, and return the widget."""
     if place in (CURVES, CLASSIFIER):
         return show_page(window, place)
     page = show_page(window, "weights")
-    if place == WALL:
-        page.show_wall()
-        page.wall.resize(1280, 720)
-        settle()
-        return page.wall
     page.set_view(place)
     settle()
     return page
-
-
-def leave(window, place):
-    if place == WALL:
-        window.weights_page.wall.hide()
-        settle()
 
 
 def pixels(widget):
@@ -90,7 +79,6 @@ def use_everything(window):
         elif place == FLOW:
             part = widget.set_view("flow")
             wait(lambda part=part: part._decided.lines())
-        leave(window, place)
     wait(lambda: not window.queue.busy, 30)
 
 
@@ -105,7 +93,6 @@ def seen_while_fitting(window, data, fit_may_go_on):
     for place in PLACES:
         widget = show(window, place)
         seen[place] = pixels(widget), words(widget)
-        leave(window, place)
     return seen
 
 
@@ -134,20 +121,18 @@ def colourfulness(picture):
     return float(np.mean(np.ptp(picture.astype(int), axis=2)))
 
 
-@pytest.mark.parametrize("place", [*(name for name in SHOWN if name != COPIES), WALL])
+@pytest.mark.parametrize("place", [name for name in SHOWN if name != COPIES])
 def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_go_on, place):
     widget = show(window, place)
-    target = widget if place == WALL else widget.shown_view()
+    target = widget.shown_view()
     before = colourfulness(pixels(target))
-    if place != WALL:
-        assert widget.tables()
+    assert widget.tables()
     fit_may_go_on.clear()
     window.workspace.set_parameters(noise=0.55)
     settle(0.05)
     assert not window.workspace.fitting.is_fresh(1)
     assert colourfulness(pixels(target)) < 0.9 * before
-    if place != WALL:
-        assert not widget.tables()
+    assert not widget.tables()
     fit_may_go_on.set()
     at_rest(window)
     settle()

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from slide_gui.experiments.inspection.rows import weight_rows
+from slide_gui.experiments.inspection.rows import input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights.selected_rows import TileSource
 from tests.gui.helpers import StubSource, dataset, wait
@@ -20,18 +21,64 @@ def source(workspace):  # noqa: F811
 
 @pytest.mark.parametrize("show", ["weights", "contribution"])
 @pytest.mark.parametrize("levels", ["tile", "layer", "global"])
-def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, levels, show):
+def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(source, levels, show):
     tiles, workspace = source  # noqa: F811
     workspace.select(levels=levels, show=show)
     pins = workspace.state.selection.pins
     model = workspace.model()
     rows, contributions = as_shown([weight_rows(model, pins)], show)
     assert contributions == tiles.shows_contributions() == (show == "contribution")
-    expected = tile_limits(rows, levels)[0]
+    peaks = [np.abs(layer_rows(model, k, contributions)).max(axis=1) for k in range(4)]
+    largest = np.array([np.median(each[each > 0]) for each in peaks])
+    expected = {"tile": tile_limits(rows, "tile")[0], "layer": largest, "global": largest.max()}[levels]
+    expected = 0.4 * np.broadcast_to(expected, (len(pins), 4))
     for i, shown in enumerate(tiles.tiles((0, *pins)).tiles[1:]):
         for k, tile in enumerate(shown):
-            assert tile.scale.high == pytest.approx(expected[i, k])
+            assert tile.scale.high == pytest.approx(expected[i, k], rel=1e-5)
             assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
+
+
+def layer_rows(model, k, contributions):
+    """Return all rows of W of a layer, as weights or as contributions."""
+    layer = model.stack.layers[k]
+    return layer.weights[:, :-1] * (input_rms(layer) if contributions else 1.0)
+
+
+def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_pointer_moves(source):
+    tiles, workspace = source  # noqa: F811
+    first, second = tiles.mosaics(3), tiles.mosaics(9)
+    model, table = workspace.model(), tiles.tiles((3,))
+    for k, mosaic in enumerate(first):
+        assert mosaic.values == pytest.approx(model.stack.layers[k].weights[:, :-1].reshape(64, 8, 8), abs=1e-6)
+        assert (mosaic.marker, second[k].marker) == (3, 9)
+        assert mosaic.identity == second[k].identity
+        assert mosaic.scale == table.tiles[0][k].scale
+        assert not mosaic.equals(second[k])
+
+
+def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but_not_of_other_data(source):
+    tiles, workspace = source  # noqa: F811
+    before, partial = tiles.mosaics(3), []
+
+    def look():
+        stack = workspace.fitting.stack
+        partial.append((0 if stack is None else len(stack.layers), tiles.mosaics(3), tiles.tiles((3,)).tiles[0]))
+
+    workspace.fitting.changed.connect(look)
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
+    for fitted, mosaics, row in partial:
+        assert all(each is not None for each in (*mosaics, *row))
+        if fitted < 4:
+            assert [each.stale for each in mosaics[fitted:]] == [each.stale for each in row[fitted:]]
+            assert all(a.identity[0] == b.identity[0] for a, b in zip(mosaics[fitted:], before[fitted:], strict=True))
+    assert not any(each.stale for each in (*tiles.mosaics(3), *tiles.tiles((3,)).tiles[0]))
+    partial.clear()
+    workspace.open(StubSource(replace(dataset(), name="other")))
+    wait(lambda: workspace.dataset.name == "other")
+    assert partial[0][0] == 0
+    assert set(partial[0][1]) == set(partial[0][2]) == {None}
+    workspace.fitting.changed.disconnect(look)
 
 
 def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(source):

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QMessageBox, QTreeWidget, QTreeWidgetItem
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.gui.help.guide import Guide
-from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WeightsPage
+from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WEIGHTS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
@@ -140,7 +140,7 @@ def _not_here(window: MainWindow, needs_image: bool = False) -> str:
 
 
 def _not_cancellable(window: MainWindow) -> str:
-    return "" if window.session.busy or window.notice.isVisible() else "No job is running"
+    return "" if window.session.busy or window.notice.isVisible() or window.is_full else "No job is running"
 
 
 def _not_fittable(window: MainWindow) -> str:
@@ -324,6 +324,9 @@ def _fit_again(window: MainWindow) -> None:
     why_not=_not_cancellable,
 )
 def _cancel(window: MainWindow) -> None:
+    if window.is_full:
+        window.set_full(False)
+        return
     if window.notice.isVisible() and not window.queue.busy:
         window.notice.hide()
     window.session.stop()
@@ -444,13 +447,15 @@ def _show_table(window: MainWindow) -> None:
 
 
 @_view(
-    "Wall of layers",
+    "Full screen",
     "F11",
-    "Show all rows of all layers on the full screen, changing with the noise level",
-    why_not=_no_layer,
+    "Show only the weights, with a slider for the noise level, on the full screen; Esc returns",
+    checked=lambda w: w.is_full,
 )
-def _wall(window: MainWindow) -> None:
-    _weights(window).show_wall()
+def _full_screen(window: MainWindow) -> None:
+    if not window.is_full:
+        _weights(window).set_view(WEIGHTS)
+    window.set_full(not window.is_full)
 
 
 @_experiment("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)

@@ -207,6 +207,8 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(_SMALLEST_SIZE)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
+        self.is_full = False
+        """True while the Weights page fills the screen."""
         self.settings, self._store, self._tinted = settings, store, ""
         # By whether the window is narrow.
         self._panel_is_shown = {False: not settings.value("panel_folded", False, bool), True: False}
@@ -287,6 +289,7 @@ class MainWindow(QMainWindow):
         self.opening.files_chosen.connect(self.open_files)
         self.keeper.message.connect(self.notice.show_message)
         self.pages.turned.connect(self._navigation.mark)
+        self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
@@ -455,12 +458,36 @@ class MainWindow(QMainWindow):
             self._panel_is_shown[True] = False
             self._show_panel()
 
+    def set_full(self, full: bool) -> None:
+        """Fill the screen with the Weights page alone, or return to the window."""
+        if full == self.is_full:
+            return
+        self.is_full = full
+        for each in (self._title_bar, self._navigation, self.statusBar()):
+            each.setVisible(not full)
+        self.weights_page.set_full_screen(full)
+        self._show_panel()
+        if full:
+            self._before_full = self.geometry(), self.windowState()
+            self.showFullScreen()
+            self.setGeometry(self.screen().geometry())  # works without a window manager too
+            return
+        geometry, state = self._before_full
+        self.setWindowState(state)
+        if state == Qt.WindowState.WindowNoState:
+            self.setGeometry(geometry)
+
+    @Slot(object)
+    def _leave_full(self, page: str) -> None:
+        if page != "weights":
+            self.set_full(False)
+
     @Slot()
     def _show_panel(self) -> None:
         """Show the parts of the panel that the page needs, unless the panel is hidden."""
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
-        self.panel.setVisible(bool(needed) and self.shows_panel)
+        self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
         self.follow()
 
     @Slot()
@@ -502,6 +529,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""
+        self.set_full(False)
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()

@@ -6,30 +6,40 @@ import math
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen, QResizeEvent, QTransform
 from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.gui.widgets.painted import colour_table, frame
+from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame
 from slide_gui.gui.widgets.tiles import ImageLayout
 
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
+LINE = 16
+_LYING = LINE + BAR + TICK + LINE + 2
 HEAD = 28
-"""Height of the note in pixels; the bar is aligned with the first row of `WeightTiles`."""
+"""Height of the note of an upright bar in pixels."""
 
 
 class ColorBar(QWidget):
-    """A vertical bar with signed ticks, and a note above it if the limits differ between tiles."""
+    """A bar with signed ticks, and a note above it if the limits differ between tiles.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    Parameters
+    ----------
+    lies : bool
+        True for a horizontal bar, which has its note at its left and its ticks below it.
+    """
+
+    def __init__(self, parent: QWidget | None = None, *, lies: bool = False) -> None:
         super().__init__(parent)
+        self._lies = lies
         self.scale: ColorScale | None = None
         """The colour scale shown."""
-        self._note, self._head = "", HEAD
+        self._note = ""
         self._labels: tuple[str, ...] = ()
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        policies = QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding
+        self.setSizePolicy(*(policies[::-1] if lies else policies))
         self.setAccessibleName("Colour scale")
 
     def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
@@ -55,39 +65,36 @@ class ColorBar(QWidget):
 
     def sizeHint(self) -> QSize:
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
+        if self._lies:
+            return QSize(200, _LYING)
         widest = max(map(advance, self._labels), default=0.0)
         return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), 320)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self.sizeHint().width(), 120)
-
-    def set_head(self, height: int) -> None:
-        """Set the height at which the bar begins, below the note."""
-        if height != self._head:
-            self._head = height
-            self.update()
+        return QSize(120, _LYING) if self._lies else QSize(self.sizeHint().width(), 120)
 
     def bar(self) -> QRectF:
         """Return the rectangle of the colours; the space of the note is always reserved."""
-        return QRectF(2, self._head, BAR, max(self.height() - self._head - FOOT, 1))
+        if self._lies:
+            return QRectF(2, LINE, max(self.width() - 4, 1), BAR)
+        return QRectF(2, HEAD, BAR, max(self.height() - HEAD - FOOT, 1))
 
-    def y_of(self, value: float) -> float:
-        """Return the vertical position of a value."""
+    def position_of(self, value: float) -> float:
+        """Return the position of a value along the bar: its height, or its distance from the left."""
         box = self.bar()
-        if self.scale is None:
-            return box.center().y()
-        share = (value - self.scale.low) / (self.scale.high - self.scale.low)
-        return box.bottom() - share * box.height()
+        share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
+        return box.left() + share * box.width() if self._lies else box.bottom() - share * box.height()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.bar()
         painter = QPainter(self)
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        note = QRectF(2, self._head - HEAD, self.width() - 2, HEAD)
+        note = QRectF(2, 0, self.width() - 2, LINE if self._lies else HEAD)
         painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
         if self.scale is not None:
-            painter.drawImage(box, _ramp(self.scale))
+            ramp = _ramp(self.scale)
+            painter.drawImage(box, ramp.transformed(QTransform().rotate(90)) if self._lies else ramp)
             self._paint_ticks(painter)
         frame(painter, box, theme.line)
         painter.end()
@@ -100,12 +107,18 @@ class ColorBar(QWidget):
             ticks = [(scale.low + i * step, text) for i, text in enumerate(self._labels)]
         else:
             ticks = [(value, scale.label(value)) for value in scale.ticks(7)]
+        metrics = painter.fontMetrics()
         for value, text in ticks:
-            y = round(self.y_of(value)) + 0.5
+            place = round(self.position_of(value)) + 0.5
             painter.setPen(QPen(QColor(theme.muted), 1.0))
-            painter.drawLine(QPointF(box.right() + 1, y), QPointF(box.right() + 1 + TICK, y))
-            place = QRectF(box.right() + TICK + 5, y - 8, self.width(), 16)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+            if self._lies:
+                wide, low = metrics.horizontalAdvance(text), box.bottom() + 1
+                painter.drawLine(QPointF(place, low), QPointF(place, low + TICK))
+                left = min(max(place - wide / 2, 2), self.width() - wide - 2)
+                painter.drawText(QRectF(left, low + TICK, wide + 1, LINE), MIDDLE, text)
+            else:
+                painter.drawLine(QPointF(box.right() + 1, place), QPointF(box.right() + 1 + TICK, place))
+                painter.drawText(QRectF(box.right() + TICK + 5, place - 8, self.width(), 16), MIDDLE, text)
 
 
 class BesideColorBar(QWidget):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import product
@@ -13,6 +14,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QImage
 
 from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets.painted import PixelGrid, colour_table, coloured_image, crosshair, integer_scale, snapped
 
 
@@ -25,7 +27,7 @@ class Tile:
     values : ndarray of shape (rows, columns) or (d,), float32
         Read-only; a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
     caption : str
-        Text below the tile, broken at " · " if the tile is narrow.
+        Text above the tile; if the tile is narrow, only the part after " · ".
     marker : int or None
         Pixel with a ring: the one that these weights reconstruct.
     quantity : str
@@ -55,6 +57,16 @@ class Tile:
         """Return the tile of d values: an image of a shape, or bars without a shape."""
         pixels = values.astype(np.float32)
         return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity, stale)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the image, or (d,) for bars."""
+        return self.values.shape
+
+    @property
+    def identity(self) -> Hashable:
+        """Return a key of the rendered image."""
+        return self
 
     def value_at(self, index: int) -> tuple[str, str]:
         """Return the value of a pixel or feature and its position as texts."""
@@ -92,6 +104,35 @@ def short_size(size: float) -> str:
     if 0 < size < 0.005:
         return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
+
+
+@dataclass(frozen=True, eq=False)
+class Mosaic(Tile):
+    """All rows of W of a layer: the field of each pixel at the position of this pixel, or the matrix of features.
+
+    Attributes
+    ----------
+    values : ndarray of shape (d, rows, columns) or (d, d), float32
+        The fields; read-only.
+    marker : int or None
+        The selected field.
+    key : hashable
+        Equal for mosaics with the same values.
+    """
+
+    key: Hashable = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.values.shape[1:]
+
+    @property
+    def identity(self) -> Hashable:
+        return self.key, self.scale
+
+    def equals(self, other: Tile) -> bool:
+        same = isinstance(other, Mosaic) and self.identity == other.identity
+        return same and (self.marker, self.stale) == (other.marker, other.stale)
 
 
 @dataclass(frozen=True)
@@ -156,18 +197,64 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     )
 
 
-EDGE, LABEL, NARROW_LABEL, NAME_LABEL, HEAD, GAP, NARROW_GAP, BAND_GAP, LINE = 4, 80, 68, 128, 24, 8, 3, 28, 15
+def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.float32]:
+    """Return at most `count` values along an axis: the largest in magnitude of each block, or each value repeated."""
+    size = values.shape[axis]
+    if size <= count:
+        return np.repeat(values, count // size, axis)
+    step = -(-size // count)
+
+    def every(first: int) -> NDArray[np.float32]:
+        return values[(slice(None),) * axis + (slice(first, None, step),)]
+
+    high, low = every(0).copy(), every(0).copy()
+    for first in range(1, step):  # `reduceat` takes ten times as long
+        block = every(first)
+        part = (slice(None),) * axis + (slice(0, block.shape[axis]),)
+        np.maximum(high[part], block, out=high[part])
+        np.minimum(low[part], block, out=low[part])
+    return np.where(high >= -low, high, low)
+
+
+def mosaic_image(mosaic: Mosaic, size: tuple[int, int], transposed: bool, theme: Theme) -> QImage:
+    """Return the image of a mosaic; where weights share a pixel of the screen, the largest in magnitude is drawn.
+
+    Parameters
+    ----------
+    size : tuple of (width, height)
+        Size in device pixels; a field takes an integer number of them.
+    """
+    values, (width, height) = mosaic.values, size
+    if values.ndim == 2:
+        shown = strongest(strongest(values, height, 0), width, 1)
+        return coloured_image(mosaic.scale.indices(shown), colour_table(mosaic.scale))
+    rows, columns = values.shape[1:]
+    if transposed:
+        values = values.reshape(rows, columns, rows, columns).transpose(1, 0, 3, 2).reshape(-1, columns, rows)
+        rows, columns = columns, rows
+    down, across = height // rows, width // columns
+    gap = 1 if min(down, across) >= 3 else 0
+    side = min((down - gap) / rows, (across - gap) / columns)  # of a weight, in device pixels
+    fields = strongest(strongest(values, max(int(side * rows), 1), 1), max(int(side * columns), 1), 2)
+    high, wide = fields.shape[1:]
+    drawn = np.zeros((rows, down, columns, across), np.uint8)
+    indices = mosaic.scale.indices(fields).reshape(rows, columns, high, wide).transpose(0, 2, 1, 3)
+    top, left = (down - gap - high) // 2, (across - gap - wide) // 2
+    drawn[:, top : top + high, :, left : left + wide] = indices
+    picture = drawn.reshape(rows * down, columns * across)
+    return coloured_image(picture, colour_table(mosaic.scale, QColor(theme.background)))
+
+
+EDGE, HEAD, LINE, GAP, NARROW_GAP, BAND_GAP = 4, 20, 18, 8, 3, 28
+LABEL, NAME_LABEL, REMOVE = 62, 150, 18
 NARROW = 420
-"""Width in pixels below which labels and gaps shrink in favour of the tiles."""
-LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 448, 84, 24
+"""Width in pixels below which gaps shrink in favour of the tiles."""
+LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 560, 84, 24
 ENLARGED = 336
 """Side of an enlarged tile if no height is given."""
-BARS_HEIGHT, BARS_LARGEST = 72, 480
+BARS_HEIGHT, BARS_LARGEST, MATRIX = 72, 480, 200
 MOST_BANDS = MOST_FOLDS = 4
-COMFORTABLE = 48
-"""Width of a tile below which the row continues in another line."""
-LEAST_PITCH = 40
-"""Least distance between rows: the height of a row's label."""
+_PLANNED = 3  # rows that set the size of tiles below mosaics: mosaics, the selected pixel, a pin unless folded
 
 
 @dataclass(frozen=True)
@@ -255,57 +342,65 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """Geometry of `rows` × `columns` tiles; groups of rows are placed side by side if that gives larger tiles.
+    """Geometry of `rows` × `columns` tiles, each row with a line for its label and captions above it.
 
-    If the tiles of a row would be too small side by side, they take several lines, each with headings.
+    Groups of rows are placed side by side, or the tiles of a row on several lines with headings, if that gives larger
+    tiles.
 
     Parameters
     ----------
-    caption : tuple of (float, float)
-        Widths of the widest usual caption on one and on two lines; captions that fit neither are omitted.
     height_room : float
-        Height in which all rows should be visible; it limits the size of tiles down to `LEGIBLE`; 0 for no limit.
+        Height in which all rows should be visible, which limits the size of tiles as long as they are `LEGIBLE`;
+        0 for no limit. Below mosaics, two rows should be visible, so that a pin changes no sizes.
     rows, columns : int
         Number of visible rows and columns.
     only : tuple of (row, column) or None
         The one visible tile, which takes all the space.
+    has_mosaics : bool
+        True if the first row contains mosaics.
     """
 
     rows: int
     columns: int
-    caption: tuple[float, float]
     height_room: float = 0.0
     only: tuple[int, int] | None = None
+    has_mosaics: bool = False
 
     @cached_property
-    def bands(self) -> int:
-        """Return the number of groups of rows side by side that gives the largest tiles with all visible."""
-        if not self.height_room or self.folds > 1:
-            return 1
-        return max(range(1, min(self.rows, MOST_BANDS) + 1), key=self._worth, default=1)
+    def _split(self) -> tuple[int, int]:
+        if not self.height_room or self.bars:
+            return 1, 1
+        ways = [(bands, 1) for bands in range(1, min(self.rows, MOST_BANDS) + 1)]
+        ways += [(1, folds) for folds in range(2, min(self.columns, MOST_FOLDS) + 1)]
+        return max(ways, key=self._worth, default=(1, 1))
 
-    @cached_property
-    def folds(self) -> int:
-        """Return the number of lines for the tiles of a row."""
-        if not self.height_room:
-            return 1
-        room = self.width - 2 * EDGE - self.label_width + self.gap
-        most = max(min(MOST_FOLDS, self.columns), 1)
-        wide = (n for n in range(1, most) if room / -(-self.columns // n) - self.gap >= COMFORTABLE)
-        return next(wide, most)
+    def _worth(self, way: tuple[int, int]) -> tuple[float, float, int]:
+        size, rows = self._size_in(*way), self._planned(*way)
+        needed = self._around(*way, rows) + rows * way[1] * size[1]
+        return size[0], min(self.height_room - needed, 0.0), -sum(way)
 
     @property
-    def _across(self) -> int:
-        """Return the number of tiles on one line."""
-        return max(-(-self.columns // self.folds), 1)
+    def bands(self) -> int:
+        """Return the number of groups of rows side by side."""
+        return self._split[0]
 
-    def _worth(self, bands: int) -> tuple[float, float, int]:
-        size = self._size_in(bands)
-        needed = self._around(bands) + self._rows_in(bands) * size[1]
-        return size[0], min(self.height_room - needed, 0.0), -bands
+    @property
+    def folds(self) -> int:
+        """Return the number of lines for the tiles of a row."""
+        return self._split[1]
+
+    def _across(self, folds: int) -> int:
+        """Return the number of tiles on one line."""
+        return max(-(-self.columns // folds), 1)
 
     def _rows_in(self, bands: int) -> int:
         return max(-(-self.rows // bands), 1)
+
+    def _planned(self, bands: int, folds: int) -> int:
+        """Return the number of rows of a group that should be visible."""
+        if not self.has_mosaics or self.only is not None:
+            return self._rows_in(bands)
+        return -(-(_PLANNED if folds == 1 else 2) // bands)
 
     @property
     def gap(self) -> float:
@@ -315,36 +410,35 @@ class TileLayout(ImageLayout):
     @property
     def label_width(self) -> int:
         """Return the width of a row's label: coordinates of a pixel, or the longer name of a feature."""
-        return NAME_LABEL if self.bars else LABEL if self.width >= NARROW else NARROW_LABEL
+        return NAME_LABEL if self.bars else LABEL
 
-    def _room_in(self, bands: int) -> float:
-        """Return the width available to one tile."""
+    def _is_bare(self, bands: int, folds: int) -> bool:
+        """True if the mosaics have no line of their own, because the headings are directly above them."""
+        return self.has_mosaics and bands == folds == 1 and self.only is None
+
+    def _around(self, bands: int, folds: int, rows: int) -> float:
+        """Return the height used by headings, labels and gaps."""
+        line = LINE if folds == 1 else LINE + folds * HEAD
+        head = HEAD if folds == 1 else 0
+        return 2 * EDGE + head + rows * (line + GAP) - GAP - LINE * self._is_bare(bands, folds)
+
+    def _tall(self, bands: int, folds: int, rows: int) -> float:
+        """Return the height of tiles with which a number of rows fit."""
+        return (self.height_room - self._around(bands, folds, rows)) / (rows * folds)
+
+    def _size_in(self, bands: int, folds: int) -> tuple[float, float]:
+        across = self._across(folds)
         band = (self.width - 2 * EDGE - (bands - 1) * BAND_GAP) / bands
-        return max((band - self.label_width - (self._across - 1) * self.gap) / self._across, SMALLEST)
-
-    def _lines_in(self, bands: int) -> int:
-        room = self._room_in(bands) + self.gap - 2
-        return next((lines for lines, width in enumerate(self.caption, 1) if width <= room), 0)
-
-    def _around(self, bands: int) -> float:
-        """Return the height used by headings, captions and gaps."""
-        below = self._lines_in(bands) * LINE + GAP
-        if self.folds > 1:
-            return 2 * EDGE + self._rows_in(1) * self.folds * (HEAD + below)
-        return 2 * EDGE + HEAD + self._rows_in(bands) * below
-
-    def _size_in(self, bands: int) -> tuple[float, float]:
-        room, rows = self._room_in(bands), self._rows_in(bands)
-        tall = float(LARGEST if self.only is None else ENLARGED)
+        room = max((band - (across - 1) * self.gap) / across, SMALLEST)
+        tall, most = float(LARGEST if self.only is None else ENLARGED), LARGEST
         if self.height_room:
-            least = LEGIBLE if not self.bars else BARS_HEIGHT
-            tall = max((self.height_room - self._around(bands)) / (rows * self.folds), least)
-        most = LARGEST_IN_ROOM if self.height_room else LARGEST
+            least = SMALLEST if self.has_mosaics else LEGIBLE
+            tall, most = max(self._tall(bands, folds, self._planned(bands, folds)), least), LARGEST_IN_ROOM
         if self.bars:
-            tall = min(tall, 2 * BARS_HEIGHT) if self.height_room and self.only is None else tall
-            wide = room if self.only is not None else min(room, BARS_LARGEST)
-            height = tall if self.height_room or self.only is not None else BARS_HEIGHT
-            return snapped(wide, self.ratio), snapped(height, self.ratio)
+            if self.only is None:
+                room, tall = min(room, BARS_LARGEST), min(max(tall, BARS_HEIGHT), 2 * BARS_HEIGHT)
+                tall = tall if self.height_room else BARS_HEIGHT
+            return snapped(room, self.ratio), snapped(tall, self.ratio)
         if self.only is None:
             room, tall = min(room, most), min(tall, most)
         down, across = self.shown
@@ -359,26 +453,23 @@ class TileLayout(ImageLayout):
     @cached_property
     def size(self) -> tuple[float, float]:
         """Return width and height of a tile."""
-        return self._size_in(self.bands)
+        return self._size_in(*self._split)
 
     @cached_property
-    def lines(self) -> int:
-        """Return the lines of a caption: 2 if one line is too wide for a tile, 0 if two are too."""
-        return self._lines_in(self.bands)
+    def mosaic_height(self) -> float:
+        """Return the height of a mosaic: that of an image, or of a matrix of features."""
+        return snapped(min(self.size[0], MATRIX), self.ratio) if self.bars and self.only is None else self.size[1]
 
-    @cached_property
-    def pitch(self) -> tuple[float, float]:
-        """Return the distance between neighbouring tiles, across and down."""
-        caption = self.caption[self.lines - 1] if self.lines else 0.0
-        wide = max(self.size[0], min(caption, self._room_in(self.bands)))
-        high = max(self.size[1] + self.lines * LINE + GAP, LEAST_PITCH)
-        return wide + self.gap, high + (HEAD if self.folds > 1 else 0)
+    @property
+    def _higher(self) -> float:
+        """Return by how much mosaics are higher than tiles."""
+        return self.mosaic_height - self.size[1] if self.has_mosaics else 0.0
 
     @property
     def height(self) -> int:
         """Return the total height."""
-        head = HEAD if self.folds == 1 else 0
-        return int(2 * EDGE + head + self._rows_in(self.bands) * self.folds * self.pitch[1] + 0.5)
+        rows = self._rows_in(self.bands)
+        return int(self._around(*self._split, rows) + rows * self.folds * self.size[1] + self._higher + 0.5)
 
     @property
     def lowest(self) -> float:
@@ -386,7 +477,7 @@ class TileLayout(ImageLayout):
 
     @property
     def _band_width(self) -> float:
-        return self.label_width + self._across * self.pitch[0] - self.gap
+        return self._across(self.folds) * (self.size[0] + self.gap) - self.gap
 
     @property
     def needed(self) -> float:
@@ -409,17 +500,34 @@ class TileLayout(ImageLayout):
     @cached_property
     def boxes(self) -> dict[tuple[int, int], QRectF]:
         """Return the box of each visible tile by row and column, aligned to device pixels."""
-        step, rows, boxes = self._band_width + BAND_GAP, self._rows_in(self.bands), {}
+        (bands, folds), across, boxes = self._split, self._across(self.folds), {}
+        rows, (wide, high) = self._rows_in(bands), self.size
+        line = HEAD + high if folds > 1 else high
         for (i, row), (j, column) in product(enumerate(self.shown_rows()), enumerate(self.shown_columns())):
-            left = EDGE + self.label_width + i // rows * step + j % self._across * self.pitch[0]
-            top = EDGE + HEAD + (i % rows * self.folds + j // self._across) * self.pitch[1]
-            boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(top, self.ratio), *self.size)
+            band, below = divmod(i, rows)
+            left = EDGE + band * (self._band_width + BAND_GAP) + j % across * (wide + self.gap)
+            top = EDGE + HEAD + LINE + below * (LINE + folds * line + GAP) + j // across * line
+            is_mosaic = self.has_mosaics and row == 0
+            top -= LINE if self._is_bare(bands, folds) else 0
+            top += self._higher if band == 0 and below else 0
+            size = wide, self.mosaic_height if is_mosaic else high
+            boxes[row, column] = QRectF(snapped(left, self.ratio), snapped(top, self.ratio), *size)
         return boxes
 
     def captions(self, row: int, column: int) -> QRectF:
-        """Return the box of the caption under a tile."""
+        """Return the box of the caption above a tile, to the right of the row's label or of the tile's heading."""
+        return self._captions[(row, column) if self.only is None else self.only]
+
+    @cached_property
+    def _captions(self) -> dict[tuple[int, int], QRectF]:
+        return {place: self._caption(*place) for place in self.boxes}
+
+    def _caption(self, row: int, column: int) -> QRectF:
         box = self.tile(row, column)
-        return QRectF(box.x(), box.bottom() + 3, self.pitch[0] - 2, self.lines * LINE)
+        if self.folds > 1:
+            return QRectF(box.x() + LABEL, box.y() - HEAD, max(box.width() - LABEL, 0.0), HEAD - 2)
+        left = max(box.x(), self.remove(row).right() + 4)
+        return QRectF(left, box.y() - LINE, max(box.right() - left, 0.0), LINE - 2)
 
     @property
     def groups(self) -> int:
@@ -428,22 +536,44 @@ class TileLayout(ImageLayout):
 
     def heading(self, column: int, group: int = 0) -> QRectF:
         """Return the box of a column heading."""
-        box = self.tile(group * self._rows_in(self.bands) if self.folds == 1 else group, column)
-        return QRectF(box.x(), box.y() - HEAD, self.pitch[0] - 2, HEAD - 4)
+        first = self.shown_rows()[0]
+        box = self.tile(first + (group * self._rows_in(self.bands) if self.folds == 1 else group), column)
+        if self.folds == 1:
+            return QRectF(box.x(), EDGE, box.width() + self.gap - 2, HEAD - 2)
+        is_alone = self.has_mosaics and group == 0  # mosaics have no captions
+        return QRectF(box.x(), box.y() - HEAD, box.width() if is_alone else LABEL - 2, HEAD - 2)
 
     def label(self, row: int) -> QRectF:
-        """Return the box of a row's label, vertically centred."""
-        box = self.tile(row, 0)
-        return QRectF(box.x() - self.label_width, box.center().y() - 18, self.label_width - 6, 36)
+        """Return the box of a row's label above its first tile; it is empty if there is no line for it."""
+        box = self.tile(row, self.shown_columns()[0])
+        if row == 0 and self._is_bare(*self._split):
+            return QRectF(box.x(), box.y(), 0.0, 0.0)
+        top = box.y() - LINE if self.folds == 1 else box.y() - HEAD - LINE
+        return QRectF(box.x(), top, self.label_width, LINE - 2)
 
     def remove(self, row: int) -> QRectF:
-        """Return the box of a row's × button."""
+        """Return the box of a row's × button, next to its label."""
         box = self.label(row)
-        return QRectF(box.right() - 20, box.bottom() - 19, 18, 18)
+        return QRectF(box.right(), box.y() - 1, REMOVE if box.width() else 0.0, REMOVE if box.width() else 0.0)
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
         """Return row and column of the tile under a point, or None between tiles."""
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
+
+    def field(self, box: QRectF, point: QPointF) -> int | None:
+        """Return the field of a mosaic under a point; fields of features are the rows of a matrix."""
+        if not box.contains(point):
+            return None
+        if not self.bars:
+            return self.grid(box).at(point)
+        return min(int((point.y() - box.y()) / box.height() * self.shape[0]), self.shape[0] - 1)
+
+    def field_spot(self, box: QRectF, index: int) -> QRectF:
+        """Return the rectangle of a field in a mosaic."""
+        if not self.bars:
+            return self.grid(box).rect(index)
+        height = box.height() / self.shape[0]
+        return QRectF(box.x(), box.y() + index * height, box.width(), height)
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)

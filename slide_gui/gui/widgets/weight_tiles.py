@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from collections.abc import Hashable
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFont,
     QFontMetrics,
-    QFontMetricsF,
     QHelpEvent,
     QImage,
     QKeyEvent,
@@ -27,16 +26,30 @@ from slide_gui.gui.widgets.painted import (
     ARROWS,
     CLICKS,
     MIDDLE,
+    RIGHT,
     STALE,
     PaintedWidget,
     PixelGrid,
     focus_ring,
+    frame,
     image_of,
     paint_placeholder,
+    ring,
     ring_radius,
     washed,
 )
-from slide_gui.gui.widgets.tiles import EDGE, HEAD, LEAST_PITCH, Tile, TileLayout, TileRow, bar_image, tile_layout
+from slide_gui.gui.widgets.tiles import (
+    EDGE,
+    HEAD,
+    LINE,
+    Mosaic,
+    Tile,
+    TileLayout,
+    TileRow,
+    bar_image,
+    mosaic_image,
+    tile_layout,
+)
 
 
 def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: list[tuple[QColor, QRectF]]) -> None:
@@ -56,23 +69,25 @@ def _paint_marks(painter: QPainter, theme: Theme, layout: TileLayout, marked: li
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
+def _paint_field_mark(painter: QPainter, theme: Theme, layout: TileLayout, spot: QRectF) -> None:
+    """Draw a ring around the selected field of a mosaic, or a frame around the row of a matrix."""
+    if layout.bars:
+        frame(painter, spot, theme.accent)
+    else:
+        ring(painter, spot, QColor(theme.accent), washed(theme.background, 0.6), 1.5)
+
+
 def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, ...]) -> None:
-    """Paint a row's dot, title and subtitle; `fonts` are those of titles, of titles of pins, and of subtitles."""
+    """Paint a row's dot and title; `fonts` are those of titles and of titles of pins."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setPen(QPen(row.color, 2.0))
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
-    painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
+    painter.drawEllipse(QRectF(box.x() + 2, box.y() + 5, 6, 6))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    title = fonts[row.removable], theme.text if row.removable else theme.muted
-    subtitle = fonts[2], theme.muted
-    for (font, colour), text, area in (
-        (title, row.title, box.adjusted(15, 0, 0, -18)),
-        (subtitle, row.subtitle, box.adjusted(0, 18, -20 if row.removable else 0, 0)),
-    ):
-        painter.setFont(font)
-        painter.setPen(QColor(colour))
-        elided = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(area.width()))
-        painter.drawText(area, MIDDLE, elided)
+    painter.setFont(fonts[row.removable])
+    painter.setPen(QColor(theme.text))
+    area = box.adjusted(13 if row.color.alpha() else 1, 0, 0, 0)
+    painter.drawText(area, MIDDLE, painter.fontMetrics().elidedText(row.title, _ELIDE, int(area.width())))
 
 
 def _paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
@@ -89,8 +104,9 @@ def _paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> No
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
-USUAL_CAPTION = "max 0.00 · b +0.00"
-_BACK = "‹ Back"
+_BACK, _BACK_WIDTH = "‹ Back", 64
+_SIZE = "size"  # key of the size for which an image was rendered
+_ELIDE = Qt.TextElideMode.ElideRight
 
 
 class WeightTiles(PaintedWidget):
@@ -132,7 +148,7 @@ class WeightTiles(PaintedWidget):
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
-        self._images: dict[Tile, QImage] = {}
+        self._images: dict[Hashable, QImage] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
         self._back.setProperty("kind", "flat")
@@ -154,9 +170,9 @@ class WeightTiles(PaintedWidget):
         if same:
             rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
         self._columns, self.rows = columns, rows
-        shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
-        tiles = {t for r in rows for t in r.tiles if t is not None}
-        self._images = {t: i for t, i in self._images.items() if t in tiles}
+        shape = next((t.shape for r in rows for t in r.tiles if t is not None), self._shape)
+        shown = {t.identity for r in rows for t in r.tiles if t is not None}
+        self._images = {t: i for t, i in self._images.items() if t in shown}
         if not same or shape != self._shape:
             self._shape = shape
             self._relayout()
@@ -166,9 +182,9 @@ class WeightTiles(PaintedWidget):
             layout = self.layout_of()
             for number in layout.shown_rows():
                 if rows[number] != old_rows[number]:
-                    last = number, layout.shown_columns()[-1]
-                    area = layout.label(number) | layout.tile(*last) | layout.captions(*last)
-                    self.update(area.adjusted(-3, -3, 3, 3).toAlignedRect())
+                    ends = layout.shown_columns()[0], layout.shown_columns()[-1]
+                    area = layout.tile(number, ends[0]) | layout.tile(number, ends[1])
+                    self.update(area.adjusted(-3, -LINE - HEAD, 3, 3).toAlignedRect())
         self._describe()
 
     def _relayout(self) -> None:
@@ -179,7 +195,7 @@ class WeightTiles(PaintedWidget):
             if row >= len(self.rows) or column >= len(self._columns):
                 self.enlarged = None
         self._back.setVisible(self.enlarged is not None)
-        self._back.setGeometry(EDGE, EDGE - 2, self.layout_of().label_width - 8, HEAD)
+        self._back.setGeometry(self.width() - _BACK_WIDTH - EDGE, EDGE - 2, _BACK_WIDTH, HEAD + 2)
         self.updateGeometry()
         self.update()
         self.arranged.emit()
@@ -229,15 +245,10 @@ class WeightTiles(PaintedWidget):
             self._transposed,
             rows=1 if self.enlarged else len(self.rows),
             columns=1 if self.enlarged else len(self._columns),
-            caption=self._caption_widths,
             height_room=self._room if room is None else room,
             only=self.enlarged,
+            has_mosaics=bool(self.rows) and any(isinstance(tile, Mosaic) for tile in self.rows[0].tiles),
         )
-
-    @cached_property
-    def _caption_widths(self) -> tuple[float, float]:
-        advance = QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance
-        return advance(USUAL_CAPTION), max(map(advance, USUAL_CAPTION.split(" · ")))
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -249,7 +260,7 @@ class WeightTiles(PaintedWidget):
         return QSize(560, self.heightForWidth(max(self.width(), self.minimumSizeHint().width())))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(88 + 28 * min(max(len(self._columns), 1), 4), 120)
+        return QSize(28 * min(max(len(self._columns), 1), 4) + 24, 120)
 
     # Painting
 
@@ -260,20 +271,22 @@ class WeightTiles(PaintedWidget):
             paint_placeholder(painter, self, self._placeholder)
             focus_ring(painter, self)
             return
-        fonts = self.figure_font(), self.figure_font(strong=True), self.figure_font(SECONDARY)
-        area = QRectF(event.rect()).adjusted(0, -LEAST_PITCH, 0, LEAST_PITCH)  # with captions
+        fonts = self.figure_font(SECONDARY), self.figure_font(SECONDARY, strong=True)
+        area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # with labels and captions
         visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
         painter.setFont(fonts[0])
         painter.setPen(QColor(theme.muted))
+        metrics = painter.fontMetrics()
         for group in range(layout.groups):
             for column in layout.shown_columns():
                 box = layout.heading(column, group)
-                painter.drawText(box, MIDDLE, _fitting(self._columns[column], painter.fontMetrics(), box.width()))
+                painter.drawText(box, MIDDLE, _fitting(self._columns[column], metrics, box.width()))
         for number in dict.fromkeys(row for row, _ in visible):
-            _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
+            if layout.label(number).width():
+                _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
             if self.rows[number].removable:
                 _paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
-        painter.setFont(fonts[2])
+        painter.setFont(fonts[0])
         self._paint_tiles(painter, theme, layout, visible)
         focus_ring(painter, self, layout.tile(*self._current))
         painter.end()
@@ -282,43 +295,51 @@ class WeightTiles(PaintedWidget):
         self, painter: QPainter, theme: Theme, layout: TileLayout, visible: dict[tuple[int, int], QRectF]
     ) -> None:
         """Paint the visible tiles with captions, marks and crosshair, given their boxes by row and column."""
-        boxes = list(visible.values())
+        boxes, metrics = list(visible.values()), painter.fontMetrics()
         tiles = [(self.rows[i], self.rows[i].tiles[j], box) for (i, j), box in visible.items()]
         for _, tile, box in tiles:
             if tile is None:
                 painter.fillRect(box, washed(theme.line, 0.25))
             else:
                 painter.setOpacity(STALE if tile.stale else 1.0)
-                painter.drawImage(box, self._image(tile))
+                painter.drawImage(box, self._image(tile, box))
                 painter.setOpacity(1.0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.line), 1.0))
         painter.drawRects([box.adjusted(-0.5, -0.5, 0.5, 0.5) for box in boxes])
         painter.setPen(QColor(theme.muted))
         for place, (_, tile, _) in zip(visible, tiles, strict=True):
-            if tile is not None and layout.lines and not tile.stale:  # numbers of an outdated tile would mislead
-                text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
-                painter.drawText(layout.captions(*place), int(Qt.AlignmentFlag.AlignTop), text)
+            if tile is not None and tile.caption and not tile.stale:  # numbers of an outdated tile would mislead
+                box = layout.captions(*place)
+                painter.drawText(box, RIGHT, _fitting_caption(tile.caption, metrics, box.width()))
+        drawn = [(row, tile, box) for row, tile, box in tiles if tile is not None and not isinstance(tile, Mosaic)]
         if layout.bars:
-            painter.drawLines([QLineF(box.left(), box.center().y(), box.right(), box.center().y()) for box in boxes])
-        marked = [
-            (row.color, layout.spot(box, tile.marker)) for row, tile, box in tiles if tile and tile.marker is not None
-        ]
+            painter.drawLines(
+                [QLineF(box.left(), box.center().y(), box.right(), box.center().y()) for *_, box in drawn]
+            )
+        marked = [(row.color, layout.spot(box, tile.marker)) for row, tile, box in drawn if tile.marker is not None]
         _paint_marks(painter, theme, layout, marked)
+        for _, tile, box in tiles:
+            if isinstance(tile, Mosaic) and tile.marker is not None:
+                _paint_field_mark(painter, theme, layout, layout.field_spot(box, tile.marker))
         if self._crosshair is not None:
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
-            crossed = [box for _, tile, box in tiles if tile and 0 <= self._crosshair < tile.values.size]
+            crossed = [box for _, tile, box in drawn if 0 <= self._crosshair < tile.values.size]
             painter.drawLines([line for box in crossed for line in layout.crosshair(box, self._crosshair)])
 
-    def _image(self, tile: Tile) -> QImage:
-        image = self._images.get(tile)
-        layout = self.layout_of()
-        if layout.bars:
-            if image is None or (image.width(), image.height()) != layout.device_size:
-                background = QColor(self.theme.background)
-                image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
+    def _image(self, tile: Tile, box: QRectF) -> QImage:
+        image, layout, ratio = self._images.get(tile.identity), self.layout_of(), self.devicePixelRatioF()
+        if isinstance(tile, Mosaic) or layout.bars:
+            size = round(box.width() * ratio), round(box.height() * ratio)
+            if image is None or image.text(_SIZE) != str(size):
+                if isinstance(tile, Mosaic):
+                    image = mosaic_image(tile, size, self._transposed, self.theme)
+                else:
+                    image = bar_image(tile.values, tile.scale, size, QColor(self.theme.background))
+                image.setText(_SIZE, str(size))
         elif image is None:
-            image = self._images[tile] = image_of(tile.values, tile.scale, self.theme, transposed=self._transposed)
+            image = image_of(tile.values, tile.scale, self.theme, transposed=self._transposed)
+        self._images[tile.identity] = image
         return image
 
     # Mouse and keys
@@ -326,7 +347,7 @@ class WeightTiles(PaintedWidget):
     def _hover(self, spot: tuple[int, int, int] | None) -> None:
         if spot != self._hovered:
             self._hovered = spot
-            self.set_crosshair(None if spot is None else spot[2])
+            self.set_crosshair(None if spot is None or self._has_fields(spot[0]) else spot[2])
             self.pixel_hovered.emit(spot)
 
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
@@ -334,8 +355,13 @@ class WeightTiles(PaintedWidget):
         cell = layout.at(point)
         if cell is None or self.rows[cell[0]].tiles[cell[1]] is None:
             return None
-        index = layout.index(layout.tile(*cell), point)
+        find = layout.field if self._has_fields(cell[0]) else layout.index
+        index = find(layout.tile(*cell), point)
         return None if index is None else (*cell, index)
+
+    def _has_fields(self, row: int) -> bool:
+        """True if a row contains mosaics."""
+        return any(isinstance(tile, Mosaic) for tile in self.rows[row].tiles)
 
     def _remove_at(self, point: QPointF) -> int | None:
         layout = self.layout_of()
@@ -412,10 +438,17 @@ class WeightTiles(PaintedWidget):
         row, column, index = spot
         tile = self.rows[row].tiles[column]
         assert tile is not None
-        text = f"{tile.quantity} {' at '.join(tile.value_at(index))}".strip()
+        if isinstance(tile, Mosaic):
+            text = f"the row of {self._place_of(index)}"
+        else:
+            text = f"{tile.quantity} {' at '.join(tile.value_at(index))}".strip()
         click = "Click to enlarge" if self.enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
         return f"{self.rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
+
+    def _place_of(self, index: int) -> str:
+        """Return the position of a pixel, or the number of a feature."""
+        return str(index) if len(self._shape) == 1 else "{}, {}".format(*divmod(index, self._shape[1]))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
@@ -445,7 +478,7 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         if tile is None:
             return None
-        if hovered is not None and hovered[:2] == self._current and hovered[2] < tile.values.size:
+        if hovered is not None and hovered[:2] == self._current and hovered[2] < math.prod(tile.shape):
             return hovered
         return None if tile.marker is None else (row, column, tile.marker)
 
@@ -455,12 +488,14 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         if tile is None:
             return
-        rows, columns = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
-        grid = PixelGrid((rows, columns), 0.0, 0.0, 1.0, self._transposed and tile.values.ndim == 2)
+        is_mosaic, is_plain = isinstance(tile, Mosaic), len(tile.shape) == 1
+        count = tile.shape[0]
+        shape = tile.shape if not is_plain else (count, 1) if is_mosaic else (1, count)
+        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0, self._transposed and not is_plain)
         index = grid.moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
-        value, place = tile.value_at(index)
-        self.setAccessibleDescription(f"{place}: {value}; {self.rows[row].title}, {self._columns[column]}")
+        text = f"row of {self._place_of(index)}" if is_mosaic else ": ".join(reversed(tile.value_at(index)))
+        self.setAccessibleDescription(f"{text}; {self.rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:
         row = min(max(row, 0), len(self.rows) - 1)
@@ -488,7 +523,6 @@ class WeightTiles(PaintedWidget):
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._images.clear()
-            vars(self).pop("_caption_widths", None)
         super().changeEvent(event)
 
 
@@ -497,6 +531,12 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
     name = title.split(" · ")[0]
     texts = (title, name, name.split(" ")[-1])
     return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
+
+
+def _fitting_caption(caption: str, metrics: QFontMetrics, width: float) -> str:
+    """Return a caption, its part after or before the dot, or "": the first that fits."""
+    first, _, last = caption.partition(" · ")
+    return next((text for text in (caption, last, first) if metrics.horizontalAdvance(text) <= width), "")
 
 
 class TileScroll(QScrollArea):

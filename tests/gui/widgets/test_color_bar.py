@@ -4,8 +4,6 @@ from PySide6.QtGui import QColor, QFontMetricsF
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.tiles import TileRow
-from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
 
@@ -20,7 +18,7 @@ def bar(shown):
 def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar):
     shot = bar.grab().toImage()
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
-        y = min(max(bar.y_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
+        y = min(max(bar.position_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
         found = shot.pixelColor(int(bar.bar().center().x()), int(y)).getRgb()[:3]
         wanted = SCALE.lut()[SCALE.indices(value)].tolist()
         assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 6
@@ -28,11 +26,21 @@ def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar):
     assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
 
 
-def test_that_the_bar_starts_level_with_the_first_tile_and_a_note_moves_nothing(bar):
+def test_that_a_lying_bar_has_its_colours_from_left_to_right_and_all_labels_inside(shown):
+    bar = shown(ColorBar(lies=True), 204, 60)
+    bar.set_scale(SCALE, "per layer", ("−limit", "0", "+limit"))
+    shot = bar.grab().toImage()
+    for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
+        x = min(max(bar.position_of(value), bar.bar().left() + 1), bar.bar().right() - 1)
+        found = shot.pixelColor(int(x), int(bar.bar().center().y())).getRgb()[:3]
+        wanted = SCALE.lut()[SCALE.indices(value)].tolist()
+        assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 8
+    edges = [shot.pixelColor(x, y) for x in (0, shot.width() - 1) for y in range(shot.height())]
+    assert all(colour == QColor(LIGHT.background) for colour in edges)
+
+
+def test_that_a_note_moves_nothing(bar):
     before = bar.bar()
-    tiles = WeightTiles()
-    tiles.set_content(("layer 1",), (TileRow("", "", QColor(), False, (None,)),))
-    assert before.top() == tiles.layout_of(500).tile(0, 0).top()
     assert bar.accessibleDescription() == "−0.60 to +0.60"
     bar.set_scale(SCALE, "per tile", ("−max", "0", "+max"))
     assert bar.bar() == before

@@ -13,14 +13,13 @@ from slide_gui.gui.pages.classifier.learning import CriterionPlot
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorPoint
-from slide_gui.gui.pages.weights.all_rows import Mosaic
 from slide_gui.gui.pages.weights.copies import CopiesPlot
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
-from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from tests.gui.helpers import press, rate, wheel
 from tests.gui.plots.test_copies import copies_of
@@ -29,11 +28,13 @@ NOISE = 100  # references that other code takes meanwhile; a paint event that lo
 VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 ROW = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6, stale=True), None))
+FIELDS = Mosaic(np.stack([VALUES] * 16), SCALE, "", 5, key=1)
+ROWS = (TileRow("All rows", "", LIGHT.pin(0), False, (FIELDS, None)), ROW)
 POINTS = [ErrorPoint(x / 4, d, rate(2 + x - d), f"{x}/{d}") for x in range(4) for d in range(2)]
 STEPS = [WidthsStep(i, 0, 9.0 - i, (), (), 1.0 + i, 10) for i in range(8)]
 PIN = [(3, LIGHT.pin(0))]
 FILLED = {
-    WeightTiles: {"set_content": (("layer 1", "layer 2"), (ROW,)), "set_crosshair": (5,)},
+    WeightTiles: {"set_content": (("layer 1", "layer 2"), ROWS), "set_crosshair": (5,)},
     ImageView: {"set_image": (np.abs(VALUES),), "set_pins": (PIN,), "set_cursor": (9,)},
     FeatureBars: {"set_values": (VALUES.ravel(),), "set_pins": (PIN,), "set_cursor": (9,), "set_missing": ((3, 4),)},
     ColorBar: {"set_scale": (SCALE,)},
@@ -42,7 +43,6 @@ FILLED = {
     CriterionPlot: {"set_history": (STEPS,)},
     CopiesPlot: {"set_copies": (copies_of(4), 3, "3")},
     HeatMap: {"set_points": (POINTS,)},
-    Mosaic: {"set_fields": (np.stack([VALUES] * 16), SCALE, (4, 4)), "set_selected": (5,)},
     ConfusionMatrix: {"set_counts": ([[9, 1], [2, 8]], ("a", "b"))},
 }
 

@@ -3,14 +3,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.tiles import Tile, TileRow
+from slide_gui.gui.widgets.tiles import Mosaic, Tile, TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
 from tests.gui.helpers import calls_in, press, record
 
@@ -170,18 +170,93 @@ def test_that_tiles_of_any_layout_are_apart_inside_and_found_by_position(app, ro
         ("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(rows))
     )
     layout, places = view.layout_of(width, height), list(product(range(rows), range(columns)))
-    boxes = [layout.tile(r, c).united(layout.captions(r, c)) for r, c in places]
+    boxes = [layout.tile(r, c) for r, c in places] + [layout.captions(r, c) for r, c in places]
+    boxes += [box for r in range(rows) for box in (layout.label(r), layout.remove(r))]
     assert max(box.right() for box in boxes) <= width
     assert max(box.bottom() for box in boxes) <= layout.height
     if columns == 8:  # a row takes several lines
         assert layout.folds > 1
         assert layout.size[0] >= 28
-        boxes += [layout.heading(c, r) for r, c in places] + [layout.label(r) for r in range(rows)]
     assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
     assert layout.lowest == max(layout.tile(r, c).bottom() for r, c in places)
     if width == 1180:  # rows are placed side by side if that makes tiles larger
-        assert layout.size[0] == {1: 252, 3: 252, 5: 140, 7: 112, 17: 84}[rows]
+        assert layout.size[0] == {1: 420, 3: 280, 5: 140, 7: 112, 17: 84}[rows]
     assert [layout.at(layout.tile(r, c).center()) for r, c in places] == places
+
+
+def mosaic(fields, marker=5, **options):
+    return Mosaic(fields, SCALE, "", marker, key=id(fields), **options)
+
+
+def above(*mosaics):
+    return TileRow("All rows", "", QColor("red"), False, mosaics)
+
+
+SPACES = [((706, 584), 4, 150), ((650, 584), 8, 99), ((360, 504), 4, 80)]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_that_a_field_is_at_the_place_of_its_pixel_and_shows_its_largest_weights(view, transposed):
+    fields = np.zeros((64, 8, 8), np.float32)
+    fields[10, 2, 5], fields[53, 6, 0] = 1.0, -1.0
+    view.set_transposed(transposed)
+    view.set_content(COLUMNS, (above(mosaic(fields), None), row(tile(1), None)))
+    layout, shot, lut = view.layout_of(), view.grab().toImage(), SCALE.lut().tolist()
+    box = layout.tile(0, 0)
+
+    def colours(field):
+        spot = layout.field_spot(box, field)
+        dots = product(range(int(spot.left()), int(spot.right())), range(int(spot.top()), int(spot.bottom())))
+        return {shot.pixelColor(*dot).getRgb()[:3] for dot in dots}
+
+    assert tuple(lut[255]) in colours(10)
+    assert tuple(lut[1]) in colours(53)
+    assert not {tuple(lut[1]), tuple(lut[255])} & colours(30)
+    assert layout.field(box, layout.field_spot(box, 10).center()) == 10
+    (hovered,) = record(view.pixel_hovered)
+    QTest.mouseMove(view, layout.field_spot(box, 53).center().toPoint())
+    assert hovered == [(0, 0, 53)]
+    assert view.tip_at(layout.field_spot(box, 53).center()).startswith("All rows · layer 1\nthe row of 6, 5\n")
+
+
+def test_that_fields_of_features_are_the_rows_of_a_matrix(view):
+    matrix = np.eye(6, dtype=np.float32)
+    bars = Tile(matrix[2], SCALE, "", 2)
+    view.set_content(("layer 1",), (above(mosaic(matrix, 2)), row(bars)))
+    layout, shot = view.layout_of(), view.grab().toImage()
+    box = layout.tile(0, 0)
+    for k in range(6):
+        at = QPointF(box.x() + (k + 0.5) * box.width() / 6, box.y() + (k + 0.5) * box.height() / 6)
+        assert shot.pixelColor(at.toPoint()).getRgb()[:3] == tuple(SCALE.lut()[255].tolist())
+        assert layout.field(box, at) == k
+    assert box.bottom() < layout.label(1).top()
+
+
+def test_that_a_moved_ring_renders_no_mosaic_again(view, monkeypatch):
+    fields, made = np.random.default_rng(0).normal(size=(784, 28, 28)).astype(np.float32), []
+    below = row(tile(1, (28, 28)))
+    indices = ColorScale.indices
+    monkeypatch.setattr(ColorScale, "indices", lambda self, v: made.append(v) or indices(self, v))
+    for marker in (3, 40, 780):
+        view.set_content(("layer 1",), (above(mosaic(fields, marker)), below))
+        view.grab()
+    assert len(made) == 2  # the mosaic and the tile
+    assert view.accessibleDescription().startswith("All rows, layer 1")
+
+
+@pytest.mark.parametrize(("size", "columns", "least"), [((706, 584), 4, 150), ((650, 584), 8, 99), ((360, 504), 4, 80)])
+def test_that_mosaics_and_two_rows_fit_and_further_pins_change_no_sizes(app, size, columns, least):
+    view, sizes = WeightTiles(), set()
+    fields = np.zeros((784, 28, 28), np.float32)
+    first = above(*[mosaic(fields)] * columns)
+    for pins in range(5):
+        below = (row(*(tile(c, (28, 28)) for c in range(columns))),) * (pins + 1)
+        view.set_content(("layer",) * columns, (first, *below))
+        layout = view.layout_of(*size)
+        sizes.add(layout.size)
+        assert max(layout.tile(1, c).bottom() for c in range(columns)) <= size[1]
+    assert len(sizes) == 1
+    assert layout.size[0] >= least
 
 
 def test_that_keys_work_after_rows_are_removed(view):

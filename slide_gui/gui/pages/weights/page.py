@@ -14,10 +14,10 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
 from slide_gui.gui.pages.page import NumberTable, Page
-from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.weights_view import WeightsView
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, EXPLAIN, SHUFFLE, WhyView
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
@@ -27,7 +27,6 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.flow import FlowPart
-    from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.state.runs import RunController
 
 _BETWEEN = 12
@@ -43,10 +42,10 @@ WEIGHTS, FLOW, WHY = "weights", "flow", "why"
 VIEWS = (
     ViewSpec(
         "Weights",
-        "Rows of W of the pixel under the mouse and of the pinned pixels, as in the paper’s weight figure",
+        "All rows of W of each layer, and those of the pixel under the mouse and of the pinned pixels",
         name=WEIGHTS,
         title="Weights",
-        make=PinnedRows,
+        make=WeightsView,
         needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
@@ -80,8 +79,6 @@ class WeightsPage(Page):
     ----------
     pixels : PixelSelection
         Selected pixel, shared by the image and all views.
-    wall : LayerWall or None
-        All layers on the full screen, once they were shown.
     """
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
@@ -92,10 +89,10 @@ class WeightsPage(Page):
         self.shown = ShownImage(workspace, self)
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
         self._view_of: dict[str, View] = {}
-        self.wall: LayerWall | None = None
         self._brush = 1
         self._arranged_for: tuple[tuple[int, int] | None, int] | None = None  # contents that the widths fit
         self._sample = SamplePanel(self._context, self)
+        self._is_full_screen = False
         self._views = QStackedWidget(self)
         self._views.setMinimumSize(200, 160)  # overrides the minimum of the largest hidden view
         self.tabs.idClicked.connect(self._tab_chosen)
@@ -121,6 +118,7 @@ class WeightsPage(Page):
         if is_experiment:
             shown = cast(WhyView, shown).show_experiment(name)
         self._sample.setVisible(not self._spec().covers_image)
+        self._sample.shows_scale = name == WEIGHTS
         self._show_subtitle()
         self.refresh()
         self.chosen.emit()
@@ -136,6 +134,8 @@ class WeightsPage(Page):
             view = self._view_of[spec.name] = spec.make(self._context, self)
             self._views.addWidget(view)
             view.numbers_changed.connect(self.numbers_changed)
+            if spec.name == WEIGHTS:
+                cast(WeightsView, view).scale_changed.connect(self._sample.show_scale)
             if spec.name == FLOW:
                 flow = cast("FlowPart", view)
                 flow.set_brush(self._brush)
@@ -164,6 +164,7 @@ class WeightsPage(Page):
     def _divide_width(self) -> None:
         """Give the view the width it can use and the image the rest."""
         margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
+        head = 0 if self._is_full_screen else head
         width = self.width() - margins.left() - margins.right()
         height = self.height() - margins.top() - margins.bottom() - head
         least = self._sample.least_width() + _BETWEEN
@@ -200,18 +201,12 @@ class WeightsPage(Page):
         self.shown.show_test(item)
         self.set_view(FLOW).show_clean()
 
-    @Slot()
-    def show_wall(self) -> None:
-        """Show all rows of all layers on the full screen."""
-        if self.wall is None:
-            from slide_gui.gui.pages.weights.wall import LayerWall
-
-            self.wall = LayerWall(self._context, self.window())
-            self.wall.left.connect(self.refresh)
-        self.refresh()  # updates the colours to the theme
-        self.wall.setGeometry(self.screen().geometry())  # works without a window manager too
-        self.wall.showFullScreen()
-        self.wall.activateWindow()
+    def set_full_screen(self, full: bool) -> None:
+        """Hide the heading and show a noise slider, or the reverse."""
+        self.show_head(not full)
+        self._is_full_screen = full
+        self._sample.show_noise(full)
+        self._divide_width()
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -319,6 +314,8 @@ class WeightsPage(Page):
             self.shown.refresh()
         if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
+        elif self._is_full_screen:
+            self._sample.refresh()  # the noise level
 
     @Slot()
     def refresh(self) -> None:
@@ -333,9 +330,8 @@ class WeightsPage(Page):
 
     @Slot()
     def _show_fit(self) -> None:
-        """Show the layers unless another page is shown or the full-screen view covers this one."""
-        is_covered = not self.isVisible() or (self.wall is not None and self.wall.isVisible())
-        if self._workspace.dataset is None or is_covered:
+        """Show the layers unless another page is shown."""
+        if self._workspace.dataset is None or not self.isVisible():
             return
         self._show_subtitle()
         self._sample.refresh_numbers()

@@ -12,13 +12,15 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from slide_gui.core.slide.parameters import MOST_LAYERS
-from slide_gui.figures.color_scale import signed
+from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
+from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
 from slide_gui.gui.theme import SECONDARY
+from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
+from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, ThemedWidget, integer_scale
 from slide_gui.text import layer_name
 
@@ -141,7 +143,13 @@ class Readout(ThemedWidget):
 
 
 class SamplePanel(QWidget):
-    """The image with its pins, and the numbers of the selected weight."""
+    """The image with its pins, and the numbers of the selected weight.
+
+    Attributes
+    ----------
+    shows_scale : bool
+        True if the colour bar of the tiles is shown if there is room for it.
+    """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -158,11 +166,37 @@ class SamplePanel(QWidget):
         left.addWidget(self._pointer)
         left.addWidget(ImageRow(self._shown, self))
         left.addWidget(self._readout)
+        self._bar = ColorBar(self, lies=True)
+        self.shows_scale = True
+        left.addWidget(self._bar)
+        self._noise = NumberSlider(
+            *("Noise level", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
+            "The first layer changes at once, deeper ones when they are fitted",
+            self,
+        )
+        self._noise.hide()
+        self._noise.value_changed.connect(self._change_noise)
+        self._noise.value_settled.connect(self._workspace.history.end_gesture)
+        left.addWidget(self._noise)
         left.addStretch(1)
         self.fit_into(_USUAL_SIDE + 2 * MARGIN, 0)
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self.refresh_numbers)
         self._pixels.crossed.connect(self._crossed)
+
+    @Slot(object)
+    def show_scale(self, bar: tuple[ColorScale, str, tuple[str, ...]]) -> None:
+        """Show the colour bar of the tiles."""
+        self._bar.set_scale(*bar)
+
+    def show_noise(self, shown: bool) -> None:
+        """Show or hide a slider of the noise level, for a window without the panel."""
+        self._noise.setVisible(shown)
+        self.refresh()
+
+    @Slot(float)
+    def _change_noise(self, noise: float) -> None:
+        self._workspace.set_parameters(gesture="noise", noise=noise)
 
     @Slot()
     def _show_image(self) -> None:
@@ -184,6 +218,11 @@ class SamplePanel(QWidget):
     def fit_into(self, width: int, height: int) -> None:
         """Fit the image into a width and a height (0: any height), without numbers if the height is small."""
         below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
+        below += 0 if self._noise.isHidden() else self._noise.sizeHint().height() + 8
+        bar = self._bar.sizeHint().height() + 8
+        has_room = not height or height >= below + numbers + bar + _LEAST_SIDE
+        self._bar.setVisible(self.shows_scale and has_room)
+        below += bar if self._bar.isVisibleTo(self) else 0
         self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
         below += numbers if self._readout.isVisibleTo(self) else 0
         tall = max(min(height - below if height else width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
@@ -211,7 +250,9 @@ class SamplePanel(QWidget):
     @Slot()
     def refresh(self) -> None:
         """Show the current pins."""
-        selection = self._workspace.state.selection
+        noise, selection = self._workspace.state.parameters.noise, self._workspace.state.selection
+        self._noise.set_value(noise)
+        self._noise.set_extra(f"p = {1 - noise:.2f}")
         pins = list(zip(selection.pins, self._pixels.colors[1:], strict=True))
         self.image.set_transposed(selection.transposed)
         for view in (self.image, self.bars):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,12 @@ from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.tiles import Tile, row_tile, short_size
+from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
+
+_STRENGTH = 0.4  # colour limits relative to the largest weight of a typical row, so that small weights are visible
 
 
 class PixelSelection(QObject):
@@ -47,8 +50,6 @@ class PixelSelection(QObject):
         self._target: int | None = None
         self.source: int | None = None
         self.colors: tuple[QColor, ...] = ()
-        self.watches_all = False
-        """True if all rows are previewed while the noise slider moves, not only those shown."""
         workspace.dataset_changed.connect(self._forget)
 
     @property
@@ -63,11 +64,7 @@ class PixelSelection(QObject):
 
     def watch(self) -> None:
         """Tell the workspace which rows to preview while the noise slider moves."""
-        dataset = self._workspace.dataset
-        if self.watches_all and dataset is not None:
-            self._workspace.fitting.watch(tuple(range(dataset.n_features)))
-        else:
-            self._workspace.fitting.watch(self.features())
+        self._workspace.fitting.watch(self.features())
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
@@ -152,54 +149,95 @@ class TileSource:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self.color_map = "blue-white-red"
-        self._layer_limits: dict[tuple[Layer, bool], float] = {}
+        self._known: dict[tuple[Layer, bool], tuple[float, NDArray[np.float32]]] = {}
         self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
         self._drowned = False
+        self._latest: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
+
+    def _layers(self) -> tuple[Layer, ...]:
+        """Return the layers to show: those fitted last, followed by deeper ones of earlier fits to the same data."""
+        dataset, stack = self._workspace.dataset, self._workspace.fitting.stack
+        before, layers = self._latest
+        if stack is None or dataset is not before:
+            layers = ()
+        if stack is not None:
+            layers = (*stack.layers, *layers[len(stack.layers) :])
+        self._latest = dataset, layers
+        return layers[: self._workspace.state.parameters.depth]
 
     def tiles(self, features: tuple[int, ...]) -> WeightTable:
         """Return the tiles of some rows of W from the current state, stack and preview."""
-        selection, layers = self._workspace.state.selection, range(1, self._workspace.state.parameters.depth + 1)
-        stack, quantity, shape = self._workspace.fitting.stack, self.quantity(), self._shape
-        # Pinned rows set the colour limits, so that their colours stay when the pointer moves.
-        setting = features if selection.levels == "tile" else selection.pins or features[:1]
-        rows = {(feature, k): self.row(feature, k) for feature in {*features, *setting} for k in layers}
-        peaks = {
-            (feature, k): 0.0 if row is None else nearby_peak(row.shown[:-1], feature, shape)
-            for (feature, k), row in rows.items()
-            if feature in setting
-        }
-        limits = [max((peaks[feature, k] for feature in setting), default=1.0) for k in layers]
-        titles = tuple(f"layer {k}" for k in layers)
-        most, note, labels = 1.0, quantity or f"per {selection.levels}", SHARES_OF_LIMIT
-        if selection.levels == "layer":
-            fitted = 0 if stack is None else len(stack.layers)
-            titles = tuple(f"layer {k} · ±{short_size(limits[k - 1])}" if k <= fitted else f"layer {k}" for k in layers)
-        elif selection.levels == "global":
-            most, note, labels = max(limits, default=1.0), quantity, ()
-            limits = [most] * len(limits)
+        levels, layers = self._workspace.state.selection.levels, range(1, self._workspace.state.parameters.depth + 1)
+        quantity, shape = self.quantity(), self._shape
+        limits = [self._limit(k) for k in layers]
+        titles, labels = tuple(f"layer {k}" for k in layers), SHARES_OF_LIMIT
+        note = quantity or f"per {levels}"
+        if levels == "layer":
+            stack = self._workspace.fitting.stack
+            n_fitted = 0 if stack is None else len(stack.layers)
+            sizes = [f" · ±{short_size(limit)}" for limit in limits[:n_fitted]]
+            titles = tuple(map("".join, zip_longest(titles, sizes, fillvalue="")))
+        elif levels == "global":
+            note, labels = quantity, ()
 
         def tile(feature: int, k: int) -> Tile | None:
-            row = rows[feature, k]
+            row = self.row(feature, k)
             if row is None:
                 return None
-            limit = peaks[feature, k] if selection.levels == "tile" else limits[k - 1]
+            limit = limits[k - 1]
+            if levels == "tile":
+                limit = _STRENGTH * nearby_peak(row.shown[:-1], feature, shape)
             scale = ColorScale.symmetric(self.color_map, limit)
             return row_tile(row.shown, shape, scale, feature, quantity, row.stale)
 
+        most = max(limits, default=1.0) if levels == "global" else 1.0
         return WeightTable(
             titles,
             tuple(tuple(tile(feature, k) for k in layers) for feature in features),
             (ColorScale.symmetric(self.color_map, most), note, labels),
         )
 
+    def mosaics(self, selected: int) -> tuple[Mosaic | None, ...]:
+        """Return the mosaic of all rows of each layer with a ring at the selected pixel; None before the first fit."""
+        layers, mosaics = self._layers(), list[Mosaic | None]()
+        for k in range(1, self._workspace.state.parameters.depth + 1):
+            if k > len(layers) or selected >= len(layers[k - 1].weights):
+                mosaics.append(None)
+                continue
+            scale, stale = ColorScale.symmetric(self.color_map, self._limit(k)), not self._workspace.fitting.is_fresh(k)
+            key = layers[k - 1], self.shows_contributions()
+            mosaics.append(Mosaic(self._fields(k)[1], scale, "", selected, stale=stale, key=key))
+        return tuple(mosaics)
+
+    def _fields(self, layer: int) -> tuple[float, NDArray[np.float32]]:
+        """Return the largest weight of a typical row of a layer, and all its rows as images or as a matrix."""
+        layers, contributes = self._layers(), self.shows_contributions()
+        key = layers[layer - 1], contributes
+        if key not in self._known:
+            self._known = {k: known for k, known in self._known.items() if k[0] in layers}
+            rows = key[0].weights[:, :-1].astype(np.float32)
+            rms = self.rms(layer) if contributes else None
+            if rms is not None:
+                rows *= rms.astype(np.float32)
+            peak = typical_peak(np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0)))
+            self._known[key] = peak, rows.reshape(-1, *self._shape) if self._shape else rows
+        return self._known[key]
+
+    def _limit(self, layer: int) -> float:
+        """Return the colour limit of a layer; with *global*, that of all layers."""
+        layers = self._layers()
+        if self._workspace.state.selection.levels == "global":
+            return _STRENGTH * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
+        return _STRENGTH * self._fields(layer)[0] if layer <= len(layers) else 1.0
+
     def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
-        fitting, stack = self._workspace.fitting, self._workspace.fitting.stack
+        fitting, layers = self._workspace.fitting, self._layers()
         preview = fitting.preview if layer == 1 else None
         if preview is not None and feature in preview.rows:
             weights, stale = preview.rows[feature], preview.parameters != fitting.parameters
-        elif stack is not None and layer <= len(stack.layers) and feature < stack.n_features:
-            weights, stale = stack.layers[layer - 1].weights[feature], not fitting.is_fresh(layer)
+        elif layer <= len(layers) and feature < len(layers[layer - 1].weights):
+            weights, stale = layers[layer - 1].weights[feature], not fitting.is_fresh(layer)
         else:
             return None
         rms = self.rms(layer) if self.shows_contributions() else None
@@ -250,22 +288,8 @@ class TileSource:
 
     def rms(self, layer: int) -> NDArray[np.float64] | None:
         """Return the root mean square of each feature of a layer's input, or None if it is unknown."""
-        stack = self._workspace.fitting.stack
-        return None if stack is None or layer > len(stack.layers) else input_rms(stack.layers[layer - 1])
-
-    def layer_scale(self, layer: int) -> ColorScale:
-        """Return the colour scale of all rows of a layer, as in the mosaic."""
-        stack = self._workspace.fitting.stack
-        if stack is None or layer > len(stack.layers):
-            return ColorScale.symmetric(self.color_map, 1.0)
-        rms = self.rms(layer) if self.shows_contributions() else None
-        key = stack.layers[layer - 1], rms is not None
-        if key not in self._layer_limits:
-            size = np.abs(key[0].weights[:, :-1])
-            largest = (size if rms is None else size * rms).max(axis=1, initial=0.0)
-            self._layer_limits = {k: limit for k, limit in self._layer_limits.items() if k[0] in stack.layers}
-            self._layer_limits[key] = typical_peak(largest)
-        return ColorScale.symmetric(self.color_map, self._layer_limits[key])
+        layers = self._layers()
+        return None if layer > len(layers) else input_rms(layers[layer - 1])
 
     def quantity(self) -> str:
         """Return the name of the quantity shown instead of weights, or ""."""
