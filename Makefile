@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 
-.PHONY: run test lowest setup lint bench wheel bundle deb release clean
+.PHONY: run test lowest setup lint bench shipped wheel bundle deb release clean
 
 run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
@@ -34,6 +34,10 @@ lint: .venv/ready-tests
 # Speed and memory; NAMES="fit drag" runs some alone.
 bench: .venv/ready-tests
 	$(BIN)/python -m tests.bench $(NAMES)
+
+# The results that the package contains, resources/shipped. An interrupted computation resumes.
+shipped: .venv/ready-tests
+	OPENBLAS_NUM_THREADS=1 nice $(BIN)/python packaging/make_shipped.py
 
 setup: .venv/ready-tests
 

@@ -15,6 +15,7 @@ from slide_gui.data.entries import entry
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import Cell, EvaluationState, TimeRow, info_of, stored_evaluation, time_rows
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.store.store import RunStore
@@ -55,8 +56,10 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("data", nargs="*", metavar="DATA", help=text)
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the small version of the protocol, in about a minute")
-    options.add_store(parser)
+    options.add_store(parser, "; needed without --shipped")
     parser.add_argument("--stored", action="store_true", help="start no runs: show those in the store")
+    text = "show the tables that came with the program, made by the quick protocol"
+    parser.add_argument("--shipped", action="store_true", help=text)
     text = f"write the table of errors, or of times if the file name begins with times ({', '.join(_SUFFIXES)})"
     parser.add_argument("--tables", type=Path, nargs="+", default=[], metavar="FILE", help=text)
 
@@ -64,6 +67,10 @@ def _benchmark_options(parser: argparse.ArgumentParser) -> None:
 def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         options.check_suffix(path, _SUFFIXES, "--tables")
+    if arguments.shipped and (arguments.store or arguments.stored):
+        raise UsageError("--shipped reads no store; leave out --store and --stored")
+    if arguments.store is None and not arguments.shipped:
+        raise UsageError("the following arguments are required: --store")
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
         raise UsageError("expected KEY=FILE, as in convex=images.npz; name a file after the =")
@@ -76,6 +83,13 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
     read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
     options.check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
+    if arguments.shipped:
+        shipped = shipped_results()
+        wanted = {(cell.data, cell.method) for cell in cells}
+        table = shipped.tables["quick"]
+        table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
+        table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))
+        return _print_tables(arguments, table, str(shipped))
     load = _loader(arguments.generated, files)
     with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
@@ -84,11 +98,18 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         else:
             with options.opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
                 state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
+    return _print_tables(arguments, state)
+
+
+def _print_tables(arguments: argparse.Namespace, state: EvaluationState, origin: str = "") -> int:
+    """Write and print the tables, with their origin if they came with the program."""
     times = time_rows(state)
     for path in arguments.tables:
         export = times_export(times) if path.name.startswith("times") else errors_export(state)
         save_export(path, export, Style(width="double"))
-    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times), arguments.tables)
+    document = _document(state, times) | ({"origin": origin} if origin else {})
+    lines = [*([f"Quick protocol, {origin}."] if origin else []), *_benchmark_lines(state, times)]
+    return print_answer(arguments, document, lines, arguments.tables)
 
 
 def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:

@@ -45,10 +45,13 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
         If the runs are unsuitable for the figure: curves of different methods, or widths that were not learned.
     """
     if provenance.figure == CURVES:
-        export = curves_export(dataset, list(map(PointResult.of, provenance.points, results)))
-    else:
-        export = RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names)
-    return _bundled(export, provenance)
+        return curves_bundle(provenance, dataset, list(map(PointResult.of, provenance.points, results)))
+    return _bundled(RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names), provenance)
+
+
+def curves_bundle(provenance: FigureProvenance, dataset: Dataset, answers: Sequence[PointResult]) -> FigureExport:
+    """Return the export of error curves with the bundle that reproduces it."""
+    return _bundled(curves_export(dataset, answers), provenance)
 
 
 def _bundled(export: FigureExport, provenance: FigureProvenance, first: str = "", **texts: str) -> FigureExport:

@@ -27,6 +27,17 @@ def test_that_cells_are_filled_once_and_written_in_every_form(cli: Cli) -> None:
     assert "Rand Proj-SVM" in cli(f"{line} --stored").out
 
 
+def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli: Cli) -> None:
+    shipped = cli("benchmark rectangles mnist --shipped --methods slide-svm raw-svm --json").json
+    assert [info["key"] for info in shipped["data"]] == ["rectangles", "mnist"]
+    assert all(info["generated"] for info in shipped["data"])
+    assert [len(cell["splits"]) for cell in shipped["cells"]] == [1, 1, 1, 1]
+    assert "shipped with the program" in shipped["origin"]
+    assert "Quick protocol, shipped with the program" in cli("benchmark --shipped").out
+    assert "leave out --store" in cli("benchmark --shipped --store r.sqlite", code=2).err
+    assert "required: --store" in cli("benchmark --quick", code=2).err
+
+
 def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli: Cli) -> None:
     data = rectangles(80, 0)
     np.savez("mine.npz", x=data.train, y=data.train_labels)

@@ -14,8 +14,10 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.evaluation.shipped import ShippedResults
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
+from slide_gui.gui.state import library
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
@@ -27,6 +29,17 @@ def data(request: pytest.FixtureRequest) -> Dataset:
     """Return the data that `window` opens: the result of the test module's `OPENED`, by default of `dataset`."""
     opened: Dataset = getattr(request.module, "OPENED", dataset)()
     return opened
+
+
+@pytest.fixture
+def with_shipped() -> None:
+    """Let the window show the results in the package, which it omits in other tests; request it before the window."""
+
+
+@pytest.fixture(autouse=True)
+def only_own_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "with_shipped" not in request.fixturenames:
+        monkeypatch.setattr(library, "shipped_results", ShippedResults)
 
 
 @pytest.fixture

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from threading import Event
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
@@ -17,23 +18,63 @@ from slide_gui.experiments.evaluation.table import (
     Task,
     empty_state,
     info_of,
+    plan_sizes,
     split_answer,
     tasks,
     with_answer,
 )
-from slide_gui.experiments.runs.cost import RunKind, RunShape
+from slide_gui.experiments.runs.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.runs.fitting import feature_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import subset
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.experiments.store.stored_run import StoredRun
 from slide_gui.experiments.sweeps.cluster import Cluster
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest
 from slide_gui.experiments.sweeps.selection import PointResult
+from slide_gui.experiments.sweeps.sweep import kind_of
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 Load = Callable[[str, Progress], Dataset]
 """A function that loads a data set by its key."""
+
+_COLUMNS = 784
+"""Features of every data set of the benchmark."""
+
+
+def remaining_cost(
+    cells: Sequence[CellPlan], state: EvaluationState, rows: Sequence[StoredRun]
+) -> Mapping[tuple[str, str], tuple[int, float]]:
+    """Return the number of runs that each cell still needs and their expected seconds, by data and method.
+
+    Parameters
+    ----------
+    state : EvaluationState
+        Stored state of these cells.
+    rows : sequence of StoredRun
+        Runs in the store; the estimate is scaled to their durations.
+    """
+    infos = {info.key: info for info in state.data}
+    shapes = {cell.data: RunShape(*plan_sizes(cell), _COLUMNS, len(entry(cell.data).label_names)) for cell in cells}
+    cost, stored = CostModel(), {row.hash for row in rows}
+    of_data = {info.fingerprint: shapes[info.key] for info in state.data}
+    for row in rows:
+        kind = kind_of(row, of_data[row.fingerprint]) if row.fingerprint in of_data else None
+        if kind is not None:
+            cost.add(kind, row.seconds)
+    costs = {(cell.data, cell.method): (0, 0.0) for cell in cells}
+    for task in tasks(cells):
+        key, info = (task.plan.data, task.plan.method), infos.get(task.plan.data)
+        cell = state.cell(*key)
+        if cell is not None and any(answer.split == task.split for answer in cell.answers):
+            continue
+        points = task.plan.candidates("" if info is None else info.fingerprint, "", task.split)
+        missing = [point.spec for point in points if point.spec.hash not in stored] if len(points) > 1 else []
+        specs = [*missing, task.plan.final(points[-1]).spec]
+        seconds = cost.total(RunKind.of(spec, shapes[task.plan.data]) for spec in specs)
+        costs[key] = costs[key][0] + len(specs), costs[key][1] + seconds
+    return costs
 
 
 def run_evaluation(

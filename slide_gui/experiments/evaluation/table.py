@@ -54,11 +54,11 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         data = list(by_key.get(key, {}).values())
         if data:
             # With only one candidate its runs are not counted.
-            sizes = _sizes(of_data[0])
+            sizes = plan_sizes(of_data[0])
             others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != sizes[1]}
             best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
             source = f"generated:{key}" if best.generated else ""
-            infos.append(DataInfo(key, entry(key).title, best.generated, best.fingerprint, *sizes, source))
+            infos.append(DataInfo(key, best.data, best.generated, best.fingerprint, *sizes, source))
     return tuple(infos)
 
 
@@ -74,13 +74,16 @@ def _fit(
     return count > 0, run.fingerprint not in others, not run.generated, count, run.created
 
 
-def _sizes(cell: CellPlan) -> tuple[int, int]:
+def plan_sizes(cell: CellPlan) -> tuple[int, int]:
     """Return the numbers of training and test rows of a plan."""
     known = entry(cell.data)
     return min(cell.train_rows or known.n_train, known.n_train), min(cell.test_rows or known.n_test, known.n_test)
 
 
-_key = lru_cache(maxsize=256)(data_key)
+@lru_cache(maxsize=256)
+def _key(name: str) -> str:
+    """Return the catalogue key of a data set's name or of its stand-in's, empty if the catalogue contains neither."""
+    return data_key(name.partition(" (stand-in for ")[2].removesuffix(")") or name)
 
 
 @dataclass(frozen=True)

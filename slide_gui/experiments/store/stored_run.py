@@ -13,7 +13,7 @@ from dataclasses import Field, asdict, dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 from math import isfinite
 from types import NoneType
-from typing import Any
+from typing import Any, ClassVar
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY, resolved
@@ -314,6 +314,9 @@ class StoredRun:
     def with_tags(self, text: str) -> StoredRun:
         """Return the row with the user's tags, separated by commas."""
         return replace(self, tags=tags_of(text))
+
+    is_shipped: ClassVar[bool] = False
+    """True for a run that came with the program."""
 
     @property
     def is_current(self) -> bool:

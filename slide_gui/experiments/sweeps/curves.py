@@ -107,7 +107,8 @@ def known_answers(
     bases : sequence of RunSpec
         Specs on the open data, one for each fold.
     stored : sequence of StoredRun
-        Stored runs. Those on other data, with other settings or of other results versions are ignored.
+        Stored and shipped runs. Those on other data, with other settings, or stored by other results versions are
+        ignored.
     done : sequence of PointResult
         Results of a sweep that may not be stored yet.
     """
@@ -123,7 +124,7 @@ def known_answers(
 
     for run in stored:
         base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
-        if base is None or way is None or not run.is_current or not setting.covers(way):
+        if base is None or way is None or not (run.is_current or run.is_shipped) or not setting.covers(way):
             continue
         spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
         point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)

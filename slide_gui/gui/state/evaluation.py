@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
-from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import (
     Cell,
     DataInfo,
@@ -28,6 +29,7 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.progress import Progress
+from slide_gui.text import about, counted
 
 _Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]
 
@@ -45,13 +47,13 @@ class EvaluationChoice:
         Number of splits; None for the protocol's number.
     """
 
-    extent: str = "full"
+    extent: str = "quick"
     data: tuple[str, ...] = ()
     methods: tuple[str, ...] = ()
     splits: int | None = None
 
     @classmethod
-    def everything(cls, extent: str = "full", splits: int | None = None) -> EvaluationChoice:
+    def everything(cls, extent: str = "quick", splits: int | None = None) -> EvaluationChoice:
         """Return a choice with all data sets and methods."""
         cells = plan(extent, splits=splits)
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
@@ -115,11 +117,11 @@ class EvaluationController(QObject):
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
 
     def state(self) -> EvaluationState:
-        """Return all cells of the table: stored ones, replaced by those of the running evaluation."""
-        if self.known:
-            stored: EvaluationState = self.reading.latest[1]
-        else:
-            stored = empty_state(self.choice.table(), ())
+        """Return all cells of the table: shipped ones, replaced by stored ones and those of the running evaluation."""
+        stored: EvaluationState = self.reading.latest[1] if self.known else empty_state(self.choice.table(), ())
+        if self.shipped and self.choice.splits is None:
+            shipped = shipped_results().tables.get(self.choice.extent)
+            stored = stored if shipped is None else merged(merged(stored, shipped), stored)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
@@ -130,6 +132,19 @@ class EvaluationController(QObject):
         infos = {info.key: info for info in (*(info for info, _ in timed.values()), *state.data)}
         tutorial = {key: seconds for key, (_, seconds) in timed.items()}
         return time_rows(replace(state, data=tuple(infos.values())), tutorial)
+
+    @property
+    def shipped(self) -> frozenset[str]:
+        """Hashes of the shipped runs that the store lacks."""
+        return frozenset(run.hash for run in self._library.runs if run.is_shipped)
+
+    def cost(self) -> str:
+        """Return the number and expected duration of the runs that Start would compute, or "" if there are none."""
+        costs = self.reading.latest[2] if self.known else {}
+        wanted = [costs[cell.data, cell.method] for cell in self.choice.cells() if (cell.data, cell.method) in costs]
+        n_runs, seconds = sum(n for n, _ in wanted), sum(each for _, each in wanted)
+        where = "this" if self._library.stored_runs else "an ordinary"
+        return f"{counted(n_runs, 'run')}, {about(seconds)} on {where} computer" if n_runs else ""
 
     @property
     def is_reading(self) -> bool:
@@ -153,11 +168,12 @@ class EvaluationController(QObject):
         if self.runs.running or not self._library.listed:
             self.changed.emit()
             return
-        table, rows, path = self.choice.table(), self._library.runs, self._library.path
+        table, rows, path = self.choice.table(), self._library.stored_runs, self._library.path
 
-        def work(progress: Progress) -> tuple[tuple[CellPlan, ...], EvaluationState]:
+        def work(progress: Progress) -> tuple[object, ...]:
             with opened_store(path) as store:
-                return table, stored_evaluation(table, store, rows, progress=progress)
+                state = stored_evaluation(table, store, rows, progress=progress)
+            return table, state, remaining_cost(table, state, rows)
 
         self.reading.start(work)
 

@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.inspection.comparison import RunComparison, compare_rows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.store.store import RunStore
@@ -61,6 +62,11 @@ class RunLibrary(QObject):
         self._last_job = 0
 
     @property
+    def stored_runs(self) -> tuple[StoredRun, ...]:
+        """The runs of the store, without those that came with the program."""
+        return tuple(run for run in self.runs if not run.is_shipped)
+
+    @property
     def reading(self) -> bool:
         """True if `runs` is about to change."""
         return self._queue.wants(self._last_job)
@@ -84,7 +90,11 @@ class RunLibrary(QObject):
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete runs; undo or `undelete` restores them."""
+        """Delete runs of the user; undo or `undelete` restores them."""
+        shipped = {run.hash for run in self.runs if run.is_shipped}
+        keys = [key for key in keys if key not in shipped]
+        if not keys:
+            return
         text = f"delete {counted(len(keys), 'run')}"
         self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
 
@@ -126,12 +136,22 @@ class RunLibrary(QObject):
         apply(after)
         self._workspace.history.record(text, apply, before, after)
 
+    def without_result(self, key: str) -> StoredRun | None:
+        """Return the shipped run with this hash if the package has its error, but not its complete result."""
+        return next((run for run in self.runs if run.hash == key != self.opening_key and run.is_shipped), None)
+
+    @property
+    def opening_key(self) -> str:
+        """Hash of the shipped classifier of the opening data set, which an own run may have replaced; or ""."""
+        classifier = shipped_results().classifier
+        return "" if classifier is None else classifier.hash
+
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and pass it to `deliver`."""
         self._submit("Loading a run", lambda progress: self.load_results([key], progress)[0], "load", deliver)
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return stored results; called in the job queue.
+        """Return stored results, or shipped ones of the same runs; called in the job queue.
 
         Raises
         ------
@@ -139,10 +159,12 @@ class RunLibrary(QObject):
             If a result was deleted, or is damaged.
         """
         results = []
-        with RunStore(self.path, read_only=True) as store:
+        with opened_store(self.path) as store:
             for number, key in enumerate(keys):
                 progress.report(number / len(keys))
-                results.append(store.load(key))
+                shipped = shipped_results().classifier
+                use_shipped = shipped is not None and shipped.hash == key and key not in store
+                results.append(shipped if shipped is not None and use_shipped else store.load(key))
         return results
 
     def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[RunComparison], None]) -> None:
@@ -167,7 +189,9 @@ class RunLibrary(QObject):
             with RunStore(self.path) if change is not None else opened_store(self.path) as store:
                 if change is not None:
                     change(store)
-                return tuple(store.runs())
+                listed = store.runs()
+            stored = {run.hash for run in listed}
+            return (*(run for run in shipped_results().runs if run.hash not in stored), *listed)
 
         self._jobs += 1  # a channel per change, so that none replaces another
         self._last_job = self._queue.submit(

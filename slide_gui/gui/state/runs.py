@@ -241,7 +241,7 @@ class RunController(QObject):
             self.estimate.changed.emit()
             return
         setting = Setting.of(spec)
-        same_depth = [run for run in self.current_runs() if run.depth == spec.stack.depth]
+        same_depth = [run for run in self.current_runs() if run.depth == spec.stack.depth and not run.is_shipped]
         settings = [Setting.from_text(run.setting) for run in same_depth]
         same = [run for run, its in zip(same_depth, settings, strict=True) if its is not None and setting.covers(its)]
         nearest = min(same, key=lambda run: abs(run.noise - spec.stack.noise), default=None)
@@ -297,7 +297,7 @@ class RunController(QObject):
             If the sweep is empty or out of range.
         """
         dataset = self._workspace.dataset
-        return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.runs)
+        return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.stored_runs)
 
     def start_sweep(self, sweep: SweepSpec | None = None) -> None:
         """Compute every point of a sweep, by default the usual one, that is not stored."""
@@ -328,12 +328,13 @@ class RunController(QObject):
     # Stored runs -----------------------------------------------------------------------------------------------
 
     def current_runs(self) -> list[StoredRun]:
-        """Return the stored runs on the open data set, on all folds.
+        """Return the stored and shipped runs on the open data set, on all folds.
 
-        Runs that this version would not reproduce are omitted.
+        Stored runs that this version would not reproduce are omitted.
         """
         wanted = {base.fingerprint for base in self.bases()}
-        return [run for run in self.library.runs if run.fingerprint in wanted and run.is_current]
+        runs = [run for run in self.library.runs if run.fingerprint in wanted]
+        return [run for run in runs if run.is_current or run.is_shipped]
 
     def other_error(self, shown: RunSpec, error: float) -> StoredRun | None:
         """Return the last run with the same data, noise level and depth but another error, or None."""
@@ -346,8 +347,34 @@ class RunController(QObject):
 
     @Slot(str)
     def open_run(self, key: str) -> None:
-        """Load a stored result and set the window's parameters to those of the run."""
-        self.library.load(key, self._show_stored)
+        """Load a stored result and set the window's parameters to those of the run.
+
+        A shipped run without a complete result is computed.
+        """
+        shipped, base = self.library.without_result(key), self._base()
+        if shipped is None:
+            self.library.load(key, self._show_stored)
+            return
+        setting = Setting.from_text(shipped.setting)
+        if base is None or setting is None or base.fingerprint != shipped.fingerprint:
+            text = f"The package has its error on {shipped.title}, not its model. Compute it on the Benchmark page."
+            self._workspace.problem.emit(UserMessage("The run came with the program", text, kind="information"))
+            return
+        spec = setting.at(base, shipped.noise, shipped.depth, shipped.split, shipped.seed)
+        if spec.stacked:
+            self._workspace.set_parameters(**panel_parameters(spec.stack))
+        self.train(spec)
+
+    def show_shipped(self) -> None:
+        """Show the shipped classifier of the open data set, or the own run in its place, if there is no result."""
+        known = {run.hash for run in self.current_runs()}
+        if self.spec is None and self.library.opening_key in known:
+            self.library.load(self.library.opening_key, self._show_shipped)
+
+    @Slot(object)
+    def _show_shipped(self, result: RunResult) -> None:
+        if self.spec is None and result.spec.fingerprint in {base.fingerprint for base in self.bases()}:
+            self._show(result)
 
     @Slot(object)
     def _show_stored(self, result: RunResult) -> None:

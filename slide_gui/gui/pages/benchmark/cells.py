@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
@@ -43,12 +43,17 @@ def heads_of(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evaluati
         if info is not None:
             kind = "generated" if info.generated else "real"
             note = f"{kind}, {count(info.n_train)} / {count(info.n_test)}"
+            title = info.title
         heads.append(EvaluationHead(title, note))
     return tuple(heads)
 
 
 def error_rows(
-    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
+    state: EvaluationState,
+    choice: EvaluationChoice,
+    running: bool,
+    paused: bool = False,
+    shipped: Collection[str] = (),
 ) -> tuple[EvaluationRow, ...]:
     """Return a row for each method in the paper's order, followed by published results of others.
 
@@ -60,6 +65,8 @@ def error_rows(
         Requested evaluation.
     running, paused : bool
         State of the evaluation.
+    shipped : collection of str
+        Hashes of runs that came with the program.
     """
     keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
     infos = {info.key: info for info in state.data}
@@ -73,7 +80,8 @@ def error_rows(
             note, fraction = _active_text(state, active, cell.n_splits, paused)
             fraction = (len(cell.answers) + fraction) / max(cell.n_splits, 1)
         elif cell.complete:
-            note = counted(cell.n_splits, "split")
+            is_shipped = any(answer.spec_hash in shipped for answer in cell.answers)
+            note = "shipped" if is_shipped else counted(cell.n_splits, "split")
         else:
             is_selected = cell.data in choice.data and cell.method in choice.methods
             why = "not selected" if not is_selected else "waiting" if running else ""

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
@@ -114,11 +115,11 @@ class EvaluationPage(Page):
         row.addWidget(self._buttons)
         row.addSpacing(8)
         self._extent = QComboBox(self)
-        for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
+        for key, title in (("quick", "Quick protocol"), ("full", "Full protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            "Full: all rows and all candidates of the protocol, which takes hours. Quick: 600 training and "
-            "2\u202f000 test rows with few candidates, about a minute; not comparable with the paper’s results"
+            "Quick: 600 training and 2\u202f000 test rows with few candidates, about a minute; not comparable with "
+            "the paper’s results. Full: all rows and all candidates of the protocol, which takes hours"
         )
         name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
@@ -238,7 +239,10 @@ class EvaluationPage(Page):
 
     def _show_subtitle(self) -> None:
         quick = self._controller.choice.extent == "quick"
-        self.subtitle.setText(_QUICK if quick else self._page_views[self.stack.currentIndex()].about)
+        text = _QUICK if quick else self._page_views[self.stack.currentIndex()].about
+        shipped, cells = self._controller.shipped, self._controller.state().cells
+        is_shipped = any(answer.spec_hash in shipped for cell in cells for answer in cell.answers)
+        self.subtitle.setText(f"{text} · {shipped_results()}" if is_shipped else text)
 
     @Slot(object)
     def _show_runs(self, requested: tuple[tuple[str, ...], str, int]) -> None:
@@ -290,7 +294,7 @@ class EvaluationPage(Page):
             return
         controller, state = self._controller, self._controller.state()
         self._show_subtitle()
-        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
+        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused, controller.shipped)
         heads = heads_of(state, controller.choice)
         self.errors.set_table(heads, rows)
         times = all_times(controller.times(), controller.choice)
@@ -330,15 +334,11 @@ class EvaluationPage(Page):
         elif not controller.known:
             self.status.setText("reading the runs…" if controller.is_reading else "")
         else:
-            cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
+            cells = [cell for cell in controller.reading.latest[1].cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
             done, asked = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
-            self.status.setText(controller.why_not() or _done(done, asked))
-
-
-def _done(done: int, asked: int) -> str:
-    if done == asked:
-        return f"all {asked} splits are finished"
-    if not done:
-        return f"{done} of {asked} splits are finished"
-    return f"{done} of {asked} splits are finished; Start resumes"
+            cost = controller.cost()
+            finished = f"all {asked}" if done == asked else f"{done} of {asked}"
+            start = f"Start computes {cost}" if cost else ""
+            text = "; ".join(filter(None, (f"{finished} splits are finished", start)))
+            self.status.setText(controller.why_not() or text)

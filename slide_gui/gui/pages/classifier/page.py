@@ -76,7 +76,8 @@ class ClassifierPage(Page):
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
-        workspace.dataset_changed.connect(self.refresh)
+        workspace.dataset_changed.connect(self._show_shipped)
+        controller.library.changed.connect(self._show_shipped)
         workspace.dataset_changed.connect(self._start_waiting)
         workspace.problem.connect(self._stop_waiting)
         workspace.state_changed.connect(self.refresh)
@@ -129,7 +130,14 @@ class ClassifierPage(Page):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self.refresh()
+        self._show_shipped()
+
+    @Slot()
+    def _show_shipped(self) -> None:
+        """Show the current state; without a result, the shipped classifier of the open data."""
+        if self.isVisible():
+            self._controller.show_shipped()
+            self.refresh()
 
     @Slot()
     def _start_waiting(self) -> None:
@@ -311,6 +319,8 @@ class ClassifierPage(Page):
             parts[1] = f"of {result.dataset} at {at}, not of the open data set"
         if not result.is_current:
             parts.append(f"of results version {result.numerics}, not of this program’s version")
+        if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
+            parts.insert(0, "shipped")
         parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))

@@ -31,7 +31,7 @@ from slide_gui.experiments.sweeps.selection import (
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial, TrialState
 from slide_gui.figures.export import FigureExport
-from slide_gui.figures.run_exports import run_export, trial_export
+from slide_gui.figures.run_exports import curves_bundle, trial_export
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
@@ -248,14 +248,19 @@ class CurvesPage(Page):
         dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
         setting = self.setting()
         places = {} if setting is None else self._known(setting)
-        shown = [(answer.point, key) for place in sorted(places) for key, answer in places[place].items()]
+        shown = [(answer, key) for place in sorted(places) for key, answer in places[place].items()]
+        complete = [key for _, key in shown if self._controller.library.without_result(key) is None]
         if dataset is None or source is None or not shown:
             return ()
 
         def export(progress: Progress) -> FigureExport:
-            results = load([key for _, key in shown], progress)
-            points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
-            return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
+            specs = dict(zip(complete, (result.spec for result in load(complete, progress)), strict=True))
+            answers = [
+                replace(answer, point=replace(answer.point, spec=specs.get(key, answer.point.spec)))
+                for answer, key in shown
+            ]
+            points = tuple(answer.point for answer in answers)
+            return curves_bundle(FigureProvenance("curves", source, points), dataset, answers)
 
         options = [ExportOption("curves", "the error curves", export)]
         trial = self._controller.trial.latest
@@ -434,7 +439,10 @@ class CurvesPage(Page):
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
         self.estimate_button.setVisible(controller.offered is not None and not running)
-        parts = [_decided(points), _rows(points, self._part())]
+        shipped = {run.hash for run in controller.library.runs if run.is_shipped}
+        n_shipped = sum(point.key in shipped for point in points)
+        parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
+        parts += [_decided(points), _rows(points, self._part())]
         parts += [self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
             parts.insert(0, "looking for stored points…")

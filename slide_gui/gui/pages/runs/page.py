@@ -99,8 +99,9 @@ class RunsPage(Page):
             return "reading…", "The runs are being read."
         if not library.listed:
             return "could not be read", "The runs could not be read."
-        n = len(library.runs)
-        listed = f"{n} stored, {others} of them (grey) of another results version" if others else f"{n} stored"
+        n, n_shipped = len(library.stored_runs), len(library.runs) - len(library.stored_runs)
+        listed = f"{n} stored, {n_shipped} shipped with the program" if n_shipped else f"{n} stored"
+        listed = f"{listed}, {others} of them (grey) of another results version" if others else listed
         return listed, "No runs yet. Train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:

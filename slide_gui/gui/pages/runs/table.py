@@ -88,7 +88,7 @@ class RunModel(QAbstractTableModel):
         self._arrange()
 
     def set_filter(self, text: str) -> None:
-        """Keep the rows that contain every word of `text`, in upper or lower case.
+        """Keep the rows that contain every word of `text`, in upper or lower case, and none after a minus sign.
 
         A number after "noise", "depth" or "seed" matches only that value.
         """
@@ -111,7 +111,7 @@ class RunModel(QAbstractTableModel):
         value = SHOWN[column].value
         words, matching = self._words, self.runs
         if words:
-            matching = tuple(run for run in self.runs if all(word in run.words for word in words))
+            matching = tuple(run for run in self.runs if all(_matches(run, word) for word in words))
         missing = [run for run in matching if _is_missing(value(run))]
         known = [run for run in matching if not _is_missing(value(run))] if missing else matching
         self.rows = sorted(known, key=value, reverse=falling) + missing
@@ -157,7 +157,8 @@ class RunModel(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         flags = super().flags(index)
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == TAG else flags
+        is_editable = index.column() == TAG and not self.rows[index.row()].is_shipped
+        return flags | Qt.ItemFlag.ItemIsEditable if is_editable else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or index.column() != TAG:
@@ -180,6 +181,10 @@ def _words_of(text: str) -> tuple[str, ...]:
 
     named = r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
     return tuple(re.sub(named, exact, text.lower()).split())
+
+
+def _matches(run: StoredRun, word: str) -> bool:
+    return word[1:] not in run.words if word[0] == "-" and len(word) > 1 else word in run.words
 
 
 def _is_missing(value: Any) -> bool:
@@ -306,7 +311,8 @@ class RunTable(QWidget):
         self._count = label("", self)
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
-            "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly (Ctrl+F; Esc clears)"
+            "Show rows that contain every word; “depth 2”, “noise 0.3” and “seed 1” match exactly, “-shipped” hides "
+            "shipped runs (Ctrl+F; Esc clears)"
         )
         self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
@@ -494,7 +500,13 @@ class RunTable(QWidget):
         text = counted(total, "run") if total else ""  # the placeholder of an empty table explains why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
-        possible = {"open": chosen == 1, "compare": chosen == 2, "delete": chosen > 0, "tag": chosen == 1}
+        n_stored = sum(run.hash in self._selected and not run.is_shipped for run in self._model.rows) if chosen else 0
+        possible = {
+            "open": chosen == 1,
+            "compare": chosen == n_stored == 2,
+            "delete": n_stored > 0,
+            "tag": chosen == n_stored == 1,
+        }
         for name, enabled in (possible | {"copy": shown > 0}).items():
             self._actions[name].setEnabled(enabled)
         empty = "" if shown else self._placeholder

@@ -1,0 +1,74 @@
+"""Compute the results that the package contains: `make shipped`, which resumes an interrupted computation.
+
+The runs are computed in a store of their own, build/shipped.sqlite, and copied to resources/shipped.
+"""
+
+import os
+import platform
+import subprocess
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.evaluation.protocol import plan
+from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.shipped import ShippedResults, ShippedRun
+from slide_gui.experiments.evaluation.table import stored_evaluation
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
+from slide_gui.experiments.store.store import RunStore, get_or_run
+from slide_gui.experiments.sweeps.sweep import run_sweep
+from slide_gui.gui.state.runs import SWEEP_DEPTHS
+from slide_gui.gui.state.workspace import State
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.results_version import RESULTS_VERSION
+
+ROOT = Path(__file__).parent.parent
+WORK = ROOT / "build" / "shipped.sqlite"
+NOISES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9)
+
+
+def load(key: str, progress: Progress) -> Dataset:
+    return DataSource(key=key, generated=True).load(progress=progress)
+
+
+def classifier_spec() -> RunSpec:
+    """Return the run of the Classifier page in a new window."""
+    source = DataSource(key="rectangles", generated=True)
+    return RunSpec(source.load().fingerprint, source.argument, stack=State().parameters).checked()
+
+
+def compute(store: RunStore) -> None:
+    """Compute the opening data set's classifier, a sweep on it, and the quick evaluation."""
+    dataset, base = load("rectangles", NO_PROGRESS), classifier_spec()
+    get_or_run(dataset, base, store)
+    told = Listener(lambda fraction, _: print(f"\r{100 * fraction:5.1f} %", end="", flush=True))
+    run_evaluation(plan("quick"), load, store, progress=told)
+    sweep = SweepSpec(replace(base, training="split"), NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
+    run_sweep(dataset, sweep, store, progress=told)
+
+
+def machine() -> str:
+    """Return the processor, its cores and the BLAS."""
+    cores, blas = os.cpu_count(), np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{platform.system()} {platform.machine()}, {cores} cores, {blas['name']} {blas['version']}"
+
+
+def collect(store: RunStore) -> ShippedResults:
+    classifier = store.load(classifier_spec().hash)
+    protocol = ["git", "log", "-1", "--format=%h", "--", "resources/protocol.toml"]
+    commit = subprocess.run(protocol, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    runs = tuple(ShippedRun(**{each.name: getattr(run, each.name) for each in fields(run)}) for run in store.runs())
+    today = datetime.now(UTC).date().isoformat()
+    tables = {"quick": stored_evaluation(plan("quick"), store)}
+    return ShippedResults(str(RESULTS_VERSION), today, machine(), commit, runs, classifier, tables)
+
+
+if __name__ == "__main__":
+    WORK.parent.mkdir(exist_ok=True)
+    with RunStore(WORK) as store:
+        compute(store)
+        collect(store).save(ROOT / "resources" / "shipped")

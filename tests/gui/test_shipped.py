@@ -1,0 +1,146 @@
+"""A fresh profile shows shipped results on every page at the first click; own runs take their place."""
+
+from dataclasses import replace
+
+import pytest
+
+from slide_gui.experiments.evaluation.shipped import shipped_results
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.experiments.runs.spec import RunSpec
+from slide_gui.experiments.store.store import RunStore
+from slide_gui.gui.state.jobs import JobQueue
+from slide_gui.gui.state.workspace import State
+from slide_gui.resources import resource
+from slide_gui.results_version import RESULTS_VERSION, is_current
+from tests.gui.helpers import at_rest, wait
+
+READING = {"Reading the runs", "Loading a run"}
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """Record the titles of all jobs: a page that only reads fills within a second on a computer without load."""
+    titles, submit = [], JobQueue.submit
+
+    def submit_recorded(queue, title, *arguments, **options):
+        titles.append(title)
+        return submit(queue, title, *arguments, **options)
+
+    monkeypatch.setattr(JobQueue, "submit", submit_recorded)
+    return titles
+
+
+@pytest.fixture
+def fresh(with_shipped, jobs, closed_window):
+    closed_window.resize(1280, 720)
+    closed_window.show()
+    closed_window.workspace.open(DataSource(key="rectangles", generated=True))
+    at_rest(closed_window)
+    jobs.clear()
+    return closed_window
+
+
+def opened(window, name):
+    window.actions_by_name[f"page_{name}"].trigger()
+    return window.pages.page(name)
+
+
+def test_that_the_shipped_results_are_of_this_results_version():
+    assert is_current(shipped_results().version), f"run `make shipped`: the program has version {RESULTS_VERSION}"
+    assert all(run.is_current for run in shipped_results().runs)
+    assert shipped_results().classifier.is_current
+
+
+def test_that_the_shipped_results_are_small_and_name_their_origin():
+    files = list(resource("shipped").iterdir())
+    assert sum(file.stat().st_size for file in files) < 500_000
+    shipped = shipped_results()
+    assert all((shipped.date, shipped.machine, shipped.protocol))
+    assert shipped.date in str(shipped)
+
+
+def test_that_the_shipped_classifier_is_the_one_that_train_would_compute_in_a_new_window():
+    shipped = shipped_results().classifier.spec
+    assert shipped == RunSpec(shipped.fingerprint, "generated:rectangles", stack=State().parameters).checked()
+
+
+def test_that_results_are_written_as_they_were_read(tmp_path):
+    shipped_results().save(tmp_path)
+    for name in ("results.json", "classifier.npz.xz"):
+        assert (tmp_path / name).read_bytes() == (resource("shipped") / name).read_bytes()
+
+
+def test_that_the_error_curves_are_drawn_at_the_first_click(fresh, jobs):
+    page = opened(fresh, "curves")
+    wait(lambda: sum(point.state == "done" for point in page.points()) >= 20)
+    assert set(jobs) <= READING
+    assert "shipped" in page.status.text()
+    assert {point.depth for point in page.points()} == {0, 1, 2, 3, 4}
+    assert page.tables()
+    assert page.export_options()
+
+
+def test_that_a_click_on_a_shipped_point_computes_its_model(fresh, jobs):
+    page, runs = opened(fresh, "curves"), fresh.session.runs
+    wait(page.points)
+    point = next(point for point in page.points() if (point.noise, point.depth) == (0.1, 1))
+    page.stack.currentWidget().point_clicked.emit(point)
+    assert runs.training.running
+    assert runs.spec.hash == point.key
+    assert (fresh.workspace.state.parameters.noise, fresh.workspace.state.parameters.depth) == (0.1, 1)
+    runs.training.stop()
+
+
+def test_that_the_benchmark_fills_its_table_at_the_first_click_and_states_its_cost(fresh, jobs):
+    page = opened(fresh, "evaluation")
+    wait(lambda: any(cell.main for row in page.errors.rows for cell in row.cells))
+    assert set(jobs) <= READING
+    slide = next(row for row in page.errors.rows if row.key == "slide-svm")
+    assert [cell.note for cell in slide.cells] == ["shipped"] * 4
+    assert "shipped with the program" in page.subtitle.text()
+    wait(lambda: "Start computes" in page.status.text())
+    assert set(jobs) <= READING
+    assert "runs, about" in page.status.text()
+    assert all("generated" in head.note for head in page.errors.heads[:3])
+    assert "stand-in for MNIST" in page.errors.heads[3].title
+
+
+def test_that_the_runs_are_listed_at_the_first_click_and_stay(fresh, jobs):
+    page = opened(fresh, "runs")
+    wait(lambda: len(page.run_table.shown()) == len(shipped_results().runs))
+    assert set(jobs) <= READING
+    assert "shipped with the program" in page.subtitle.text()
+    page.run_table.select(page.run_table.shown()[:2])
+    fresh.session.library.delete(page.run_table.selected())
+    assert not fresh.session.library.can_undelete
+    page.run_table.select(())
+    page.run_table.set_filter("-shipped")
+    assert page.run_table.shown() == ()
+
+
+def test_that_the_classifier_shows_its_confusion_matrix_at_the_first_click(fresh, jobs):
+    page = opened(fresh, "classifier")
+    wait(lambda: bool(page.tables()))
+    assert set(jobs) <= READING
+    assert page.tables()[0].title == "Confusion matrix"
+    assert page.details.text().startswith("shipped")
+    assert page.gallery.images
+
+
+def test_that_an_own_run_takes_the_place_of_the_shipped_one(fresh, tmp_path):
+    shipped = shipped_results().classifier
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(shipped)
+    library = fresh.session.library
+    library.refresh()
+    wait(lambda: library.listed and not library.reading)
+    assert [run.hash for run in library.stored_runs] == [shipped.hash]
+    assert len(library.runs) == len(shipped_results().runs)
+    page = opened(fresh, "classifier")
+    wait(lambda: bool(page.tables()))
+    assert not page.details.text().startswith("shipped")
+
+
+def test_that_results_of_another_version_say_so():
+    assert "an earlier version" in str(replace(shipped_results(), version="1"))
+    assert "an earlier version" not in str(shipped_results())
