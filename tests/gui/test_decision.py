@@ -71,13 +71,17 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     wait(lambda: not window.queue.busy)
     assert decided.lines()
     assert "Unlike" not in part.notice.text()
+    settle()
     canvas.set_brush(5)
+    before = canvas.geometry()
     for cell in (14, 0, 35, 5, 30):
         QTest.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=canvas.grid().rect(cell).center().toPoint())
     assert part.notice.text().startswith("Unlike the training images")
     assert not decided.title.isVisible()
     assert decided.lines() == []
     assert len(part.tables()) == 1
+    settle()
+    assert canvas.geometry() == before
     part.reset()
     assert decided.title.isVisible()
     part.blank()

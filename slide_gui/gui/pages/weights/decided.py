@@ -156,6 +156,8 @@ class DecidedPart(QWidget):
 
     def follow(self, image: NDArray[Any], name: str, unlike: bool = False) -> None:
         """Classify the input of the stack, named x or x̃; hide the prediction if it is unlike the training images."""
+        if unlike != self._unlike:  # a canvas that grew during a stroke would move under the mouse
+            self.setMinimumHeight(min(self.height(), self.sizeHint().height()) if unlike else 0)
         self._input, self._unlike = name, unlike
         self.controller.follow(image)
         self._show()
