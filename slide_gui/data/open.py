@@ -24,7 +24,7 @@ from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import DataPart, role_of
 from slide_gui.data.readers.tables import read_amat, read_amat_zip
-from slide_gui.data.reading import AS_GUESSED, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, NO_GUESSES, Guess, ParseOptions, ParseReport
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
@@ -169,6 +169,15 @@ def _is_text(start: bytes) -> bool:
     return bool(start) and not any(code < 9 or 13 < code < 32 or code == 127 for code in start)
 
 
+def _report_labels_file(path: Path) -> ParseReport:
+    """Return a report that names the file with the labels of IDX images, if it is in the same folder."""
+    labels = path.with_name(path.name.replace("images", "labels").replace("idx3", "idx1"))
+    if labels == path or not labels.is_file():
+        return NO_GUESSES
+    why = f"{labels.name} is in the same folder; open it together with the images to use its labels"
+    return ParseReport(guesses=(Guess("no labels", why),), unlabelled=why, labels_file=str(labels))
+
+
 def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPart]:
     """Pair images and labels of the training set and of the test set, recognised by file name."""
     parts: list[DataPart] = []
@@ -188,7 +197,8 @@ def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[DataPa
                     f"contains {of_role[1].size} labels, but {path.name} has {len(rows)} images; open matching files",
                     str(of_role[0]),
                 )
-            parts.append(DataPart(rows, of_role and of_role[1], shape, str(path), role))
+            report = NO_GUESSES if of_role is not None else _report_labels_file(path)
+            parts.append(DataPart(rows, of_role and of_role[1], shape, str(path), role, opened=report))
     for path, _ in labels.values():
         raise DataError("contains labels without images; open it together with the images", str(path))
     return parts

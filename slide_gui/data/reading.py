@@ -146,6 +146,8 @@ class ParseReport:
         True if each feature was scaled to 0 … 1.
     quantity : bool
         True if the labels look like a quantity, so that there are no classes.
+    labels_file : str
+        Path of a file with the labels of these images, which was not opened; empty if there is none.
     """
 
     columns: tuple[str, ...] = ()
@@ -156,6 +158,7 @@ class ParseReport:
     left_out: tuple[int, ...] = ()
     scaled: bool = False
     quantity: bool = False
+    labels_file: str = ""
 
     @property
     def sure(self) -> bool:

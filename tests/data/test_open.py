@@ -51,6 +51,8 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path: Path) -> None:
     alone = open_data([images])
     assert alone.train_labels is None
     assert alone.test.shape == (0, 784)
+    assert alone.opened.labels_file == str(labels)
+    assert "train-labels-idx1-ubyte is in the same folder" in alone.why_no_classes
     assert open_data([images, labels]).train_labels is not None
     assert open_data([test_images, test_labels]).train.shape == (3, 784)
     one_channel = write_idx(tmp_path / "train-f", np.arange(128, dtype=np.uint8).reshape(2, 8, 8, 1))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import ParseOptions
+from tests.data.writers import write_idx
 from tests.gui.helpers import StubSource, at_rest, image_and_tiles, settle, wait
 
 RANDOM = np.random.default_rng(0)
@@ -181,6 +182,20 @@ def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window,
     assert window.workspace.source.reading.bins == 3
     assert not preview.isVisible()
     assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
+
+
+def test_that_the_labels_beside_idx_images_are_offered_and_used(window, tmp_path):
+    images = write_idx(tmp_path / "train-images-idx3-ubyte", np.arange(640, dtype=np.uint8).reshape(10, 8, 8))
+    write_idx(tmp_path / "train-labels-idx1-ubyte", np.arange(10, dtype=np.uint8) % 2)
+    drop(window, images)
+    preview = window.reading_preview
+    wait(lambda: preview.isVisible() and not window.queue.busy)
+    shown = [each.text() for each in preview.findChildren(QLabel)]
+    assert "train-labels-idx1-ubyte is in the same folder. Use it?" in shown
+    QTest.mouseClick(preview.labels_button, Qt.MouseButton.LeftButton)
+    wait(lambda: window.workspace.dataset.train_labels is not None and not window.queue.busy)
+    assert len(window.workspace.source.paths) == 2
+    assert not preview.labels_button.isVisible()
 
 
 def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):

@@ -30,7 +30,7 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.text import count, label_names, told_apart
+from slide_gui.text import count, label_names, printable, told_apart
 
 _FILTER = (
     "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
@@ -158,6 +158,8 @@ class ReadingPreview(QFrame):
         self.choose_button = add_button(self, row, "Choose label column")
         tip = "Turn the values into three classes, each with about a third of the training rows"
         self.cut_button = add_button(self, row, "Cut into three ranges", tip)
+        self.labels_button = add_button(self, row, "Use these labels", "Open the images again with their labels")
+        self.labels_button.clicked.connect(self._use_labels)
         self._captions: dict[QComboBox, PlainLabel] = {}
         self.label_column = self._box(row, "Classes in", "Column of the class labels")
         self.shape = self._box(row, "Shape", "Rows × columns of the images, or features that are not pixels")
@@ -216,7 +218,11 @@ class ReadingPreview(QFrame):
         self._title.setText(f"{dataset.name}: {count(n)} rows, {count(n_columns)} {noun}")
         guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
         why = f"Please check: {' · '.join(guesses)}" if guesses else "No setting had to be guessed."
-        self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
+        if opened.quantity:
+            why = f"{opened.unlabelled}.\n{why}"
+        elif opened.labels_file:
+            why = f"{printable(Path(opened.labels_file).name)} is in the same folder. Use it?"
+        self._why.setText(why)
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -233,6 +239,7 @@ class ReadingPreview(QFrame):
             widget.setVisible(bool(opened.columns))
         self.choose_button.setVisible(opened.quantity and bool(opened.columns))
         self.cut_button.setVisible(opened.quantity)
+        self.labels_button.setVisible(bool(opened.labels_file))
         self.shape.clear()
         shapes = [(), *((rows, d // rows) for rows in range(1, d + 1) if d % rows == 0)]
         for shape in shapes:
@@ -331,6 +338,12 @@ class ReadingPreview(QFrame):
     @Slot()
     def _choose(self) -> None:
         self.label_column.showPopup()
+
+    @Slot()
+    def _use_labels(self) -> None:
+        source, dataset = self._workspace.source, self._workspace.dataset
+        if source is not None and dataset is not None:
+            self._workspace.open(replace(source, paths=(*source.paths, dataset.opened.labels_file)))
 
     @Slot()
     def _cut(self) -> None:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.error_rate import ClassRates
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.runs.result import RunResult, describe_chosen, describe_convergence, describe_widths
 from slide_gui.experiments.runs.run import RunProgress
@@ -321,6 +322,9 @@ class ClassifierPage(Page):
             parts.append(f"of results version {result.numerics}, not of this program’s version")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
+        classes = ClassRates.of(result.confusion)
+        if classes.uneven:
+            parts.append(classes.words(self._names(result)).removesuffix("."))
         parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
