@@ -459,6 +459,18 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_is_shown_unless_they_c
         wait(lambda: not window.queue.busy, 60)
 
 
+def test_that_classes_of_unequal_size_get_a_balanced_error_and_recalls(window):
+    classifier, controller = show_page(window, "classifier"), window.session.runs
+    result = trained(window, SvmParameters(widths="median", C=0.001))
+    assert "balanced error" not in classifier.details.text()
+    confusion, n = np.zeros_like(result.confusion), len(result.judged)
+    confusion[0, 0], confusion[1, 1], confusion[1, 0] = n - 10, 8, 2
+    controller._show(replace(result, confusion=confusion))
+    assert (
+        "The classes differ in size: the balanced error is 10.0 %, the recall by class is" in classifier.details.text()
+    )
+
+
 def test_that_a_cell_selects_its_images_and_show_all_shows_the_others_again(window):
     classifier = show_page(window, "classifier")
     result = trained(window, SvmParameters(widths="median", C=0.001))

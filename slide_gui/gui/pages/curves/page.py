@@ -216,9 +216,10 @@ class CurvesPage(Page):
 
     @Slot()
     def _estimate(self) -> None:
-        """Compute the point at the sliders unless it is known or a sweep is running."""
+        """Compute the point at the sliders unless it is known, or a sweep or a trial is running."""
         parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
-        if setting is None or not bases or self._controller.sweep.running or not self.isVisible():
+        busy = self._controller.sweep.running or self._controller.trial.running
+        if setting is None or not bases or busy or not self.isVisible():
             return
         known = self._known(setting)
         if any(depth == parameters.depth and abs(noise - parameters.noise) < _NEAR for noise, depth in known):
