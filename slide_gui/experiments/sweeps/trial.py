@@ -117,7 +117,11 @@ class Trial:
         plain = f"plain SVM on your {self.inputs}"
         name = "SLIDE" if stack.depth else f"A {plain}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
-        parts = [] if self.layers_help or other is None else ["The layers do not help on these data."]
+        parts = []
+        if other is not None and not stack.depth and other.error < rate.error:
+            parts.append("No layers had the lowest validation error on these data.")
+        elif other is not None and not self.layers_help:
+            parts.append("The layers do not help on these data.")
         parts.append(
             f"{name} classifies {correct} % of {counted(rate.n, 'held-out row')} correctly (error {error} %, "
             f"95 % interval {low}–{high} %)."
