@@ -119,7 +119,7 @@ def test_that_layers_that_do_not_help_are_the_first_sentence(trial: Trial) -> No
     assert "SLIDE with noise 0.1 and one layer errs on" in raw.sentence
     assert not raw.layers_help
     mixed = _with(trial, 2, 1, 0.5, depth=0).sentence  # selected on validation rows, but not better on the test rows
-    assert mixed.startswith("No layers had the lowest validation error on these data. A plain SVM")
+    assert mixed.startswith("The validation rows selected no layers on these data. A plain SVM")
     assert not _with(trial, 1, 2, 0.5).sentence.startswith(first)
 
 

@@ -119,7 +119,7 @@ class Trial:
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
         parts = []
         if other is not None and not stack.depth and other.error < rate.error:
-            parts.append("No layers had the lowest validation error on these data.")
+            parts.append("The validation rows selected no layers on these data.")
         elif other is not None and not self.layers_help:
             parts.append("The layers do not help on these data.")
         parts.append(
