@@ -28,17 +28,16 @@ from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import restore
-from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore, get_or_run
-from slide_gui.experiments.sweeps.curves import LabelCurves, label_curves, label_points
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
 from slide_gui.experiments.sweeps.sweep import SweepState, plan_sweep, run_sweep
 from slide_gui.experiments.sweeps.trial import BUDGET, checked_budget, plan_trial, trial_seconds, try_data
 from slide_gui.figures.export import save_bundle, save_export
-from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, labels_export, trial_export
+from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, curves_export, trial_export
 from slide_gui.figures.style import Style
-from slide_gui.text import dataset_title, label_names
+from slide_gui.text import label_names
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
 _MOST = 1000  # splits
@@ -136,10 +135,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     option("--cold", action="store_true", help="learn each point's widths without starting from the last")
     text = "select noise and depth by validation error, train them again on the whole training set, and test them"
     option("--choose", action="store_true", help=text)
-    text = "with several noise levels or depths: train each run on N labelled rows; with one of each: error against "
-    text += "the number of labelled rows, for SLIDE fitted on all training rows, SLIDE fitted on the labelled rows "
-    text += "only, and Raw-SVM; each of --seeds draws new labels"
-    option("--labels", dest="counts", type=options.parsed(options.integers), metavar="N,N,…", help=text)
+    option("--labels", type=int, metavar="N", help="train each run on N labelled rows, a stratified sample (all)")
     option("--dry-run", action="store_true", help="only print the number of runs and their estimated time")
     text = "with --choose: select once for all splits and seeds, by the mean validation error, instead of once for each"
     option("--pooled", action="store_true", help=text)
@@ -148,7 +144,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    figure, counts = arguments.figure, arguments.counts
+    figure = arguments.figure
     if figure is not None:
         options.check_suffix(figure, _FIGURES, "--figure")
     if not 1 <= arguments.splits <= _MOST:
@@ -158,17 +154,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled needs --choose; give both")
     noises, depths, seeds = arguments.noises, arguments.depths, arguments.seeds or [arguments.seed]
-    by_labels = counts is not None and (len(counts) > 1 or len(noises) == len(depths) == 1)
-    if by_labels and (len(noises) > 1 or len(depths) > 1):
-        raise UsageError("--labels with several numbers needs one noise level and one depth; give one of each")
-    if by_labels and arguments.choose:
-        raise UsageError("--choose excludes --labels with several numbers; leave out one of them")
     where = options.cluster_choice(arguments)
     choices = options.run_choices(arguments)
-    if by_labels:
-        choices["stack"] = replace(options.stack_parameters(arguments), noise=noises[0], depth=depths[0])
-    elif counts is not None:
-        choices["labels"] = counts[0]
     source = options.data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     options.check_outputs(arguments, [figure], [source])
 
@@ -177,16 +164,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
         choose = ("pooled" if arguments.pooled else "each") if arguments.choose else "none"
         return SweepSpec(base, noises, depths, splits, tuple(seeds), warm=warm, choose=choose)
 
-    def points_of(base: RunSpec) -> tuple[SweepPoint, ...]:
-        return label_points(base, counts, seeds) if by_labels else sweep_of(base).points()
-
-    dataset, base = _checked_and_read(arguments, source, choices, points_of)
+    dataset, base = _checked_and_read(arguments, source, choices, lambda base: sweep_of(base).points())
     Classes.of(dataset)  # refuses data without usable labels before a store is created
-    deepest = max(points_of(base), key=lambda point: point.depth)
+    sweep = sweep_of(base)
+    deepest = max(sweep.points(), key=lambda point: point.depth)
     options.warn_of_threshold(dataset, deepest.spec.stack)
-    sweep: SweepSpec | list[SweepPoint] = sweep_of(base)
-    if by_labels:
-        sweep = [point for each in on_every_fold(base, dataset) for point in points_of(each)]
     opens_no_store = arguments.dry_run and not arguments.store.exists()
     with nullcontext() if opens_no_store else RunStore(arguments.store) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
@@ -195,17 +177,12 @@ def _sweep(arguments: argparse.Namespace) -> int:
         print(plan, file=sys.stderr)
         with options.opened_cluster(where) as cluster, progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
-    if by_labels:
-        curves = label_curves(dataset, state.done)
-        export, lines = labels_export(curves), _label_lines(curves)
-        document = asdict(curves) | {"faults": state.faults}
-    else:
-        export, lines = curves_export(dataset, state.done), _sweep_lines(dataset, base, state)
-        document = _sweep_document(dataset, base, state)
+    document = _sweep_document(dataset, base, state)
     if figure is not None:
         session = options.picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
-        save_export(figure, export, Style(), session)
+        save_export(figure, curves_export(dataset, state.done), Style(), session)
     document |= {"store": arguments.store, "figure": figure, "plan": asdict(plan)}
+    lines = _sweep_lines(dataset, base, state)
     return print_answer(arguments, document, lines, [figure] if figure else [])
 
 
@@ -261,16 +238,6 @@ def _sweep_lines(dataset: Dataset, base: RunSpec, state: SweepState) -> Iterator
         mean = mean_rate(state.final)
         spread = "" if has_folds and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}, 95 % confidence interval over {mean.covers}{spread}"
-
-
-def _label_lines(curves: LabelCurves) -> Iterator[str]:
-    title = dataset_title(curves.dataset, curves.generated)
-    yield f"{title}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}"
-    yield "labels   error           95 %  runs  method"
-    for line in curves.lines:
-        for point in line.points:
-            rate = point.rate
-            yield f"{point.labels:6d}  {rate.value:>6}  {rate.interval:>13}  {rate.n_splits:4d}  {line.name}"
 
 
 def _try_options(parser: argparse.ArgumentParser) -> None:

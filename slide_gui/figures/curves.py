@@ -1,4 +1,4 @@
-"""Error curves against noise level, one line per depth (the paper's sensitivity figure), and against label numbers."""
+"""Error curves against noise level, one line per depth (the paper's sensitivity figure)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import Published
-from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves
+from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, Plot, label_width, line_color, marked_line
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _ASPECT = 0.78
-_LEGEND_LINE = 2.6  # mm
 
 
 def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
@@ -135,58 +134,3 @@ def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
             textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False, zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4 * s},
         )  # fmt: skip
-
-
-def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
-    """Draw error against the number of labels, with 95 % confidence intervals as bands.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        An empty figure. Its size comes from the style.
-    curves : LabelCurves
-        Curves with at least one line.
-
-    Raises
-    ------
-    ValueError
-        If there is no line.
-    """
-    if not curves.lines:
-        raise ValueError("there is nothing to draw: at least one line is needed")
-    plot = Plot(figure, style, 0.85 * style.width_mm)
-    s = plot.scale
-    most = max((point.rate for line in curves.lines for point in line.points), key=lambda rate: rate.n_splits)
-    second = f"noise 1 − p = {curves.noise:g}, depth {curves.depth}; "
-    second += f"mean of {most.n_splits} samples of labels, " if most.n_splits > 1 else ""
-    second += f"95 % intervals over {most.covers}"
-    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error by labels", second)
-    left, top = 11.0 * s, 10.5 * s
-    legend = (len(curves.lines) * _LEGEND_LINE + 1.0) * s
-    box = (left, top, plot.width - left - 4.0 * s, plot.height - top - 8.5 * s - legend)
-    axes = plot.axes(box, "error against labels")
-    axes.set_xscale("log")
-    for number, line in enumerate(curves.lines):
-        color = line_color(number)
-        _draw_rates(axes, [q.labels for q in line.points], [q.rate for q in line.points], color, s)
-        plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
-    counts = sorted({point.labels for line in curves.lines for point in line.points})
-    axes.set_xticks(counts, [str(count) for count in counts])
-    axes.minorticks_off()
-    axes.set_ylim(bottom=0.0)
-    plot.axis_titles(axes, "labelled rows (log)", f"{curves.evaluate} error (%)")
-    axes.xaxis.label.set_color(MUTED)
-
-
-def labels_csv(path: str | os.PathLike[str], curves: LabelCurves) -> None:
-    """Write the curves as a table, one line per point.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
-    """
-    head = ["dataset", "part", "noise", "depth", "method", "labels", *RATE_HEAD]
-    same = [dataset_title(curves.dataset, curves.generated), curves.evaluate, curves.noise, curves.depth]
-    rows = [[*same, line.name, q.labels, *rate_cells(q.rate)] for line in curves.lines for q in line.points]
-    save_table(path, head, rows)

@@ -11,10 +11,10 @@ from slide_gui.experiments.evaluation.protocol import Published, data_key, publi
 from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.sweeps.curves import LabelCurves, error_curves
+from slide_gui.experiments.sweeps.curves import error_curves
 from slide_gui.experiments.sweeps.selection import PointResult
 from slide_gui.experiments.sweeps.trial import BUDGET, Trial
-from slide_gui.figures.curves import curves_csv, draw_curves, draw_labels, labels_csv
+from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import FigureExport, all_forms, export_of
 from slide_gui.figures.run_figures import confusion_csv, draw_confusion, draw_widths, widths_csv
 from slide_gui.figures.style import Style
@@ -72,11 +72,6 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     if curves.evaluate == "test":
         marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
     return export_of(CURVES, curves, lambda figure, each, style: draw_curves(figure, each, style, marks), curves_csv)
-
-
-def labels_export(curves: LabelCurves) -> FigureExport:
-    """Return the export of error against the number of labels, without a bundle."""
-    return export_of("labels", curves, draw_labels, labels_csv)
 
 
 def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:

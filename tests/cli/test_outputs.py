@@ -78,7 +78,6 @@ SVM = "--depth 1 -C 1 --widths median"
         ("confusion.csv", f"train confusion.csv {SVM} --figure OUT", ""),
         ("confusion.csv", f"train confusion.csv {SVM} --figure confusion.pdf OUT", ""),
         ("d.csv", f"sweep d.csv {SVM} --store new.sqlite --figure OUT", ""),
-        ("d.csv", f"sweep d.csv {SVM} --labels 8 --store new.sqlite --figure OUT", ""),
         ("weights.csv", "weights d.csv weights.csv -o OUT", ""),
         ("flow.csv", "flow flow.csv -o OUT", ""),
         ("image.csv", "flow flow.csv --image image.csv -o OUT", ""),

@@ -150,17 +150,6 @@ def test_that_other_methods_are_trained_and_described(cli: Cli, tiny: Path, opti
     assert (document["n_support"] is None) == ("support vectors" not in printed)
 
 
-def test_that_error_by_labels_is_swept_and_drawn(cli: Cli, tiny: Path) -> None:
-    line = "sweep tiny.npz --labels 20,40 --seeds 0 1 --method median --depth 1 --store r.sqlite --figure"
-    assert "12 runs, about" in cli(f"{line} labels.svg --dry-run").out
-    assert not Path("r.sqlite").exists()
-    assert "fitted on all rows" in cli(f"{line} labels.svg").out
-    lines = cli(f"{line} labels.csv --json").json["lines"]
-    assert [line["points"][1]["labels"] for line in lines] == [40, 40, 40]
-    assert len(Path("labels.csv").read_text().splitlines()) == 7
-    assert "fitted on all rows" in Path("labels.svg").read_text()
-
-
 def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli: Cli, tiny: Path) -> None:
     for seed in (0, 1):
         cli(f"train tiny.npz --method raw-svm --seed {seed} -o r.sqlite")

@@ -21,9 +21,9 @@ from slide_gui.experiments.inspection.flow import FlowResult, flow_result
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves, LabelCurves, LabelLine, LabelPoint
+from slide_gui.experiments.sweeps.curves import CurvePoint, ErrorCurves
 from slide_gui.figures.copies import draw_copies
-from slide_gui.figures.curves import draw_curves, draw_labels
+from slide_gui.figures.curves import draw_curves
 from slide_gui.figures.evaluation import draw_errors, draw_times
 from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.run_figures import draw_confusion, draw_widths
@@ -38,16 +38,6 @@ CURVES = ErrorCurves(
     tuple(
         CurvePoint(i / 10, d, ErrorRate.of_run(0.02 + 0.001 * i * d, 50_000), None, False)
         for d in range(5) for i in range(10)
-    ),
-)  # fmt: skip
-LABELS = LabelCurves(
-    "Rectangles", False, "test", 0.5, 2,
-    (
-        LabelLine(
-            "SLIDE fitted on all rows",
-            tuple(LabelPoint(n, ErrorRate(2 / n, 1.8 / n, 2.2 / n, 2000, 3)) for n in (50, 100)),
-        ),
-        LabelLine("raw input", (LabelPoint(100, ErrorRate(0.05, 0.04, 0.06, 2000, 3)),)),
     ),
 )  # fmt: skip
 MARKS = tuple(mark for mark in published("rectangles") if mark.method in ("SLIDE-SVM", "Raw-SVM"))[:2]
@@ -120,7 +110,6 @@ LONG = weight_rows("a name that is far too long for the figure " * 2, shape=None
 
 DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "curves": lambda figure, style: draw_curves(figure, CURVES, style, MARKS),
-    "labels": lambda figure, style: draw_labels(figure, LABELS, style),
     "confusion": lambda figure, style: draw_confusion(figure, result(), style, ["wide", "tall", "other things"]),
     "widths": lambda figure, style: draw_widths(figure, result(), style),
     "flow": lambda figure, style: draw_flow(figure, flow_of(DATA), style),

@@ -39,11 +39,12 @@ def test_that_points_selected_on_validation_rows_are_ringed() -> None:
 
 
 def test_that_a_line_of_one_point_shows_its_interval_too() -> None:
-    (axes,) = drawn(DRAWINGS["labels"]).axes
+    points = CURVES.points[:11]
+    (axes,) = drawn(lambda figure, style: draw_curves(figure, replace(CURVES, points=points), style)).axes
     band, bar = axes.collections
     assert band.get_alpha() == 0.2
     ((bottom, top),) = (segment[:, 1] for segment in bar.get_segments())
-    assert (bottom, top) == pytest.approx((4.0, 6.0))
+    assert (bottom, top) == pytest.approx((100 * points[10].rate.low, 100 * points[10].rate.high))
 
 
 def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark() -> None:
