@@ -19,9 +19,10 @@ from slide_gui.gui.app import tear_down
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state import library
 from slide_gui.gui.state.jobs import JobQueue
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme
 from slide_gui.progress import Progress
-from tests.gui.helpers import StubSource, at_rest, dataset
+from tests.gui.helpers import StubSource, all_fitted, at_rest, dataset
 
 
 @pytest.fixture
@@ -106,3 +107,14 @@ def window(closed_window: MainWindow, data: Dataset) -> MainWindow:
     closed_window.workspace.open(StubSource(data))
     at_rest(closed_window)
     return closed_window
+
+
+@pytest.fixture
+def workspace(app: QApplication) -> Iterator[Workspace]:
+    """Return a workspace without a window, all layers of `dataset` fitted."""
+    queue = JobQueue()
+    workspace = Workspace(queue, queue)
+    workspace.open(StubSource(dataset()))
+    all_fitted(workspace)
+    yield workspace
+    tear_down(queue)

@@ -23,6 +23,7 @@ from tests.core.test_stack import images
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
+    from slide_gui.gui.state.workspace import Workspace
 
 
 class StubSource(DataSource):
@@ -126,6 +127,11 @@ def settle(seconds: float = 0.02) -> None:
         rounds -= 1
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
+
+
+def all_fitted(workspace: Workspace, seconds: float = 10.0) -> None:
+    """Wait until all layers are fitted and no job of the window is left."""
+    wait(lambda: workspace.model() is not None and not workspace.queue.busy, seconds)
 
 
 def at_rest(window: MainWindow, seconds: float = 60.0) -> None:

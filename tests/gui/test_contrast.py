@@ -1,9 +1,9 @@
-"""The contrast of what is written, as it is drawn on every page in both themes."""
+"""The contrast of what Python writes, as it is drawn on every page in both themes; test_theme has the palette."""
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from slide_gui.gui.plots.axes import Plot
 from slide_gui.gui.theme import contrast, theme_of
@@ -45,20 +45,13 @@ def pixels_of(picture):
     return np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)[:, : image.width()].copy()
 
 
-def colours_of(pixels, box, edge=0):
-    """Return the colours of a place, the commonest first."""
-    rows = slice(box.top() + edge, max(box.bottom() - edge, 0))
-    columns = slice(box.left() + edge, max(box.right() - edge, 0))
-    seen, counts = np.unique(pixels[rows, columns], return_counts=True)
-    return [QColor(colour) for colour in seen[np.argsort(-counts)].tolist()]
-
-
 def ground_of(pixels, place):
     """Return the commonest colour of a place, which is what lies under a text; None outside of the picture."""
     box = place.toAlignedRect().intersected(QRect(0, 0, pixels.shape[1], pixels.shape[0]))
     if box.width() < 3 or box.height() < 5:
         return None
-    return colours_of(pixels, box)[0]
+    seen, counts = np.unique(pixels[box.top() : box.bottom(), box.left() : box.right()], return_counts=True)
+    return QColor(int(seen[counts.argmax()]))
 
 
 def over(colour, ground):
@@ -81,30 +74,7 @@ def painted(root):
             yield each
 
 
-def least_of_words(pixels, root, faults, where):
-    """Measure the labels and buttons that Qt paints: the pixel that differs most from the ground is a button's ink.
-
-    The thin letters of a label may not reach the colour of their ink anywhere: that is taken from its palette.
-    """
-    many = 0
-    for each in root.findChildren(QWidget):
-        if not isinstance(each, QLabel | QAbstractButton) or not each.isVisible() or not each.text():
-            continue
-        if not each.isEnabled() or each.visibleRegion().isEmpty() or "paintEvent" in vars(type(each)):
-            continue
-        box = each.visibleRegion().boundingRect().translated(each.mapTo(root, each.rect().topLeft()))
-        seen = colours_of(pixels, box, 3)
-        if len(seen) < 2:
-            continue
-        inks = [each.palette().color(each.foregroundRole())] if isinstance(each, QLabel) else seen
-        best = max(contrast(ink, seen[0]) for ink in inks)
-        many += 1
-        if best < LEAST:
-            faults.append(f"{where}: {type(each).__name__} {each.text()!r} {best:.2f}")
-    return many
-
-
-def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
+def test_that_what_is_painted_on_every_page_has_a_contrast_of_4_5_in_both_themes(window, monkeypatch):
     window.workspace.select(pins=(3, 20))
     train(window)
     window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
@@ -117,7 +87,6 @@ def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes
         for view in every_view(window):
             where = f"{theme}, {view}"
             whole = pixels_of(window.grab())
-            many += least_of_words(whole, window, faults, where)
             for each in painted(window):
                 written.texts.clear()
                 each.grab()
@@ -132,5 +101,5 @@ def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5_in_both_themes
                         if ratio < LEAST:
                             faults.append(f"{where}: {type(each).__name__} {text!r} {ratio:.2f}")
         assert theme_of(window).name == window.settings.value("theme") == theme
-        assert many > 400
+        assert many > 200, many
     assert not faults, "\n".join(dict.fromkeys(faults))

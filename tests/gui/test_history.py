@@ -3,18 +3,14 @@
 import weakref
 
 import numpy as np
-import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.gui.app import tear_down
-from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.undo import UndoHistory
-from slide_gui.gui.state.workspace import Workspace
 from tests.experiments.test_store import RESULT
-from tests.gui.helpers import StubSource, dataset, settle, show_page, wait
+from tests.gui.helpers import StubSource, all_fitted, dataset, settle, show_page, wait
 
 
 def test_that_changes_that_are_dropped_release_what_they_hold(app):
@@ -30,30 +26,16 @@ def test_that_changes_that_are_dropped_release_what_they_hold(app):
     assert [each() is None for each in held] == [True, True, True]
 
 
-@pytest.fixture
-def workspace(app):
-    queue = JobQueue()
-    workspace = Workspace(queue, queue)
-    workspace.open(StubSource(dataset()))
-    quiet(workspace)
-    yield workspace
-    tear_down(queue)
-
-
-def quiet(workspace):
-    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
-
-
 def opened(workspace, source, name):
     workspace.open(source)
     wait(lambda: workspace.dataset.name == name)
-    quiet(workspace)
+    all_fitted(workspace)
 
 
 def test_that_layers_fitted_before_are_there_at_once(workspace):
     first = workspace.fitting.stack
     workspace.set_parameters(noise=0.6)
-    quiet(workspace)
+    all_fitted(workspace)
     workspace.history.undo()
     assert workspace.fitting.stack is first
     assert workspace.model() is not None
@@ -125,7 +107,7 @@ def test_that_strokes_noise_images_and_pins_are_undone_and_redone_in_order(windo
     seen = [everything(window)]
     for step in steps:
         step()
-        quiet(window.workspace)
+        all_fitted(window.workspace)
         seen.append(everything(window))
         assert seen[-1] != seen[-2]
     for was in reversed(seen[:-1]):

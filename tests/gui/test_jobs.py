@@ -19,16 +19,19 @@ def queue(app):
 
 
 class Looping:
-    """A job without end; `begun` once it runs."""
+    """A job that runs until it is released; `begun` once it runs, `starts` counts how often it was started."""
 
-    def __init__(self):
-        self.begun = threading.Event()
+    def __init__(self, result="end", fractions=(0.5,), payload=None):
+        self.begun, self.released, self.starts = threading.Event(), threading.Event(), 0
+        self.result, self.fractions, self.payload = result, fractions, payload
 
     def __call__(self, progress):
+        self.starts += 1
         self.begun.set()
-        while True:
-            progress.report(0.5)
+        while not self.released.is_set():
+            progress.report(self.fractions[min(self.starts, len(self.fractions)) - 1], self.payload)
             time.sleep(0.002)
+        return self.result
 
 
 def test_that_a_result_is_delivered_on_the_gui_thread(queue):
@@ -60,17 +63,9 @@ def test_that_jobs_run_one_at_a_time_in_their_order(queue):
 
 
 def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(queue):
-    delivered, begun = [], threading.Event()
-
-    def slow(progress):
-        begun.set()
-        for _ in range(1000):
-            progress.report(0.1, "old payload")
-            time.sleep(0.002)
-        return "old"
-
-    queue.submit("x", slow, channel="fit", on_result=delivered.append, on_payload=delivered.append)
-    assert begun.wait(5)
+    delivered, old = [], Looping("old", payload="old payload")
+    queue.submit("x", old, channel="fit", on_result=delivered.append, on_payload=delivered.append)
+    assert old.begun.wait(5)
     queue.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
     settle(0.15)
@@ -162,125 +157,69 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
     assert 0 < late[0].seconds_left < 10
 
 
-def test_that_background_work_yields_to_other_jobs_and_restarts_afterwards(queue):
-    begun, order = [], []
-    released = threading.Event()
-
-    def sweep(progress):
-        begun.append(1)
-        while not released.is_set():
-            progress.report(0.1)
-            time.sleep(0.002)
-        return "sweep"
-
+def test_that_background_work_yields_to_other_jobs_and_restarts_and_is_announced_from_its_beginning(queue):
+    order, statuses, sweep = [], [], Looping("sweep", (0.9, 0.2))
+    queue.status_changed.connect(statuses.append)
     queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
-    wait(lambda: begun)
+    wait(lambda: statuses and statuses[-1].fraction == 0.9)
     queue.submit("fit", lambda progress: "fit", channel="fit", on_result=order.append)
     wait(lambda: order)
     assert order == ["fit"]
-    wait(lambda: len(begun) == 2)
-    released.set()
+    wait(lambda: sweep.starts == 2)
+    wait(lambda: statuses[-1] is not None and statuses[-1].fraction == 0.2)
+    sweep.released.set()
     wait(lambda: len(order) == 2)
     assert order == ["fit", "sweep"]
 
 
 def test_that_a_requested_job_interrupts_an_automatic_one_which_starts_again_afterwards(queue):
-    looping, order, released = Looping(), [], threading.Event()
-
-    def fit(progress):
-        if released.is_set():
-            return "fit"
-        return looping(progress)
+    fit, order = Looping("fit"), []
 
     def train(progress):
-        released.set()
+        fit.released.set()
         return "training"
 
     queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
-    assert looping.begun.wait(5)
+    assert fit.begun.wait(5)
     queue.submit("read", lambda progress: "read", channel="read", on_result=order.append, automatic=True)
     settle(0.05)
     assert order == []  # one automatic job does not interrupt another
     queue.submit("training", train, channel="train", on_result=order.append)
-    assert released.wait(2)
+    assert fit.released.wait(2)
     wait(lambda: len(order) == 3)
     assert order[0] == "training"
 
 
 def test_that_a_sweep_starts_during_an_automatic_job_which_interrupts_it_a_little_later(queue, monkeypatch):
-    looping, order, turn = Looping(), [], []
+    fit, sweep, order, turn = Looping("fit"), Looping("sweep"), [], []
     monkeypatch.setattr(queue._turn, "start", lambda: turn.append(1))
-    begun = threading.Event()
-
-    def fit(progress):
-        if begun.is_set():
-            return "fit"
-        return looping(progress)
-
-    def sweep(progress):
-        begun.set()
-        while not order:
-            progress.report(0.1)
-            time.sleep(0.002)
-        return "sweep"
-
     queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
-    assert looping.begun.wait(5)
+    assert fit.begun.wait(5)
     queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
-    assert begun.wait(2)
+    assert sweep.begun.wait(2)
     wait(lambda: turn)
     assert order == []
+    fit.released.set()
     queue._turn.timeout.emit()
-    wait(lambda: len(order) == 2)
-    assert order == ["fit", "sweep"]
-
-
-def test_that_an_interrupted_job_is_announced_from_its_beginning(queue):
-    statuses, runs, released = [], [], threading.Event()
-    queue.status_changed.connect(statuses.append)
-
-    def sweep(progress):
-        runs.append(1)
-        progress.report(0.9 if len(runs) == 1 else 0.2)
-        while not released.is_set():
-            progress.report(0.0)
-            time.sleep(0.002)
-
-    queue.submit("sweep", sweep, channel="sweep", background=True)
-    wait(lambda: statuses and statuses[-1].fraction == 0.9)
-    queue.submit("fit", lambda progress: None, channel="fit")
-    wait(lambda: len(runs) == 2)
-    wait(lambda: statuses[-1] is not None and statuses[-1].fraction == 0.2)
-    released.set()
-    wait(lambda: not queue.busy)
+    wait(lambda: order == ["fit"])
+    sweep.released.set()
+    wait(lambda: order == ["fit", "sweep"])
 
 
 def test_that_the_time_of_finished_parts_counts_for_the_time_left(queue):
-    statuses, released = [], threading.Event()
+    statuses, work = [], Looping(fractions=(0.75,), payload=SimpleNamespace(seconds_before=60.0))
     queue.status_changed.connect(statuses.append)
-
-    def work(progress):
-        while not released.is_set():
-            progress.report(0.75, SimpleNamespace(seconds_before=60.0))
-            time.sleep(0.01)
-
     queue.submit("training", work, channel="train")
     wait(lambda: statuses and statuses[-1].seconds_left is not None)
     assert 20.0 < statuses[-1].seconds_left < 22.0  # a third of a minute and what the job ran until now
-    released.set()
-    wait(lambda: not queue.busy)
+    queue.cancel()
 
 
 def test_that_cancelled_background_work_does_not_restart(queue):
-    begun = []
-
-    def sweep(progress):
-        begun.append(1)
-        Looping()(progress)
-
+    sweep = Looping()
     queue.submit("sweep", sweep, channel="sweep", background=True)
-    wait(lambda: begun)
+    wait(lambda: sweep.starts)
     queue.cancel(channel="sweep")
     settle(0.1)
-    assert len(begun) == 1
+    assert sweep.starts == 1
     assert not queue.busy

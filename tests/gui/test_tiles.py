@@ -6,23 +6,13 @@ import pytest
 from slide_gui.experiments.inspection.rows import input_rms, weight_rows
 from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.weights.selected_rows import TileSource
-from tests.gui.helpers import StubSource, dataset, wait
-from tests.gui.test_workspace import workspace  # noqa: F401
-
-
-@pytest.fixture
-def source(workspace):  # noqa: F811
-    workspace.open(StubSource(dataset()))
-    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
-    source = TileSource(workspace)
-    source.color_map = "blue-white-red"
-    return source, workspace
+from tests.gui.helpers import StubSource, all_fitted, dataset, wait
 
 
 @pytest.mark.parametrize("show", ["weights", "contribution"])
 @pytest.mark.parametrize("levels", ["tile", "layer", "global"])
-def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(source, levels, show):
-    tiles, workspace = source  # noqa: F811
+def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspace, levels, show):
+    tiles = TileSource(workspace)
     workspace.select(levels=levels, show=show)
     pins = workspace.state.selection.pins
     model = workspace.model()
@@ -44,8 +34,8 @@ def layer_rows(model, k, contributions):
     return layer.weights[:, :-1] * (input_rms(layer) if contributions else 1.0)
 
 
-def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_pointer_moves(source):
-    tiles, workspace = source  # noqa: F811
+def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_picture_while_the_mouse_moves(workspace):
+    tiles = TileSource(workspace)
     first, second = tiles.mosaics(3), tiles.mosaics(9)
     model, table = workspace.model(), tiles.tiles((3,))
     for k, mosaic in enumerate(first):
@@ -56,8 +46,8 @@ def test_that_mosaics_hold_all_rows_in_the_colours_of_the_layer_and_keep_their_p
         assert not mosaic.equals(second[k])
 
 
-def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but_not_of_other_data(source):
-    tiles, workspace = source  # noqa: F811
+def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but_not_of_other_data(workspace):
+    tiles = TileSource(workspace)
     before, partial = tiles.mosaics(3), []
 
     def look():
@@ -66,7 +56,7 @@ def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but
 
     workspace.fitting.changed.connect(look)
     workspace.set_parameters(noise=0.6)
-    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
+    all_fitted(workspace)
     for fitted, mosaics, row in partial:
         assert all(each is not None for each in (*mosaics, *row))
         if fitted < 4:
@@ -81,14 +71,15 @@ def test_that_deep_layers_keep_their_last_picture_pale_until_they_are_fitted_but
     workspace.fitting.changed.disconnect(look)
 
 
-def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(source):
-    tiles, workspace = source  # noqa: F811
+def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(workspace):
+    tiles = TileSource(workspace)
     assert (workspace.state.selection.show, tiles.shows_contributions()) == ("auto", False)
     dark = workspace.dataset.train.copy()
     dark[:, 63] = 0.0
     dark[3, 63] = 0.004
     workspace.open(StubSource(replace(workspace.dataset, train=dark)))
-    wait(lambda: workspace.dataset.train is dark and workspace.model() is not None and not workspace.queue.busy)
+    wait(lambda: workspace.dataset.train is dark)
+    all_fitted(workspace)
     assert tiles.shows_contributions()
     assert tiles.tiles((0,)).bar[1] == "contribution"
     workspace.select(show="weights")

@@ -2,149 +2,132 @@ import ast
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
-from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
-from slide_gui.gui.state.jobs import JobQueue
-from slide_gui.gui.state.workspace import MAX_PINS, Workspace
+from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.text import pixel_name
 from tests.gui.helpers import StubSource, dataset, settle, wait
 
 
-@pytest.fixture
-def workspace(app):
-    queue = JobQueue()
-    yield Workspace(queue, queue)
-    tear_down(queue)
+def test_that_opening_fits_with_four_pins_chosen(workspace):
+    assert len(workspace.fitting.stack.layers) == workspace.state.parameters.depth == 4
+    assert len(workspace.state.selection.pins) == 4
+    expected = fit_stack(workspace.dataset.train, workspace.state.parameters)
+    np.testing.assert_array_equal(workspace.fitting.stack.layers[3].weights, expected.layers[3].weights)
 
 
-@pytest.fixture
-def opened(workspace):
-    workspace.open(StubSource(dataset()))
-    wait(lambda: workspace.model() is not None and not workspace.queue.busy)
-    return workspace
-
-
-def test_that_opening_fits_with_four_pins_chosen(opened):
-    assert len(opened.fitting.stack.layers) == opened.state.parameters.depth == 4
-    assert len(opened.state.selection.pins) == 4
-    expected = fit_stack(opened.dataset.train, opened.state.parameters)
-    np.testing.assert_array_equal(opened.fitting.stack.layers[3].weights, expected.layers[3].weights)
-
-
-def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened, every_payload):
+def test_that_a_new_noise_first_previews_watched_rows_then_refits(workspace, every_payload):
     seen = []
-    opened.fitting.watch((5, 9))
-    opened.fitting.changed.connect(
-        lambda: seen.append((opened.fitting.preview, [opened.fitting.is_fresh(k) for k in range(1, 5)]))
+    workspace.fitting.watch((5, 9))
+    workspace.fitting.changed.connect(
+        lambda: seen.append((workspace.fitting.preview, [workspace.fitting.is_fresh(k) for k in range(1, 5)]))
     )
-    opened.set_parameters(gesture="noise", noise=0.6)
-    wait(lambda: opened.model() is not None)
+    workspace.set_parameters(gesture="noise", noise=0.6)
+    wait(lambda: workspace.model() is not None)
     assert seen[0][0] is None
     assert seen[0][1] == [False] * 4
     previews = [preview for preview, _ in seen if preview is not None]
     assert previews
     assert previews[0].parameters.noise == 0.6
-    np.testing.assert_allclose(previews[0].rows[9], opened.fitting.stack.layers[0].weights[9], atol=1e-8)
+    np.testing.assert_allclose(previews[0].rows[9], workspace.fitting.stack.layers[0].weights[9], atol=1e-8)
     assert seen[-1] == (None, [True] * 4)
 
 
-def test_that_fewer_layers_need_no_fit_and_more_do(opened):
-    opened.set_parameters(depth=2)
-    assert opened.model() is not None
-    assert len(opened.model().stack.layers) == 2
-    assert opened.model().stack.parameters.depth == 2
-    opened.set_parameters(depth=6)
-    assert opened.model() is None
-    wait(lambda: opened.model() is not None)
-    assert len(opened.model().stack.layers) == 6
+def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
+    workspace.set_parameters(depth=2)
+    assert workspace.model() is not None
+    assert len(workspace.model().stack.layers) == 2
+    assert workspace.model().stack.parameters.depth == 2
+    workspace.set_parameters(depth=6)
+    assert workspace.model() is None
+    wait(lambda: workspace.model() is not None)
+    assert len(workspace.model().stack.layers) == 6
 
 
-def test_that_a_refused_file_leaves_what_was_open_untouched(opened):
+def test_that_a_refused_file_leaves_what_was_open_untouched(workspace):
     problems = []
-    opened.problem.connect(problems.append)
-    before = opened.dataset, opened.fitting.stack, opened.state
-    opened.open(StubSource(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
+    workspace.problem.connect(problems.append)
+    before = workspace.dataset, workspace.fitting.stack, workspace.state
+    workspace.open(StubSource(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
     wait(lambda: problems)
     assert problems[0].sentence == "x.amat: line 3 has 2 numbers, expected 785."
-    assert (opened.dataset, opened.fitting.stack, opened.state) == before
-    assert opened.model() is not None
+    assert (workspace.dataset, workspace.fitting.stack, workspace.state) == before
+    assert workspace.model() is not None
 
 
-def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(opened):
+def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(workspace):
     problems = []
-    opened.problem.connect(problems.append)
-    opened.set_parameters(ridge=-1.0)
+    workspace.problem.connect(problems.append)
+    workspace.set_parameters(ridge=-1.0)
     wait(lambda: problems)
     assert "ridge is -1.0" in problems[0].sentence
-    assert opened.fitting.stack is not None
-    assert not opened.fitting.is_fresh(1)
-    assert opened.model() is None
+    assert workspace.fitting.stack is not None
+    assert not workspace.fitting.is_fresh(1)
+    assert workspace.model() is None
 
 
-def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(opened):
-    old = opened.fitting.stack
-    opened.set_parameters(noise=0.7)
-    opened.cancel()
+def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(workspace):
+    old = workspace.fitting.stack
+    workspace.set_parameters(noise=0.7)
+    workspace.cancel()
     settle(0.2)
-    assert opened.fitting.stack is old
-    assert opened.model() is None
-    opened.fitting.fit()
-    wait(lambda: opened.model() is not None)
-    assert opened.model().stack.parameters.noise == 0.7
+    assert workspace.fitting.stack is old
+    assert workspace.model() is None
+    workspace.fitting.fit()
+    wait(lambda: workspace.model() is not None)
+    assert workspace.model().stack.parameters.noise == 0.7
 
 
-def test_that_one_pin_too_many_is_refused_with_the_reason(opened):
+def test_that_one_pin_too_many_is_refused_with_the_reason(workspace):
     problems = []
-    opened.problem.connect(problems.append)
-    opened.select(pins=tuple(range(MAX_PINS)))
-    opened.toggle_pin(MAX_PINS)
-    assert opened.state.selection.pins == tuple(range(MAX_PINS))
+    workspace.problem.connect(problems.append)
+    workspace.select(pins=tuple(range(MAX_PINS)))
+    workspace.toggle_pin(MAX_PINS)
+    assert workspace.state.selection.pins == tuple(range(MAX_PINS))
     assert "Release one first" in problems[0].sentence
-    opened.toggle_pin(3)
-    assert 3 not in opened.state.selection.pins
+    workspace.toggle_pin(3)
+    assert 3 not in workspace.state.selection.pins
 
 
-def test_that_a_preview_is_dropped_with_its_parameters(opened, every_payload):
-    opened.fitting.watch((5,))
-    opened.set_parameters(noise=0.6)
-    wait(lambda: opened.fitting.preview is not None or opened.model() is not None)
-    opened.history.undo()
-    assert opened.model() is not None
-    assert opened.fitting.preview is None
+def test_that_a_preview_is_dropped_with_its_parameters(workspace, every_payload):
+    workspace.fitting.watch((5,))
+    workspace.set_parameters(noise=0.6)
+    wait(lambda: workspace.fitting.preview is not None or workspace.model() is not None)
+    workspace.history.undo()
+    assert workspace.model() is not None
+    assert workspace.fitting.preview is None
 
 
-def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(opened):
-    pixels, pins = PixelSelection(opened), opened.state.selection.pins
+def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(workspace):
+    pixels, pins = PixelSelection(workspace), workspace.state.selection.pins
     for feature in (64, -1):
-        opened.toggle_pin(feature)
+        workspace.toggle_pin(feature)
         pixels.point_at(feature)
         pixels.cross(3, feature)
-    assert opened.state.selection.pins == pins
-    assert [opened.feature_name(feature) for feature in (64, 63)] == ["64", pixel_name(63, (8, 8))]
+    assert workspace.state.selection.pins == pins
+    assert [workspace.feature_name(feature) for feature in (64, 63)] == ["64", pixel_name(63, (8, 8))]
     assert (pixels.feature, pixels.source) == (None, None)
     pixels.point_at(63)
     assert pixels.feature == 63
 
 
-def test_that_opening_other_data_replaces_everything_at_once(opened):
+def test_that_opening_other_data_replaces_everything_at_once(workspace):
     changes = []
-    opened.dataset_changed.connect(lambda data: changes.append((data.name, opened.fitting.stack)))
-    opened.open(StubSource(dataset(seed=1, name="other")))
-    wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
+    workspace.dataset_changed.connect(lambda data: changes.append((data.name, workspace.fitting.stack)))
+    workspace.open(StubSource(dataset(seed=1, name="other")))
+    wait(lambda: workspace.dataset.name == "other" and workspace.model() is not None)
     assert changes == [("other", None)]
 
 
-def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened):
-    opened.set_parameters(noise=0.8)
-    opened.open(StubSource(dataset(seed=1, name="other")))
-    wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
-    expected = fit_stack(opened.dataset.train, opened.state.parameters)
-    np.testing.assert_array_equal(opened.fitting.stack.layers[0].weights, expected.layers[0].weights)
+def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(workspace):
+    workspace.set_parameters(noise=0.8)
+    workspace.open(StubSource(dataset(seed=1, name="other")))
+    wait(lambda: workspace.dataset.name == "other" and workspace.model() is not None)
+    expected = fit_stack(workspace.dataset.train, workspace.state.parameters)
+    np.testing.assert_array_equal(workspace.fitting.stack.layers[0].weights, expected.layers[0].weights)
 
 
 def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
@@ -156,14 +139,14 @@ def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
     assert not [node for node in nodes if isinstance(node, ast.Import) and "PySide6" in ast.dump(node)]
 
 
-def test_that_nothing_is_selected_that_the_data_do_not_have(opened):
-    opened.select(pins=(3, 64, 7), sample=10**6)
-    assert opened.state.selection.pins == (3, 7)
-    assert opened.state.selection.sample == len(opened.dataset.train) - 1
+def test_that_nothing_is_selected_that_the_data_do_not_have(workspace):
+    workspace.select(pins=(3, 64, 7), sample=10**6)
+    assert workspace.state.selection.pins == (3, 7)
+    assert workspace.state.selection.sample == len(workspace.dataset.train) - 1
 
 
-def test_that_layers_have_no_row_of_a_pixel_beyond_their_size(opened):
-    source = TileSource(opened)
+def test_that_layers_have_no_row_of_a_pixel_beyond_their_size(workspace):
+    source = TileSource(workspace)
     assert source.row(63, 1) is not None
     assert source.row(64, 1) is None
     assert source.by_layer(64) is None
