@@ -94,7 +94,7 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert cells_of(page, "sda")[1].note == "not in the protocol"
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows)
     assert page.export_options() == ()
-    assert page.table() == ""
+    assert page.numbers() == ""
 
 
 def test_that_cells_fill_one_after_the_other_and_name_their_significance(window, page):
@@ -200,7 +200,7 @@ def test_that_both_tables_are_exported_as_shown(full, window, page, tmp_path):
         rows = {row["method"]: row for row in csv.DictReader(stream)}
     assert f"{100 * float(rows['Raw-SVM']['error']):.2f}" == main.split()[0]
     assert rows["Raw-SVM"]["dataset"] == "Rectangles"
-    assert main in page.table()
+    assert main in page.numbers()
 
 
 def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, page):

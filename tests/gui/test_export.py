@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QScrollArea
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.files.provenance import FigureProvenance
@@ -198,19 +198,14 @@ def test_that_a_bundle_has_its_own_folder_which_can_be_shown_and_restores_the_se
         assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
-def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_on_request(window):
+def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
     dialog = dialog_of(window, "weights")
     preview = dialog.findChild(FigurePreview)
-    area = preview.findChild(QScrollArea).viewport()
     wait(lambda: not dialog.preview.pixmap().isNull() and not window.queue.busy, 60)
-    points = 5 * preview.dots() / 72
-    assert points >= 8
-    button(dialog, "Whole figure").click()
-    wait(lambda: dialog.preview.pixmap().height() <= area.height() and not window.queue.busy, 60)
-    assert dialog.preview.pixmap().width() <= area.width()
-    smaller = preview.dots()
-    button(dialog, "+").click()
-    assert preview.dots() == pytest.approx(1.25 * smaller)
+    assert 5 * preview.dots(dialog.style_chosen()) / 72 >= 8
+    width = dialog.preview.pixmap().width()
+    dialog.resize(dialog.width() + 400, dialog.height())
+    wait(lambda: dialog.preview.pixmap().width() > width, 60)
     dialog.reject()
 
 

@@ -110,7 +110,7 @@ def test_that_training_in_the_window_computes_the_same_run_as_the_command_line(w
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
     result = window.session.runs.result
     assert "25 % held out, seed 0" in page.details.text()
-    assert page.table().split("\n")[1].startswith("rose\t")
+    assert page.numbers().split("\n")[1].startswith("rose\t")
     assert main(["train", str(flowers), "--depth", "1", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert (printed["hash"], printed["misclassified"]) == (result.hash, result.misclassified.tolist())

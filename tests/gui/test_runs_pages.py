@@ -217,7 +217,7 @@ def test_that_a_sweep_with_labels_criterion_and_rows_computes_and_shows_exactly_
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
     assert f"retrained on all rows: test error {final.rate}" in curves.status.text()
     assert best.rate.n_splits == 2
-    assert "yes" in curves.table()
+    assert "yes" in curves.numbers()
 
 
 def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_model_are_explained(window):

@@ -149,4 +149,3 @@ def test_that_layers_have_no_row_of_a_pixel_beyond_their_size(workspace):
     source = TileSource(workspace)
     assert source.row(63, 1) is not None
     assert source.row(64, 1) is None
-    assert source.by_layer(64) is None

@@ -288,7 +288,7 @@ class ExportDialog(QDialog):
         for box in (self.format_box, self.width_box, self._levels, self._colors):
             box.currentIndexChanged.connect(self._changed)
         self.bias_box.toggled.connect(self._changed)
-        self._paper.zoomed.connect(self._drawn_anew)
+        self._paper.resized.connect(self._drawn_anew)
         self.finished.connect(self._end)
 
     def _arrange(self) -> None:
@@ -372,7 +372,6 @@ class ExportDialog(QDialog):
         for row in (self._levels, self._colors, self.bias_box):
             self._form.setRowVisible(row, option.of_weights)
         self._paper.setVisible(option.kinds != TABLE)
-        self._paper.start()
         self._paper.show_text("drawing…")
         self._changed()
 
@@ -414,8 +413,7 @@ class ExportDialog(QDialog):
     @Slot()
     def _request_preview(self) -> None:
         option, ready, style = self._option(), self._export, self.style_chosen()
-        self._paper.set_style(style)
-        wanted = self._paper.dots() * self.devicePixelRatioF()
+        wanted = self._paper.dots(style) * self.devicePixelRatioF()
         dots = min(max(round(wanted if wanted > _FINE else 2 * wanted), 50), 1200)
 
         def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes, float]:
@@ -441,7 +439,7 @@ class ExportDialog(QDialog):
             if share < 1:
                 smooth = Qt.TransformationMode.SmoothTransformation
                 pixels = pixels.scaled(pixels.size() * share, Qt.AspectRatioMode.KeepAspectRatio, smooth)
-            self._paper.show_picture(pixels, self.devicePixelRatioF())
+            self._paper.show_picture(pixels, self.devicePixelRatioF(), self.style_chosen().width_mm)
 
     @Slot(object)
     def _not_previewed(self, error: Exception) -> None:

@@ -1,9 +1,9 @@
-"""The base class of pages, with heading, tabs, exports and links to other pages, and the tables of their numbers."""
+"""The base class of pages, with heading, tabs, exports and links to other pages, and their numbers as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,72 +16,37 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 from slide_gui.gui.widgets.layouts import flush, nested
 
-Cells = Sequence[Sequence[object]] | NDArray[Any]
+Cells = Iterable[Sequence[object] | NDArray[Any]]
 
 
-@dataclass(frozen=True, eq=False)
-class NumberTable:
-    """The numbers of a picture as a table.
+def table_text(keys: Sequence[str], names: Iterable[Sequence[str]], heads: Sequence[str], cells: Cells) -> str:
+    """Return a table as tab-separated text with a line of titles and all digits.
 
-    Attributes
+    Parameters
     ----------
-    title : str
-        Name of the quantity.
-    keys : tuple of str
-        Names of the columns that identify a row, such as ("noise", "depth").
-    names : sequence of tuple of str
+    keys : sequence of str
+        Titles of the columns that identify a row, such as ("noise", "depth").
+    names : iterable of sequences of str
         Name of each row, with one text per key.
-    heads : tuple of str
-        Headings of the columns after the keys.
-    cells : sequence of rows, or ndarray of shape (rows, columns)
+    heads : sequence of str
+        Titles of the columns after the keys.
+    cells : iterable of rows
         Numbers or texts; None for an empty cell.
     """
+    lines = [(*name, *map(_exact, row)) for name, row in zip(names, cells, strict=True)]
+    return "\n".join("\t".join(line) for line in [(*keys, *heads), *lines])
 
-    title: str
-    keys: tuple[str, ...]
-    names: Sequence[tuple[str, ...]]
-    heads: tuple[str, ...]
-    cells: Cells
 
-    @classmethod
-    def of_text(cls, title: str, text: str) -> NumberTable:
-        """Return a table from tab-separated lines, whose first line has titles; the first column names a row."""
-        heads, *lines = [tuple(line.split("\t")) for line in text.split("\n")]
-        lines = [(*line, *[""] * (len(heads) - len(line))) for line in lines]  # short lines get empty cells
-        return cls(title, heads[:1], [line[:1] for line in lines], heads[1:], [line[1:] for line in lines])
+def confusion_text(names: Sequence[str], counts: NDArray[Any]) -> str:
+    """Return a confusion matrix, with true classes in rows, as tab-separated text."""
+    return table_text(["class"], [[name] for name in names], [f"predicted as {name}" for name in names], counts)
 
-    @classmethod
-    def of_confusion(cls, title: str, names: Sequence[str], counts: NDArray[Any]) -> NumberTable:
-        """Return a confusion matrix with true classes in rows."""
-        heads = tuple(f"predicted as {name}" for name in names)
-        return cls(title, ("class",), [(name,) for name in names], heads, counts.tolist())
 
-    def shown(self, row: int, column: int) -> str:
-        """Return the text of a cell for display: numbers with four digits, a dash for an empty cell."""
-        value = self.cells[row][column]
-        if isinstance(value, float | np.floating):
-            return f"{value:.4g}".replace("-", "−") if math.isfinite(value) else "–"
-        return "" if value is None else str(value)
-
-    def exact(self, row: int, column: int) -> str:
-        """Return the text of a cell without loss: numbers with all digits, "" for an empty cell."""
-        value = self.cells[row][column]
-        if isinstance(value, float | np.floating):
-            return repr(value.item() if isinstance(value, np.floating) else value) if math.isfinite(value) else ""
-        return "" if value is None else str(value)
-
-    def row_name(self, row: int) -> str:
-        """Return the name of a row in words; a number is preceded by its key."""
-        texts = zip(self.keys, self.names[row], strict=True)
-        return ", ".join(f"{key} {text}" if text[:1].isdecimal() else text for key, text in texts)
-
-    def text(self, rows: Sequence[int] | None = None, columns: Sequence[int] | None = None) -> str:
-        """Return selected or all rows and columns as tab-separated text with a line of titles."""
-        rows = range(len(self.names)) if rows is None else rows
-        columns = range(len(self.heads)) if columns is None else columns
-        lines = [(*self.keys, *(self.heads[k] for k in columns))]
-        lines += [(*self.names[i], *(self.exact(i, k) for k in columns)) for i in rows]
-        return "\n".join("\t".join(line) for line in lines)
+def _exact(value: object) -> str:
+    """Return the text of a cell without loss, or "" for an empty cell."""
+    if isinstance(value, float | np.floating):
+        return repr(float(value)) if math.isfinite(value) else ""
+    return "" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -121,14 +86,11 @@ class Page(QWidget):
         Open the named page and pass the object to its `show_item`.
     chosen()
         The result of `choices` may have changed.
-    numbers_changed()
-        The result of `tables` may have changed.
     """
 
     export_requested = Signal()
     page_requested = Signal(str, object)
     chosen = Signal()
-    numbers_changed = Signal()
 
     def __init__(
         self,
@@ -209,11 +171,6 @@ class Page(QWidget):
         """Return a sentence that explains why there is nothing to export."""
         return "This page has nothing to export yet."
 
-    def tables(self) -> tuple[NumberTable, ...]:
-        """Return the numbers of the page, those of the first visible view first."""
-        return ()
-
-    def table(self) -> str:
+    def numbers(self) -> str:
         """Return the numbers to copy as tab-separated text with a line of titles, or ""."""
-        tables = self.tables()
-        return tables[0].text() if tables else ""
+        return ""

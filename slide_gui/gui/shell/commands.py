@@ -201,7 +201,7 @@ def _copy_image(window: MainWindow) -> None:
 @_file("Copy numbers as table", "Ctrl+Alt+C", "Copy the numbers of the page as tab-separated text")
 def _copy_table(window: MainWindow) -> None:
     page = window.pages.shown()
-    window.exports.copy_table(page.table(), page.why_nothing_to_export())
+    window.exports.copy_table(page.numbers(), page.why_nothing_to_export())
 
 
 @_file("Quit", "Ctrl+Q")
@@ -433,17 +433,6 @@ def _previous_sample(window: MainWindow) -> None:
 )
 def _mean_image(window: MainWindow) -> None:
     window.weights_page.shown.toggle_mean()
-
-
-@_view(
-    "Show as table", "F9", "Show the numbers of the page as a table for screen readers, keyboard navigation and copying"
-)
-def _show_table(window: MainWindow) -> None:
-    from slide_gui.gui.shell.table_window import TableWindow
-
-    table = window.findChild(TableWindow) or TableWindow(window.pages, window)
-    table.show()
-    table.activateWindow()
 
 
 @_view(

@@ -144,13 +144,9 @@ class PageStack(QStackedWidget):
         The visible page asks to be exported.
     changed()
         Another page or another view of the page is visible.
-    numbers_changed()
-        The numbers of the visible page may have changed.
     """
 
     changed = Signal()
-    numbers_changed = Signal()
-
     turned = Signal(object)
     export_requested = Signal()
 
@@ -191,7 +187,6 @@ class PageStack(QStackedWidget):
             page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self.changed)
-            page.numbers_changed.connect(self.numbers_changed)
             self._initial_choices[name] = page.choices()
             self.addWidget(page)
             self._choose(name)
@@ -215,7 +210,6 @@ class PageStack(QStackedWidget):
             self.name = name
             self.turned.emit(name)
             self.changed.emit()
-            self.numbers_changed.emit()
         return page
 
     @Slot(str, object)

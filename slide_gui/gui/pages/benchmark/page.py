@@ -26,7 +26,7 @@ from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
 from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
-from slide_gui.gui.pages.page import NumberTable, Page, PageView
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
@@ -279,11 +279,11 @@ class EvaluationPage(Page):
     def why_nothing_to_export(self) -> str:
         return "No cell has a result yet. Press Start."
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         if not self.export_options():
-            return ()
+            return ""
         shown = self.errors if self.stack.currentIndex() == 0 else self.running_times
-        return (NumberTable.of_text(shown.accessibleName(), shown.text()),)
+        return shown.text()
 
     # Display ----------------------------------------------------------------------------------------------------
 
@@ -302,7 +302,6 @@ class EvaluationPage(Page):
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self._show_choice()
         self._show_status()
-        self.numbers_changed.emit()
 
     def _show_choice(self) -> None:
         controller, choice = self._controller, self._controller.choice

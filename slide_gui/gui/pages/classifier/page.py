@@ -26,7 +26,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.classifier.learning import CriterionPlot, ShareBars
 from slide_gui.gui.pages.classifier.thumbnails import Thumbnail, Thumbnails
-from slide_gui.gui.pages.page import NumberTable, Page
+from slide_gui.gui.pages.page import Page, confusion_text
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
@@ -195,25 +195,9 @@ class ClassifierPage(Page):
             return "The result belongs to other data; open those data to export it."
         return "There is no result yet. Press Train, or load a run."
 
-    def tables(self) -> tuple[NumberTable, ...]:
-        result, tables = self._controller.result, []
-        if result is not None:
-            tables.append(NumberTable.of_confusion("Confusion matrix", self._names(result), result.confusion))
-        shares, steps, images = self._shares.shares, self.criterion.history, self.gallery.images
-        if shares:
-            cells = [(100 * share, width) for share, width in zip(shares, self._shares.widths, strict=True)]
-            layers = [(str(layer),) for layer in range(len(shares))]
-            title, heads = "Per cent of the kernel by layer", ("per cent", "σ")
-            tables.append(NumberTable(title, ("layer",), layers, heads, cells))
-        if steps:
-            places = [(str(step.start + 1), str(step.iteration)) for step in steps]
-            values = [(step.objective, step.C, step.n_support) for step in steps]
-            columns = ("criterion", "C", "support vectors")
-            tables.append(NumberTable(self.criterion.name(), ("start", "iteration"), places, columns, values))
-        if images:
-            rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
-            tables.append(NumberTable("Misclassified rows, as shown", ("test row",), rows, ("prediction",), notes))
-        return tuple(tables)
+    def numbers(self) -> str:
+        result = self._controller.result
+        return "" if result is None else confusion_text(self._names(result), result.confusion)
 
     # Display ----------------------------------------------------------------------------------------------------
 

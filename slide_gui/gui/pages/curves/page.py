@@ -36,7 +36,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.curves.error_curves import ErrorPlot
 from slide_gui.gui.pages.curves.heat_map import HeatMap
 from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointState, chosen_of
-from slide_gui.gui.pages.page import NumberTable, Page, PageView
+from slide_gui.gui.pages.page import Page, PageView, table_text
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
@@ -273,10 +273,10 @@ class CurvesPage(Page):
     def why_nothing_to_export(self) -> str:
         return self._controller.why_not() or "There is no finished point. Press Sweep, or train on the Classifier page."
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
         if not points:
-            return ()
+            return ""
         cells = [
             (
                 *(f"{number:.3f}" for number in (p.error, p.low, p.high)),
@@ -288,20 +288,7 @@ class CurvesPage(Page):
         ]
         names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
         heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
-        errors = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
-        noises, depths = (sorted(set(each)) for each in zip(*errors, strict=True))
-        grid = [[errors.get((noise, depth), "") for noise in noises] for depth in depths]
-        columns, rows = tuple(f"noise {noise:g}" for noise in noises), [(str(depth),) for depth in depths]
-        tables = [
-            NumberTable("Error with 95 % confidence interval", ("noise", "depth"), names, heads, cells),
-            NumberTable("Error in % by noise and depth", ("depth",), rows, columns, grid),
-        ]
-        tables = tables if self.stack.currentIndex() == 0 else tables[::-1]
-        marks = self._marks()
-        if marks:
-            names, values = [(m.label, f"{m.noise:g}") for m in marks], [(f"{m.error:.3f}",) for m in marks]
-            tables.append(NumberTable("Published errors", ("quantity", "noise"), names, ("error %",), values))
-        return tuple(tables)
+        return table_text(("noise", "depth"), names, heads, cells)
 
     # Display ----------------------------------------------------------------------------------------------------
 
@@ -340,7 +327,6 @@ class CurvesPage(Page):
         is_paper_figure = bool(marks) and dataset is not None and dataset.key == key
         self._plot.setToolTip(statements if is_paper_figure else "")
         self._show_status(points, setting)
-        self.numbers_changed.emit()
 
     def _show_settings(self, shown: Setting | None) -> None:
         texts = list(self._n_runs())

@@ -19,7 +19,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.figures.tables import runs_csv
 from slide_gui.gui.dialogs.export import TABLE, ExportOption
-from slide_gui.gui.pages.page import NumberTable, Page, PageView
+from slide_gui.gui.pages.page import Page, PageView, confusion_text, table_text
 from slide_gui.gui.pages.runs.table import RunTable
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
@@ -89,7 +89,6 @@ class RunsPage(Page):
             self.run_table.set_placeholder(empty)
             self._undelete.setVisible(self._library.can_undelete)
             self._choose_wanted()
-            self.numbers_changed.emit()
 
     def _words(self) -> tuple[str, str]:
         """Return the number of runs, and the text of an empty table."""
@@ -147,10 +146,10 @@ class RunsPage(Page):
     def why_nothing_to_export(self) -> str:
         return "No run is listed. Train a classifier, start a sweep, or clear the filter."
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         if self.stack.currentIndex():
-            return self.comparison.tables()
-        return (NumberTable.of_text("Runs", self.run_table.text()),) if self.run_table.shown() else ()
+            return self.comparison.numbers()
+        return self.run_table.text() if self.run_table.shown() else ""
 
     # Comparison -------------------------------------------------------------------------------------------------
 
@@ -166,7 +165,6 @@ class RunsPage(Page):
     @Slot(object)
     def _compared(self, comparison: RunComparison) -> None:
         self.comparison.show_comparison(comparison)
-        self.numbers_changed.emit()
 
 
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
@@ -232,28 +230,25 @@ class ComparisonView(QWidget):
         self._show_weights()
         self._body.show()
 
-    def tables(self) -> tuple[NumberTable, ...]:
-        """Return the confusion matrices of both runs and the rows of W of each pixel; empty without a comparison."""
+    def numbers(self) -> str:
+        """Return both confusion matrices and the rows of W of each pixel as text; "" without a comparison."""
         shown = self._shown
         if shown is None:
-            return ()
-        tables = []
-        for name, result in (("A", shown.first), ("B", shown.second)):
-            title = f"Confusion matrix of {name}: {_describe(result)}"
-            names = label_names(result.labels, shown.label_names)
-            tables.append(NumberTable.of_confusion(title, names, result.confusion))
+            return ""
+        results = (shown.first, shown.second)
+        texts = [confusion_text(label_names(each.labels, shown.label_names), each.confusion) for each in results]
         rows = shown.rows
         if rows is None:
-            return tuple(tables)
-        sources = [(self._pixel_name(pixel),) for pixel in range(rows.first.shape[2] - 1)]
+            return "\n\n".join(texts)
+        quantity = "contributions to" if rows.contributions else "weights of"
+        names = [[self._pixel_name(each)] for each in range(rows.first.shape[2] - 1)]
         for number, pixel in enumerate(rows.pixels):
             sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
             columns = {f"{side}, layer {k}": row for side, weights in sides for k, row in enumerate(weights, 1)}
-            quantity = "Contributions to" if rows.contributions else "Weights of"
-            title = f"{quantity} {self._pixel_name(pixel)} in A and B"
-            cells = list(zip(*columns.values(), strict=True))
-            tables.append(NumberTable(title, ("from",), [*sources, ("bias",)], tuple(columns), cells))
-        return tuple(tables)
+            cells = zip(*columns.values(), strict=True)
+            key = f"{quantity} {self._pixel_name(pixel)}, from"
+            texts.append(table_text([key], [*names, ["bias"]], tuple(columns), cells))
+        return "\n\n".join(texts)
 
     def _pixel_name(self, pixel: int) -> str:
         assert self._shown is not None

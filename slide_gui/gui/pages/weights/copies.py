@@ -20,7 +20,7 @@ from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.closed_form import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.plots.axes import Plot, apart, decade_ticks
@@ -368,7 +368,6 @@ class CopiesPart(Experiment):
             self._set_tiles((), ())
         else:
             self._show_rows(copies, point, a, stale)
-        self.numbers_changed.emit()
 
     def _show_rows(self, copies: Copies, point: CopiesPoint, a: int, stale: bool) -> None:
         limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
@@ -410,10 +409,10 @@ class CopiesPart(Experiment):
 
         return (ExportOption("copies", "the copies against their limit", export, style),)
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         copies, names, cells = self.copies, [], []
         if copies is None or self._is_stale(copies):
-            return ()
+            return ""
         a = self._pixels.features()[0]
         row = f"row of {self._workspace.feature_name(a)}"
         for name, feature in (("all rows", None), (row, a)):
@@ -421,7 +420,7 @@ class CopiesPart(Experiment):
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
         heads = ("mean relative error", "least", "largest")
-        return (NumberTable("Error of m copies relative to the limit", ("rows", "m"), names, heads, cells),)
+        return table_text(("rows", "m"), names, heads, cells)
 
 
 def _summary(copies: Copies) -> str:

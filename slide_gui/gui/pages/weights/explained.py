@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QTextEdit, QWidget
 
 from slide_gui.experiments.inspection.rows import Explanation, explain, strongest
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import ViewContext
 from slide_gui.gui.theme import theme_of
@@ -185,16 +185,15 @@ class ExplainedWeight(Experiment):
         self.table.set_lines(title, f"{why} {fitted_on}", lines, row.stale)
         self._show_rows(explanation, row.stale)
         self.tiles.set_crosshair(b)
-        self.numbers_changed.emit()
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         lines = self.table.lines
         if not lines or not lines[-1].value:  # empty, or of a stack that is being replaced
-            return ()
+            return ""
         names = [(plain_math(line.name),) for line in lines]
         cells = [tuple(map(plain_math, (x.formula, x.numbers, x.value, x.meaning))) for x in lines]
         heads = ("formula", "numbers", "value", "meaning")
-        return (NumberTable(plain_math(self.table.title), ("quantity",), names, heads, cells),)
+        return table_text(("quantity",), names, heads, cells)
 
     def _other(self, row: NDArray[np.float64], a: int) -> tuple[int, str]:
         """Return b, and the reason for its choice."""
@@ -206,7 +205,6 @@ class ExplainedWeight(Experiment):
         self.table.set_lines(title, reason, ())
         self._set_tiles((), ())
         self.tiles.set_crosshair(None)
-        self.numbers_changed.emit()
 
     def _show_rows(self, e: Explanation, stale: bool) -> None:
         tiles, heads = [], []

@@ -19,7 +19,7 @@ from slide_gui.experiments.inspection.likeness import Likeness
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
@@ -209,24 +209,22 @@ class FlowPart(View):
     def _caption(self) -> str:
         return f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         flow, names = self.flow, self._workspace.feature_names
         if flow is None or self._stale:
-            return ()
+            return ""
         lines = [_line("x", None, 0.0, flow.clean), _line("input", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
         heads = ("error from target", "error from x", *names)
-        title = "Flow of one image" if self.foreign is None else self._through(self.foreign)
-        shown = NumberTable(title, ("stage",), stages, heads, cells)
+        shown = table_text(("stage",), stages, heads, cells)
         decided = () if self.foreign else self._decided.lines()
         if not decided:
-            return (shown,)
+            return shown
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
-        keys = ("quantity", "class")
-        return shown, NumberTable("Prediction of the classifier", keys, what, ("value",), values)
+        return f"{shown}\n\n{table_text(('quantity', 'class'), what, ('value',), values)}"
 
     @Slot()
     def refresh(self) -> None:
@@ -394,7 +392,6 @@ class FlowPart(View):
         if self.notice.property("role") != role:
             self.notice.setProperty("role", role)
             self.notice.style().polish(self.notice)
-        self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
         """Update the view after changes that happened while it was hidden."""

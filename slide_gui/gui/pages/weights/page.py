@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ANIMATION, ExportOption
-from slide_gui.gui.pages.page import NumberTable, Page
+from slide_gui.gui.pages.page import Page, table_text
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.pages.weights.view import ShownImage, View, ViewContext, ViewSpec
@@ -103,7 +103,6 @@ class WeightsPage(Page):
         workspace.dataset_changed.connect(self._show_subtitle)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
-        self.pixels.moved.connect(self.numbers_changed)
 
     # Views ------------------------------------------------------------------------------------------------------
 
@@ -133,7 +132,6 @@ class WeightsPage(Page):
         if spec.name not in self._view_of:
             view = self._view_of[spec.name] = spec.make(self._context, self)
             self._views.addWidget(view)
-            view.numbers_changed.connect(self.numbers_changed)
             if spec.name == WEIGHTS:
                 cast(WeightsView, view).scale_changed.connect(self._sample.show_scale)
             if spec.name == FLOW:
@@ -267,33 +265,19 @@ class WeightsPage(Page):
         """Return the visible view."""
         return cast(View, self._views.currentWidget())
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         view = self.shown_view()
-        tables, figure = view.tables(), self._figure_table()
-        if not view.shows_rows or figure is None:
-            return tables
-        first, *pins = dict.fromkeys(self.pixels.features())
-        leads, pinned = self._source.by_layer(first), map(self._source.by_layer, pins)
-        rows = () if leads is None else (leads, *self._source.pictures(first))
-        return (*tables, *rows, *filter(None, pinned), figure)
+        return self._rows() if view.shows_rows else view.numbers()
 
-    def table(self) -> str:
-        # Copied rows of W are the rows of the figure.
-        figure = self._figure_table() if self.shown_view().shows_rows else None
-        tables = self.shown_view().tables() if figure is None else (figure,)
-        return "\n\n".join(each.text() for each in tables)
-
-    def _figure_table(self) -> NumberTable | None:
-        """Return the rows of W that an export shows, one per line, or None if there are none."""
+    def _rows(self) -> str:
+        """Return the rows of W that an export shows, one per line, or "" if there are none."""
         names, cells = [], []
         for feature in self._figure_pixels():
             for k, row in self._source.fresh_rows(feature):
                 names.append((self._workspace.feature_name(feature), str(k)))
                 cells.append(np.roll(row.weights, 1))  # the bias first
-        if not cells:
-            return None
         heads = ("bias", *self._workspace.feature_names)
-        return NumberTable("Rows of W of the figure", ("pixel", "layer"), names, heads, np.array(cells))
+        return table_text(("pixel", "layer"), names, heads, cells) if cells else ""
 
     # From the workspace ----------------------------------------------------------------------------------------
 
@@ -341,7 +325,6 @@ class WeightsPage(Page):
         if content != self._arranged_for:
             self._arranged_for = content
             self._divide_width()
-        self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:
         """Redraw after a change of the theme."""

@@ -14,7 +14,6 @@ from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 
@@ -247,28 +246,6 @@ class TileSource:
         """Return each layer that matches the parameters with its row of a feature."""
         rows = [(k, self.row(feature, k)) for k in range(1, self._workspace.state.parameters.depth + 1)]
         return [(k, row) for k, row in rows if row is not None and not row.stale]
-
-    def by_layer(self, feature: int) -> NumberTable | None:
-        """Return the row of W of a feature as tiles show it, one column per layer, or None if there is none."""
-        known = self.fresh_rows(feature)
-        if not known:
-            return None
-        pixel = self._workspace.feature_name(feature)
-        title = f"Contributions to {pixel}, by layer" if self.shows_contributions() else f"Weights of {pixel}, by layer"
-        heads = tuple(f"layer {k}" for k, _ in known)
-        names = [(name,) for name in (*self._workspace.feature_names, "bias")]
-        return NumberTable(title, ("from",), names, heads, np.array([row.shown for _, row in known]).T)
-
-    def pictures(self, feature: int) -> list[NumberTable]:
-        """Return the values of each tile arranged as its image; empty if the features are not pixels."""
-        if self._shape is None:
-            return []
-        names = [(str(i),) for i in range(self._shape[0])]
-        heads = tuple(f"column {j}" for j in range(self._shape[1]))
-        return [
-            NumberTable(f"The same as an image, layer {k}", ("row",), names, heads, row.shown[:-1].reshape(self._shape))
-            for k, row in self.fresh_rows(feature)
-        ]
 
     def shows_contributions(self) -> bool:
         """True if tiles show contributions, by the user's choice or because of the weights."""

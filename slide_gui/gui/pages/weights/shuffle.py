@@ -9,7 +9,7 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.experiments.inspection.closed_form import ShuffledFit, fit_shuffled, shuffling
-from slide_gui.gui.pages.page import NumberTable
+from slide_gui.gui.pages.page import table_text
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.widgets.painted import INK
@@ -63,7 +63,6 @@ class ShuffleView(Experiment):
     def _fitted(self, fit: ShuffledFit) -> None:
         self.fit = fit
         self.refresh()
-        self.numbers_changed.emit()
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
@@ -133,12 +132,11 @@ class ShuffleView(Experiment):
             return NO_LAYER
         return "" if ready else "The layers are still being fitted."
 
-    def tables(self) -> tuple[NumberTable, ...]:
+    def numbers(self) -> str:
         fit = self.fit
         if fit is None:
-            original = self._source.by_layer(self._pixels.features()[0])
-            return () if original is None else (original,)
+            return ""
         names = [(str(k),) for k in range(1, len(fit.differences) + 1)]
         cells = list(zip(fit.differences, fit.largest, strict=True))
         heads = ("largest difference", "largest weight")
-        return (NumberTable("W of shuffled pixels, put back, against W", ("layer",), names, heads, cells),)
+        return table_text(("layer",), names, heads, cells)

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.page import NumberTable, PageView
+from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
@@ -48,15 +48,9 @@ class View(QWidget):
     Attributes
     ----------
     shows_rows : bool
-        True if it shows rows of W, whose tables the page provides.
-
-    Signals
-    -------
-    numbers_changed()
-        The result of `tables` may have changed.
+        True if it shows rows of W, whose numbers the page provides.
     """
 
-    numbers_changed = Signal()
     shows_rows = True
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
@@ -77,9 +71,9 @@ class View(QWidget):
         """Return the exports of this view; `style` is the style set on the page."""
         return ()
 
-    def tables(self) -> tuple[NumberTable, ...]:
-        """Return the numbers of the view other than rows of W, or ()."""
-        return ()
+    def numbers(self) -> str:
+        """Return the numbers of a view that shows others than rows of W as tab-separated text, or ""."""
+        return ""
 
     def _in_place_of_layers(self) -> PlainLabel:
         """Return a label that replaces the layers while the depth is 0."""

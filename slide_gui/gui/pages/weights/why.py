@@ -7,7 +7,6 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from slide_gui.figures.style import Style
 from slide_gui.gui.dialogs.export import ExportOption
-from slide_gui.gui.pages.page import NumberTable
 from slide_gui.gui.pages.weights.experiment import Experiment
 from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.controls import label
@@ -112,7 +111,6 @@ class WhyView(View):
         self.experiment = EXPERIMENTS[number]
         if name not in self._parts:
             part = self._parts[name] = self.experiment.make(self._context, self)
-            part.numbers_changed.connect(self.numbers_changed)
             self._stack.addWidget(part)
         part = self._part
         if isinstance(before, Experiment) and isinstance(part, Experiment):
@@ -138,5 +136,5 @@ class WhyView(View):
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         return self._part.export_options(style)
 
-    def tables(self) -> tuple[NumberTable, ...]:
-        return self._part.tables()
+    def numbers(self) -> str:
+        return self._part.numbers()
