@@ -28,7 +28,7 @@ from slide_gui.figures.export import FORMATS, FigureExport, save_bundle, save_ex
 from slide_gui.figures.flow import flow_export
 from slide_gui.figures.run_exports import CURVES, figure_names, run_export
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, SHOWN, WIDTHS, Style
-from slide_gui.figures.weights import as_shown, layers_animation, noise_animation, tile_limits, weights_export
+from slide_gui.figures.weights import as_shown, noise_animation, tile_limits, weights_export
 from slide_gui.progress import NO_PROGRESS, Progress
 
 _FORMATS = ("pdf", "svg", "png", "csv")
@@ -136,9 +136,8 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
     text += "for all data sets, or once for each in their order (default: four bright pixels)"
     parser.add_argument("--pixels", nargs="+", action="append", metavar="ROW,COLUMN", help=text)
     options.add_stack_options(parser)
-    text = "write an animation as .gif: noise shows the weights at noise levels from 0 to 0.95, layers shows one "
-    text += "layer after the other"
-    parser.add_argument("--animate", choices=("noise", "layers"), help=text)
+    text = "write an animation as .gif: the weights at noise levels from 0 to 0.95"
+    parser.add_argument("--animate", choices=("noise",), help=text)
     _add_figure_options(parser, "weights", of_weights=True)
 
 
@@ -167,15 +166,11 @@ def _weights(arguments: argparse.Namespace) -> int:
         weights.append(weight_rows(model, pixels))
     with usage():
         shown, contributions = as_shown(weights, style.show)
-    if animation == "noise":
+    if animation:
         rows = [dataset for dataset in datasets if dataset is not None]
         if len(rows) < len(datasets):
             raise UsageError("--animate noise needs the data, but a saved model contains none; name the data instead")
         export = noise_animation(rows, weights)
-    elif animation:
-        if len(weights) > 1:
-            raise UsageError("--animate layers shows one data set; name one")
-        export = layers_animation(weights[0])
     else:
         export = weights_export(weights, sources)
     session = ""

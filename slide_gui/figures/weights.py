@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -68,11 +67,6 @@ _LARGEST_TILE = 26.0
 _SMALLEST_ABREAST = 6.0  # with smaller tiles, blocks are placed below each other
 _TALLEST = 235.0
 _BARS_ASPECT = 0.6
-
-# The figure of one layer.
-_LAYER_GAP, _LAYER_HEAD, _LAYER_CAPTION, _LARGEST_LAYER_TILE = 2.0, 11.0, 5.0, 44.0
-_MOST_ABREAST = 5
-_LAYER_SIZE = 9.0  # points
 
 
 class _Layout:
@@ -410,7 +404,7 @@ def _weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSourc
 NOISES = tuple(round(0.05 * step, 2) for step in range(20))
 """Noise levels of the pictures of `noise_animation`."""
 
-_NOISE_SECONDS, _LAST_SECONDS, _LAYER_SECONDS = 0.25, 1.5, 1.0
+_NOISE_SECONDS, _LAST_SECONDS = 0.25, 1.5
 
 
 def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> FigureExport:
@@ -438,69 +432,3 @@ def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> F
         return list(map(Frame, draws, seconds))
 
     return export_of("weights-noise", now, draw_weights, weights_csv, frames=frames)
-
-
-def layers_animation(rows: WeightRows) -> FigureExport:
-    """Return the export of one layer after the other, as `draw_layer` draws it."""
-
-    def frames(style: Style, _progress: Progress) -> list[Frame]:
-        draws = [partial(draw_layer, style=style, rows=rows, layer=k + 1) for k in range(rows.depth)]
-        return [Frame(draw, _LAYER_SECONDS) for draw in draws]
-
-    return FigureExport(
-        "weights-layers",
-        partial(draw_layer, rows=rows, layer=rows.depth),
-        lambda path: weights_csv(path, [rows]),
-        frames=frames,
-    )
-
-
-def draw_layer(figure: Figure, style: Style, rows: WeightRows, layer: int) -> None:
-    """Draw the rows of one layer, one tile per pixel, with colours and limits as in the weight figure of all layers.
-
-    Parameters
-    ----------
-    figure : matplotlib.figure.Figure
-        An empty figure. Its size comes from the style.
-    layer : int
-        1 to the depth.
-
-    Raises
-    ------
-    ValueError
-        As `as_shown`.
-    """
-    (shown,), contributions = as_shown([rows], style.show)
-    s, n = style.scale, len(rows.pixels)
-    abreast = n if n <= _MOST_ABREAST else math.ceil(math.sqrt(1.8 * n))
-    lines = math.ceil(n / abreast)
-    w, h = _aspect(shown, style)
-    gap, head = s * _LAYER_GAP, s * _LAYER_HEAD
-    margins = s * 2 * _LAYER_GAP
-    tile = min((style.width_mm - margins - s * _BAR_SPACE + gap) / abreast - gap, s * _LARGEST_LAYER_TILE)
-    below = s * _LAYER_CAPTION * (1 + style.bias * 0.6)
-    if style.height_mm is not None:
-        tile = min(tile, ((style.height_mm - head - margins) / lines - below) / h)
-    step = tile * h + below
-    plot = Plot(figure, style, lines * step + head + margins)
-    content = abreast * (tile + gap) - gap
-    left = (style.width_mm - content - s * _BAR_SPACE) / 2
-    top = (plot.height - lines * step - head) / 2
-    limits = tile_limits([shown], style.levels)
-    number, first = f"layer {layer} of {shown.depth}", top + 4.0 * s
-    plot.text(left + content, first, number, _LAYER_SIZE, ha="right", weight="bold")
-    name, space = dataset_title(shown.dataset, shown.generated), width_mm(number, _LAYER_SIZE * s, "bold") + 2 * s
-    plot.text(left, first, name, TITLE_SIZE, content - space, 5.0, weight="bold")
-    shared = f", limits {_limit_text(limits[0][0, layer - 1])}" if style.levels == "layer" else ""
-    plot.text(left, top + 7.6 * s, _noise_text(shown) + shared, SMALL_SIZE, content, color=MUTED)
-    captions = (style.levels == "tile") + style.bias
-    for i, pixel in enumerate(shown.pixels):
-        line, column = divmod(i, abreast)
-        x, y = left + column * (tile + gap) + tile * (1 - w) / 2, top + head + line * step
-        _draw_tile(plot, shown, (x, y, tile * w, tile * h), (i, layer - 1), limits[0][i, layer - 1], style)
-        name = pixel_name(pixel, shown.image_shape, shown.feature_names, transposed=style.transposed)
-        under = y + tile * h + (2.1 + _LINE * captions) * s
-        plot.text(x + tile * w / 2, under, name, SMALL_SIZE, tile, ha="center")
-    tall = lines * step - below
-    bar = (left + content + s * 2.5, top + head + tall * 0.1, s * _BAR_WIDTH, tall * 0.8)
-    _draw_color_bar(plot, bar, [shown], limits, contributions, style)

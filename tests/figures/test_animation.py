@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from PIL import Image, ImageSequence
 
 from slide_gui.core.slide.parameters import StackParameters
@@ -22,9 +20,8 @@ from slide_gui.figures import weights
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, figure_bytes, save_export
 from slide_gui.figures.style import Style
-from slide_gui.figures.weights import NOISES, draw_layer, draw_weights, layers_animation, noise_animation
+from slide_gui.figures.weights import NOISES, draw_weights, noise_animation
 from slide_gui.progress import Cancelled, Listener
-from tests.figures.drawings import weight_rows
 
 STYLE = Style(width="single", dpi=80)
 COLORS = ColorScale.symmetric(STYLE.colors, 1.0).lut()[:, :3]
@@ -84,31 +81,14 @@ def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exa
         assert difference[zero].max() == 0
 
 
-def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
-    def tiles(figure: Figure) -> dict[str, NDArray[np.uint8]]:
-        return {str(axes.get_label()): np.asarray(axes.images[0].get_array()) for axes in figure.axes if axes.images}
-
-    rows = weight_rows(depth=3)
-    whole = Figure()
-    draw_weights(whole, [rows], STYLE)
-    drawn = {}
-    for layer in (1, 2, 3):
-        figure = Figure()
-        draw_layer(figure, STYLE, rows, layer)
-        drawn |= tiles(figure)
-    assert drawn.keys() == tiles(whole).keys()
-    for name, image in tiles(whole).items():
-        np.testing.assert_array_equal(drawn[name], image)
-
-
-def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path) -> None:
+def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path, few_noises: None) -> None:
     for name in ("a.gif", "b.gif"):
-        save_export(tmp_path / name, layers_animation(rows_of(PARAMETERS)), STYLE, SESSION)
+        save_export(tmp_path / name, against_noise(), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
     session = read_session(tmp_path / "a.gif")
     assert session is not None
     assert picture_text(session) == SESSION
-    save_export(tmp_path / "c.gif", layers_animation(rows_of(PARAMETERS)), STYLE)
+    save_export(tmp_path / "c.gif", against_noise(), STYLE)
     assert read_session(tmp_path / "c.gif") is None
 
 

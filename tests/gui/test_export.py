@@ -101,7 +101,7 @@ def test_that_a_dialog_closed_while_it_asks_for_a_file_name_writes_nothing(train
 
 def test_that_the_dialog_shows_a_preview_and_forgets_the_choices_of_the_last_export(trained):
     first = dialog_of(trained, "weights")
-    assert (first.figure_box.count(), first.bias_box.isVisible()) == (3, True)
+    assert (first.figure_box.count(), first.bias_box.isVisible()) == (2, True)
     first.bias_box.setChecked(True)
     choose(first.width_box, "single")
     first.reject()
@@ -210,21 +210,21 @@ def test_that_small_type_of_a_preview_is_legible_and_the_width_is_used(window):
 
 
 def test_that_an_animation_restores_its_session_when_it_is_dropped(window, tmp_path, monkeypatch):
-    window.workspace.set_parameters(noise=0.45, depth=2)
+    window.workspace.set_parameters(noise=0.45, depth=1)
     window.workspace.select(pins=(3, 9))
     at_rest(window)
     dialog = dialog_of(window, "weights")
-    choose(dialog.figure_box, "2")
-    assert dialog.windowTitle() == "Export the animation by layer"
+    choose(dialog.figure_box, "1")
+    assert dialog.windowTitle() == "Export the animation by noise"
     choose(dialog.width_box, "single")
     assert dialog.style_chosen().dpi == 150
-    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "layers.gif"), ""))
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "moving.gif"), ""))
     dialog.save_button.click()
     wait(lambda: window.notice.isVisible() and not window.queue.busy, 60)
-    with Image.open(tmp_path / "layers.gif") as image:
-        assert image.n_frames == 2
+    with Image.open(tmp_path / "moving.gif") as image:
+        assert image.n_frames == 20
     window.workspace.set_parameters(noise=0.1)
-    drop(window, tmp_path / "layers.gif")
+    drop(window, tmp_path / "moving.gif")
     wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
     wait(lambda: not window.queue.busy, 60)
     assert window.workspace.state.selection.pins == (3, 9)

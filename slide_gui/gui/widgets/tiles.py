@@ -532,7 +532,7 @@ class TileLayout(ImageLayout):
     @property
     def groups(self) -> int:
         """Return how many times the column headings appear: once per group of rows, or per row of several lines."""
-        return self.bands if self.folds == 1 else self.rows
+        return -(-self.rows // self._rows_in(self.bands)) if self.folds == 1 else self.rows
 
     def heading(self, column: int, group: int = 0) -> QRectF:
         """Return the box of a column heading."""

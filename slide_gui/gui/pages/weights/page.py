@@ -214,31 +214,20 @@ class WeightsPage(Page):
             return ()
         pixels, style = self._figure_pixels(), self._figure_style()
 
-        def export(kind: str, _progress: Progress) -> FigureExport:
+        def export(moves: bool, _progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weights import layers_animation, noise_animation, weights_export
+            from slide_gui.figures.weights import noise_animation, weights_export
 
             rows = weight_rows(model, pixels)
-            if kind == "noise":
-                return noise_animation([dataset], [rows])
-            return layers_animation(rows) if kind == "layer" else weights_export([rows], [source])
+            return noise_animation([dataset], [rows]) if moves else weights_export([rows], [source])
 
-        def animation(kind: str, about: str) -> ExportOption:
-            title = f"the animation by {kind}"
-            return ExportOption(f"weights-{kind}", title, partial(export, kind), style, ANIMATION, True, about)
-
-        options = [
+        title, still, moving = "the animation by noise", partial(export, False), partial(export, True)
+        about = "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95."
+        return (
             *self.shown_view().export_options(style),
-            ExportOption("weights", "the weight figure", partial(export, "all"), style, of_weights=True),
-            animation(
-                "noise",
-                "The preview shows the current noise level; the animation has one picture per level from 0 to 0.95.",
-            ),
-        ]
-        if len(model.stack.layers) > 1:
-            about = "The preview shows the last layer; the animation has one picture per layer."
-            options.append(animation("layer", about))
-        return tuple(options)
+            ExportOption("weights", "the weight figure", still, style, of_weights=True),
+            ExportOption("weights-noise", title, moving, style, ANIMATION, True, about),
+        )
 
     def export_waits_for(self) -> str:
         on_their_way = self._workspace.model() is None and self._workspace.queue.busy
