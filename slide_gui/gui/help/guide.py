@@ -12,7 +12,7 @@ from slide_gui.resources import resource
 
 GUIDE_PAGES = {
     "guide.md": "Guide",
-    "tour.md": "Five steps",
+    "tour.md": "Tour",
     "glossary.md": "Glossary",
     "paper.md": "The paper",
     "measurements.md": "Measured",

@@ -498,7 +498,7 @@ def _smaller(window: MainWindow) -> None:
     window.step_scale(-1)
 
 
-@_help("Guide", "F1", "Open the guide, which starts with a tour in five steps")
+@_help("Guide", "F1", "Open the guide to all pages and commands")
 def _guide(window: MainWindow) -> None:
     _open_guide(window)
 
@@ -514,6 +514,23 @@ def _open_guide(window: MainWindow, page: str = "") -> None:
         guide.turn_to(page)
     guide.show()
     guide.activateWindow()
+
+
+def _not_now(window: MainWindow) -> str:
+    """Return why the tour cannot start: opening its data would cancel requested jobs."""
+    runs = window.session.runs if "runs" in vars(window.session) else None
+    requested = () if runs is None else (runs.training, runs.sweep, runs.trial)
+    return "Wait for the requested job, or cancel it" if any(task.running for task in requested) else ""
+
+
+@_help(
+    "Take the tour",
+    "Ctrl+F1",
+    "Learn on generated Rectangles how one pixel leads to the paper’s table, in ten minutes",
+    why_not=lambda w: "" if "tour" in vars(w) and w.tour.is_running else _not_now(w),
+)
+def _tour(window: MainWindow) -> None:
+    window.tour.start()
 
 
 @_help("Command palette…", "Ctrl+Shift+P", "Search commands, data sets, recent files and runs by name")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QByteArray, QEvent, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
@@ -43,6 +44,9 @@ from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_o
 from slide_gui.gui.widgets.controls import ElidedLabel, label, stop_at_checked
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import printable
+
+if TYPE_CHECKING:
+    from slide_gui.gui.shell.tour import Tour
 
 _ICONS = {
     "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
@@ -230,7 +234,7 @@ class MainWindow(QMainWindow):
     def _build(self, sessions: Path | None) -> None:
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
-        self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
+        self.panel: ParameterPanel = ParameterPanel(self.workspace, self, recent=self.recent)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
         self.pages: PageStack = PageStack(self.session, self)
         # Connected before the sessions, whose messages about the data must stay visible.
@@ -245,10 +249,15 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._title_bar)
         middle = nested(layout, QHBoxLayout(), 1, spacing=0)
         middle.addWidget(self._navigation)
-        middle.addWidget(self.panel)
+        self.side = QWidget(central)
+        self.side.setProperty("role", "panel")
+        side = flush(QVBoxLayout(self.side), 0)
+        side.addWidget(self.panel, 1)
+        middle.addWidget(self.side)
         right = nested(middle, QVBoxLayout(), 1, spacing=0)
         right.addWidget(self.reading_preview)
         right.addWidget(self.pages, 1)
+        self.foot = nested(right, QVBoxLayout())
         below = nested(right, QHBoxLayout())
         below.setContentsMargins(20, 0, 12, 8)
         self.notice = Notice(central)
@@ -300,6 +309,13 @@ class MainWindow(QMainWindow):
         """Return the Weights page, the only page that exists from the start."""
         return cast(WeightsPage, self.pages.page("weights"))
 
+    @cached_property
+    def tour(self) -> Tour:
+        """Return the tour, which is built when it is first needed."""
+        from slide_gui.gui.shell.tour import Tour
+
+        return Tour(self)
+
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path], source: DataSource | None = None) -> None:
@@ -312,6 +328,9 @@ class MainWindow(QMainWindow):
             self.open_files(files)
         if not self.queue.busy:
             self.workspace.fall_back()
+        if self.keeper.stores and not files and not self.settings.value("tour_offered", False, bool):
+            self.settings.setValue("tour_offered", True)
+            self.tour.offer()
 
     @Slot(object)
     def open_files(self, paths: list[Path]) -> None:
@@ -530,6 +549,8 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel the jobs, wait for the worker, and close."""
         self.set_full(False)
+        if "tour" in vars(self):
+            self.tour.leave()
         self.settings.setValue(_GEOMETRY, self.saveGeometry())
         self.keeper.close()
         self.session.close()

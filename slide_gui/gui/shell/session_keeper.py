@@ -67,6 +67,8 @@ class SessionKeeper(QObject):
         """Ask for the folder to which the data of a session were moved."""
         self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
         """Returns a function that lists the files that sessions must not replace."""
+        self.snapshot: SessionRecord | None = None
+        """Stored instead of the current state, if it is given."""
         self._pending: SessionRecord | None = None
         self._lock: QLockFile | None = None
         self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
@@ -160,6 +162,11 @@ class SessionKeeper(QObject):
                 self.message.emit(UserMessage("The data have changed", text, kind="information"))
         self._store_soon()
 
+    @property
+    def stores(self) -> bool:
+        """True if the state is stored automatically."""
+        return self._lock is not None
+
     # Automatic sessions --------------------------------------------------------------------------------------------
 
     def start(self, resume: bool) -> None:
@@ -216,7 +223,7 @@ class SessionKeeper(QObject):
 
     @Slot()
     def _store_session(self) -> None:
-        record = self.record()
+        record = self.snapshot or self.record()
         if record is not None and self._lock is not None and self._path is not None:
             with suppress(OSError):  # a full disk must not interrupt the user; saving by hand reports the error
                 write_session(record, self._path)

@@ -20,6 +20,8 @@ class Fitting(QObject):
 
     Attributes
     ----------
+    explorer : Explorer or None
+        Fits layers to the open data.
     parameters : StackParameters
         The current parameters; the stack may be of earlier ones.
     stack : Stack or None
@@ -42,7 +44,7 @@ class Fitting(QObject):
     def __init__(self, queue: JobQueue, parent: QObject) -> None:
         super().__init__(parent)
         self._queue = queue
-        self._explorer: Explorer | None = None
+        self.explorer: Explorer | None = None
         self._watched: tuple[int, ...] = ()
         self.parameters = StackParameters()
         self.stack: Stack | None = None
@@ -52,7 +54,7 @@ class Fitting(QObject):
 
     def use(self, explorer: Explorer, parameters: StackParameters) -> None:
         """Drop the stack, to fit another data set from now on."""
-        self._explorer, self.parameters = explorer, parameters
+        self.explorer, self.parameters = explorer, parameters
         self.stack = self.preview = None
         self._watched = ()
 
@@ -76,7 +78,7 @@ class Fitting(QObject):
     @Slot()
     def fit(self, *, settle: bool = False) -> None:
         """Fit with the current parameters, unless that is done; wait for a slider to `settle`."""
-        explorer, parameters, features = self._explorer, self.parameters, self._watched
+        explorer, parameters, features = self.explorer, self.parameters, self._watched
         if explorer is None:
             return
         if self.stack is not None and self.is_fresh(parameters.depth):

@@ -62,7 +62,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class _Opening:
+class Opened:
     """A data set that is ready to be shown.
 
     Attributes
@@ -164,7 +164,7 @@ class Workspace(QObject):
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         choices = self.choices if state is None else None  # a session contains how its data are read
 
-        def work(progress: Progress) -> _Opening:
+        def work(progress: Progress) -> Opened:
             if download:
                 from slide_gui.data import catalogue
 
@@ -185,7 +185,7 @@ class Workspace(QObject):
         """True if data are being opened or are about to be."""
         return self.queue.wants(self._opening)
 
-    def _submit_opening(self, title: str, work: Callable[[Progress], _Opening], failure: str) -> None:
+    def _submit_opening(self, title: str, work: Callable[[Progress], Opened], failure: str) -> None:
         self._opening = self.queue.submit(
             title,
             work,
@@ -195,6 +195,20 @@ class Workspace(QObject):
             on_stop=self.fall_back,
             failure=failure,
         )
+
+    def snapshot(self) -> Opened | None:
+        """Return the open data and the state, or None without data."""
+        dataset, source, explorer = self.dataset, self.source, self.fitting.explorer
+        if dataset is None or source is None or explorer is None:
+            return None
+        return Opened(source, dataset, explorer, self.confirmed, self.state)
+
+    def restore(self, opened: Opened, state: State) -> None:
+        """Show a snapshot's data with a state; data that are being opened are dropped."""
+        self.queue.cancel(self._opening)
+        if opened.dataset is not self.dataset:
+            self._opened(opened)
+        self._replace(state)
 
     def fall_back(self) -> None:
         """Open the fallback if no data are open."""
@@ -236,7 +250,7 @@ class Workspace(QObject):
         """Load the open data with other settings in the job queue, and store the settings."""
         choices = self.choices
 
-        def work(progress: Progress) -> _Opening:
+        def work(progress: Progress) -> Opened:
             dataset = load(progress)
             if choices is not None:
                 choices.remember(source)
@@ -278,7 +292,7 @@ class Workspace(QObject):
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
 
     @Slot(object)
-    def _opened(self, opened: _Opening) -> None:
+    def _opened(self, opened: Opened) -> None:
         before, dataset = self.dataset, opened.dataset
         confirmed = opened.confirmed or all(check.sure for check in dataset.checks)
         if before is dataset and opened.state is None:
@@ -402,7 +416,7 @@ def _check_blas() -> None:
         )
 
 
-def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:
+def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> Opened:
     """Return data that are ready to be shown; runs in the job queue.
 
     Raises
@@ -413,7 +427,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
     if len(dataset.train) < 2:
         raise DataError("has 1 training row, but a denoiser needs at least two; add rows", dataset.source)
     _ = dataset.fingerprint, dataset.checks  # cached here, because hashing would block the GUI thread
-    return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
+    return Opened(source, dataset, Explorer(dataset.train), confirmed, state)
 
 
 def _fingerprint_of_rows(dataset: Dataset) -> str:

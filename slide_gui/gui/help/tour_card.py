@@ -1,0 +1,160 @@
+"""The card of the tour, its texts from resources/help/tour.md, and the outline of a control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QRect, QRectF, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QColor, QPainter, QPaintEvent, QPen, QRegion
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from slide_gui.gui.theme import figure_font, theme_of
+from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.layouts import flush, nested
+from slide_gui.resources import resource
+
+_RING = 3  # pixels between a control and the outside of its outline
+_ANY = 16_777_215  # Qt's largest size of a widget
+
+
+@dataclass(frozen=True)
+class CardText:
+    """The question of a card, and in Markdown its action and what it shows."""
+
+    title: str
+    action: str
+    result: str = ""
+
+
+OFFER = CardText(
+    "New here?", "A tour leads from one pixel to the paper's table in ten minutes. Your window stays as it is."
+)
+
+
+def card_texts() -> tuple[CardText, ...]:
+    """Return the texts of all cards, which are the sections of the page, without their numbers."""
+    sections = (resource("help") / "tour.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    texts = []
+    for section in sections:
+        heading, action, *result = section.strip().split("\n\n")
+        texts.append(CardText(heading.partition(". ")[2] or heading, action, *result))
+    return tuple(texts)
+
+
+class TourCard(QFrame):
+    """A card with a question, an action and its result, which takes its own space and covers nothing.
+
+    Attributes
+    ----------
+    action, result : PlainLabel
+        What to do, with links to commands, and what it shows.
+    state : PlainLabel
+        Number of the card, and whether its result is reached.
+    back, next, leave : QPushButton
+    """
+
+    def __init__(self, width: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "panel")
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
+        self._width, self.is_wide = width, False
+        self._column = column = flush(QVBoxLayout(self), 8, (12, 0, 12, 12))
+        self._rule = QFrame(self)
+        self._rule.setProperty("role", "rule")
+        self.state, self._title = label("", self, "for"), label("", self, "", wraps=True)
+        self.action, self.result = label("", self, "", wraps=True), label("", self, "", wraps=True)
+        for each in (self._rule, self.state, self._title):
+            column.addWidget(each)
+        for each in (self.action, self.result):
+            column.addWidget(each, 1)
+            each.setTextFormat(Qt.TextFormat.MarkdownText)  # the texts are the program's own
+        row = nested(column, QHBoxLayout(), spacing=4)
+        self.leave = add_button(self, row, "&Leave", "Leave the tour and restore the window", "flat")
+        row.addStretch(1)
+        self.back = add_button(self, row, "&Back", "Show the previous card")
+        self.next = add_button(self, row, "&Next", "Show the next card", "primary")
+        self.hide()
+
+    def show_text(self, shown: CardText, state: str, words: tuple[str, str]) -> None:
+        """Show a text, the state above it and the words of the buttons `leave` and `next`; announce it.
+
+        The card keeps its height when its state changes.
+        """
+        self._title.setFont(figure_font(self, strong=True))
+        self._title.setText(shown.title)
+        self.action.setText(shown.action)
+        self.result.setText(shown.result)
+        self.result.setVisible(bool(shown.result))
+        flags = Qt.TextInteractionFlag
+        has_links = "](" in shown.action
+        self.action.setTextInteractionFlags(flags.TextBrowserInteraction if has_links else flags.NoTextInteraction)
+        self.leave.setText(words[0])
+        self.next.setText(words[1])
+        self.set_state(state)
+        self.show()
+        self._fit()
+
+    def set_wide(self, wide: bool) -> None:
+        """Arrange the parts in one row, or in a column of the given width."""
+        self.is_wide = wide
+        self._rule.setVisible(not wide)
+        self._column.setDirection(QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom)
+        self._column.setContentsMargins(12, 12 if wide else 0, 12, 12)
+        self._fit()
+
+    def _fit(self) -> None:
+        if self.is_wide:
+            self.setMinimumSize(0, 0)
+            self.setMaximumSize(_ANY, _ANY)
+        else:
+            self.setFixedSize(self._width, self._column.totalHeightForWidth(self._width))
+
+    def set_state(self, state: str) -> None:
+        """Show and announce the state."""
+        plain = f"{self.action.text()} {self.result.text()}".replace("*", "")
+        self.state.setText(state)
+        self.setAccessibleName(f"Tour, {state}: {self._title.text()}")
+        self.setAccessibleDescription(plain)
+        QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, f"{state}. {self._title.text()} {plain}"))
+
+
+class Outline(QWidget):
+    """A ring around a control, above all other widgets of its parent; it takes no mouse events."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._host = parent
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def surround(self, control: QWidget | None) -> None:
+        """Surround the visible part of a control, or hide the ring if there is none."""
+        box, each, host = QRect(), control, self._host
+        if each is not None and each.isVisible():
+            box = each.rect()
+            while each is not None and each is not host:
+                box = box.translated(each.pos())
+                each = each.parentWidget()
+                box = box & each.rect() if each is not None else QRect()
+        if box.isEmpty():
+            self.hide()
+            return
+        box = box.adjusted(-_RING, -_RING, _RING, _RING) & host.rect()
+        if box != self.geometry() or not self.isVisible():
+            self.setGeometry(box)
+            inside = self.rect().adjusted(_RING, _RING, -_RING, -_RING)
+            self.setMask(QRegion(self.rect()).subtracted(QRegion(inside)))
+            self.show()
+            self.raise_()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(theme_of(self).accent), 2.0))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), _RING, _RING)
+        painter.end()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Redraw after a change of the theme."""
+        super().changeEvent(event)
+        self.update()

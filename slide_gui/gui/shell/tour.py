@@ -1,0 +1,356 @@
+"""The tour of eleven cards: the control that each card outlines, and the state that it waits for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QBoxLayout, QScrollArea, QWidget
+
+from slide_gui.experiments.files.session import Selection
+from slide_gui.experiments.files.source import DataSource
+from slide_gui.gui.help.tour_card import OFFER, Outline, TourCard, card_texts
+from slide_gui.gui.state.decision import DecisionController
+from slide_gui.gui.state.workspace import Opened, State, panel_parameters
+
+if TYPE_CHECKING:
+    from slide_gui.error_rate import ErrorRate
+    from slide_gui.experiments.runs.result import RunResult
+    from slide_gui.gui.shell.main_window import MainWindow
+
+_DATA = DataSource(key="rectangles", generated=True)
+_STATE = State(selection=Selection(sample=16))
+_LOOK_MILLISECONDS = 100
+_NARROW = 1060  # width of a window in which pages without the panel need its width too
+_OFFER, _UNSEEN = -1, object()
+
+
+@dataclass(frozen=True)
+class Stop:
+    """A card of the tour.
+
+    Attributes
+    ----------
+    command : str
+        Command that opens its view.
+    control : str
+        Name or text of the outlined control.
+    watch : callable
+        Return the state that the card asks for, or None; the card is done when the state differs from the first one.
+    parameters : mapping
+        Parameters of the stack that differ from their defaults; None to leave all as they are.
+    prepare : callable
+        Prepare the view for the action.
+    """
+
+    command: str
+    control: str
+    watch: Callable[[MainWindow], object]
+    parameters: Mapping[str, Any] | None = field(default_factory=dict)
+    prepare: Callable[[MainWindow], object] = lambda _window: None
+
+
+def _pixel_of_outline(window: MainWindow) -> int | None:
+    feature, values = window.weights_page.pixels.feature, window.weights_page.shown.values
+    return feature if feature is not None and values is not None and values[feature] > 0.5 else None
+
+
+def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
+    """Return True once the layers are fitted with at least these numbers and with these texts."""
+    state = window.workspace.state.parameters
+    matches = [
+        getattr(state, name) == value if isinstance(value, str) else getattr(state, name) >= value
+        for name, value in parameters.items()
+    ]
+    return (all(matches) and window.workspace.model() is not None) or None
+
+
+def _copies(window: MainWindow) -> object:
+    """Return the copies once enough are computed to see the slope."""
+    from slide_gui.gui.pages.weights.copies import CopiesPart
+
+    part = window.findChild(CopiesPart)
+    copies = None if part is None else part.copies
+    return True if copies is not None and copies.points and copies.points[-1].copies >= 64 else None
+
+
+def _shuffled(window: MainWindow) -> object:
+    from slide_gui.gui.pages.weights.shuffle import ShuffleView
+
+    part = window.findChild(ShuffleView)
+    return None if part is None else part.fit
+
+
+def _result(window: MainWindow) -> RunResult | None:
+    runs = window.session.runs
+    return None if runs.training.running else runs.result
+
+
+def _show_misclassified(window: MainWindow) -> None:
+    """Show the misclassified test image nearest to the decision boundary."""
+    result = _result(window)
+    if (
+        result is not None
+        and result.spec.evaluate == "test"
+        and window.session.runs.shows_open_data
+        and len(result.misclassified)
+    ):
+        nearest = np.abs(result.decisions).max(axis=1).argmin()
+        window.weights_page.show_item(int(result.misclassified[nearest]))
+
+
+def _flipped(window: MainWindow) -> bool | None:
+    """Return True if the drawn test image is classified correctly."""
+    decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
+    decision = None if decider is None else decider.decision
+    if decision is None or state.drawing is None or state.test_row is None or dataset is None:
+        return None
+    assert decider is not None
+    assert dataset.test_labels is not None
+    return decider.labels[decision.first] == dataset.test_labels[state.test_row] or None
+
+
+def _cell(window: MainWindow) -> tuple[int, int] | None:
+    """Return the row and column of the result under the mouse, or else of the current cell."""
+    table = cast("QAbstractItemView | None", _visible(window, _TABLE))
+    if table is None:
+        return None
+    place = table.viewport().mapFromGlobal(QCursor.pos())
+    indices = table.indexAt(place) if table.viewport().rect().contains(place) else None, table.currentIndex()
+    return next(((each.row(), each.column()) for each in indices if each is not None and each.column() > 0), None)
+
+
+_TABLE = "Error rates"
+STOPS = (
+    Stop("view_weights", "Next image", lambda w: w.workspace.state.selection.sample),
+    Stop("view_weights", "Image, to point at pixels", _pixel_of_outline),
+    Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.8), {"noise": 0.1}),
+    Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
+         lambda w: w.panel.more.setChecked(True)),
+    Stop("view_explain", "Row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
+    Stop("view_copies", "Start", _copies),
+    Stop("view_shuffle", "Shuffle pixels", _shuffled),
+    Stop("page_classifier", "Train", _result),
+    Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
+    Stop("page_curves", "Error against noise, one line per depth: plot", _result),
+    Stop("page_evaluation", _TABLE, _cell),
+    Stop("page_evaluation", "", lambda _window: None, None),
+)  # fmt: skip
+"""In the order of the sections of the page tour.md."""
+
+
+@dataclass(frozen=True)
+class _Snapshot:
+    """The window before the tour."""
+
+    opened: Opened | None
+    history: int
+    page: str
+    choices: tuple[tuple[str, str, str], ...]
+    shows_panel: bool
+    shows_more: bool
+    result: tuple[RunResult, ErrorRate | None] | None
+
+
+class Tour(QObject):
+    """Shows one card after another below the panel, and restores the window when it ends.
+
+    Attributes
+    ----------
+    card : TourCard
+    outline : Outline
+    number : int
+        Number of the card from 0, or −1 while the tour is offered.
+    is_running : bool
+    reached : bool
+        True if the state that the card asks for is reached.
+    pause : float
+        Seconds for which mouse and state must rest before the next card follows.
+    """
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._texts = window, card_texts()
+        self.card = TourCard(window.panel.width(), window.side)
+        self._place_card(wide=False)
+        self.outline = Outline(_content(window))
+        self.number, self.is_running, self.reached, self.pause = _OFFER, False, False, 6.0
+        self._before: _Snapshot | None = None
+        self._control: QWidget | None = None
+        self._first: object = _UNSEEN
+        self._still: tuple[object, float] = (None, 0.0)
+        self._clock = QTimer(self, interval=_LOOK_MILLISECONDS)
+        self._clock.timeout.connect(self.look)
+        self.card.next.clicked.connect(self.next)
+        self.card.back.clicked.connect(self.back)
+        self.card.leave.clicked.connect(self.leave)
+        self.card.action.linkActivated.connect(self._follow)
+        window.workspace.dataset_changed.connect(self._follow_data)
+
+    def offer(self) -> None:
+        """Show a card that offers the tour."""
+        self.card.back.hide()
+        self.card.show_text(OFFER, "A tour", ("&Just look", "&Show me around"))
+
+    @Slot()
+    def start(self) -> None:
+        """Keep a snapshot of the window, open generated Rectangles and show the first card."""
+        window, workspace = self._window, self._window.workspace
+        if self.is_running:
+            self.card.next.setFocus()
+            return
+        pages, runs = window.pages, window.session.runs if "runs" in vars(window.session) else None
+        result = None if runs is None or runs.result is None else (runs.result, runs.folds_rate)
+        self._before = _Snapshot(
+            workspace.snapshot(), workspace.history.index(), pages.name, pages.choices(), window.shows_panel,
+            window.panel.more.isChecked(), result,
+        )  # fmt: skip
+        window.keeper.snapshot = window.keeper.record()
+        self.is_running = True
+        window.show_panel(True)
+        if workspace.source != _DATA:
+            workspace.open(_DATA, _STATE)
+        else:
+            workspace.restore(cast("Opened", workspace.snapshot()), _STATE)
+        self._show(0)
+        self._clock.start()
+
+    @Slot()
+    def next(self) -> None:
+        """Show the next card, or leave the tour after the last one."""
+        if not self.is_running:
+            self.start()
+        elif self.number + 1 < len(STOPS):
+            self._show(self.number + 1)
+        else:
+            self.leave()
+
+    @Slot()
+    def back(self) -> None:
+        """Show the previous card."""
+        self._show(self.number - 1)
+
+    def _show(self, number: int) -> None:
+        stop, window, last = STOPS[number], self._window, number + 1 == len(STOPS)
+        focused = window.focusWidget()
+        has_focus = focused is not None and self.card.isAncestorOf(focused)
+        self._control = None
+        self.number, self.reached, self._first = number, False, _UNSEEN
+        window.panel.more.setChecked(False)
+        if stop.parameters is not None:
+            wanted = panel_parameters(_STATE.parameters) | dict(stop.parameters)
+            window.workspace.set_parameters(gesture=f"tour {number}", **wanted)
+        window.run_command(stop.command)
+        stop.prepare(window)
+        self.card.back.setVisible(number > 0)
+        self.card.show_text(self._texts[number], self._state(), ("&Leave", "&Finish" if last else "&Next"))
+        self.look()
+        (self.card.next if has_focus else self._control or self.card.next).setFocus()
+
+    def _state(self) -> str:
+        if self.number + 1 == len(STOPS):
+            return "The end of the tour"
+        place = f"{self.number + 1} of {len(STOPS) - 1}"
+        return f"{place} · ✓ done, the next card follows" if self.reached else place
+
+    def _place_card(self, wide: bool) -> None:
+        """Put the card below the panel, or below the page."""
+        if wide:
+            self._window.foot.addWidget(self.card)
+        else:
+            below_panel = cast(QBoxLayout, self._window.side.layout())
+            below_panel.addWidget(self.card, 0, Qt.AlignmentFlag.AlignBottom)
+        if wide != self.card.is_wide:
+            self.card.set_wide(wide)
+
+    @Slot()
+    def look(self) -> None:
+        """Outline the control, and show the next card when the state is reached and the window rests."""
+        window, stop = self._window, STOPS[self.number]
+        wide = not window.panel.isVisible() and window.width() < _NARROW
+        if wide != self.card.is_wide:
+            self._place_card(wide)
+        if self._control is None or not self._control.isVisible():
+            self._control = _visible(window, stop.control)
+        self.outline.surround(self._control)
+        if not self.outline.isVisible():
+            _scroll_to(self._control)
+        if window.workspace.source != _DATA or window.workspace.is_opening:
+            return
+        seen, still = stop.watch(window), (QCursor.pos(), window.workspace.state)
+        if self._first is _UNSEEN:
+            self._first = seen
+        if not self.reached and seen is not None and seen != self._first:
+            self.reached = True
+            self.card.set_state(self._state())
+        if not self.reached or still != self._still[0]:
+            self._still = still, time.monotonic()
+        elif time.monotonic() >= self._still[1] + self.pause:
+            self.next()
+
+    # End --------------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def leave(self) -> None:
+        """Restore the window."""
+        window, before = self._window, self._before
+        self._end()
+        if before is None:
+            return
+        if before.opened is not None:
+            if before.opened.dataset is window.workspace.dataset:
+                window.workspace.history.setIndex(before.history)
+            window.workspace.restore(before.opened, before.opened.state or _STATE)
+        window.pages.choose(before.page, before.choices)
+        window.panel.more.setChecked(before.shows_more)
+        window.show_panel(before.shows_panel)
+        if before.result is not None:
+            runs = window.session.runs
+            runs.result, runs.folds_rate, runs.spec = *before.result, before.result[0].spec
+            runs.result_changed.emit()
+        _content(window).setFocus()
+
+    def _end(self) -> None:
+        """Hide the card and drop the snapshot."""
+        self._clock.stop()
+        self.outline.hide()
+        self.card.hide()
+        self.number, self.is_running, self._before = _OFFER, False, None
+        self._window.keeper.snapshot = None
+
+    @Slot(str)
+    def _follow(self, link: str) -> None:
+        """Leave and run a command."""
+        self.leave()
+        self._window.run_command(link.removeprefix("command:"))
+
+    @Slot()
+    def _follow_data(self) -> None:
+        """End the tour, and restore nothing, if the user opens other data meanwhile."""
+        if self.is_running and self._window.workspace.source != _DATA:
+            self._end()
+
+
+def _content(window: MainWindow) -> QWidget:
+    return cast(QWidget, window.centralWidget())
+
+
+def _visible(window: MainWindow, name: str) -> QWidget | None:
+    """Return the visible widget of an accessible name or a text."""
+    shown = [each for each in _content(window).findChildren(QWidget) if each.isVisible()] if name else []
+    named = (each for each in shown if each.accessibleName() == name)
+    return next(named, None) or next((b for b in shown if isinstance(b, QAbstractButton) and b.text() == name), None)
+
+
+def _scroll_to(control: QWidget | None) -> None:
+    """Scroll the areas around a control until it is visible."""
+    area = None if control is None else control.parentWidget()
+    while control is not None and area is not None:
+        if isinstance(area, QScrollArea):
+            area.ensureWidgetVisible(control)
+        area = area.parentWidget()
