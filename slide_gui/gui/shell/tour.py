@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QModelIndex, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QBoxLayout, QScrollArea, QWidget
 
@@ -115,14 +115,14 @@ def _flipped(window: MainWindow) -> bool | None:
     return decider.labels[decision.first] == dataset.test_labels[state.test_row] or None
 
 
-def _cell(window: MainWindow) -> tuple[int, int] | None:
-    """Return the row and column of the result under the mouse, or else of the current cell."""
+def _cells(window: MainWindow) -> tuple[tuple[int, int], ...] | None:
+    """Return row and column of the result under the mouse and of the current one, if there are any."""
     table = cast("QAbstractItemView | None", _visible(window, _TABLE))
     if table is None:
         return None
     place = table.viewport().mapFromGlobal(QCursor.pos())
-    indices = table.indexAt(place) if table.viewport().rect().contains(place) else None, table.currentIndex()
-    return next(((each.row(), each.column()) for each in indices if each is not None and each.column() > 0), None)
+    under_mouse = table.indexAt(place) if table.viewport().rect().contains(place) else QModelIndex()
+    return tuple((i.row(), i.column()) for i in (under_mouse, table.currentIndex()) if i.column() > 0) or None
 
 
 _TABLE = "Error rates"
@@ -132,13 +132,13 @@ STOPS = (
     Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.8), {"noise": 0.1}),
     Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
          lambda w: w.panel.more.setChecked(True)),
-    Stop("view_explain", "Row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
+    Stop("view_explain", "Image, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
     Stop("view_copies", "Start", _copies),
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _result),
     Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
     Stop("page_curves", "Error against noise, one line per depth: plot", _result),
-    Stop("page_evaluation", _TABLE, _cell),
+    Stop("page_evaluation", _TABLE, _cells),
     Stop("page_evaluation", "", lambda _window: None, None),
 )  # fmt: skip
 """In the order of the sections of the page tour.md."""
@@ -164,6 +164,10 @@ class Tour(QObject):
     ----------
     card : TourCard
     outline : Outline
+    control : QWidget or None
+        The outlined control.
+    seen : object
+        The state that the card watches.
     number : int
         Number of the card from 0, or −1 while the tour is offered.
     is_running : bool
@@ -181,7 +185,8 @@ class Tour(QObject):
         self.outline = Outline(_content(window))
         self.number, self.is_running, self.reached, self.pause = _OFFER, False, False, 6.0
         self._before: _Snapshot | None = None
-        self._control: QWidget | None = None
+        self.control: QWidget | None = None
+        self.seen: object = None
         self._first: object = _UNSEEN
         self._still: tuple[object, float] = (None, 0.0)
         self._clock = QTimer(self, interval=_LOOK_MILLISECONDS)
@@ -218,7 +223,6 @@ class Tour(QObject):
         else:
             workspace.restore(cast("Opened", workspace.snapshot()), _STATE)
         self._show(0)
-        self._clock.start()
 
     @Slot()
     def next(self) -> None:
@@ -239,7 +243,7 @@ class Tour(QObject):
         stop, window, last = STOPS[number], self._window, number + 1 == len(STOPS)
         focused = window.focusWidget()
         has_focus = focused is not None and self.card.isAncestorOf(focused)
-        self._control = None
+        self.control = None
         self.number, self.reached, self._first = number, False, _UNSEEN
         window.panel.more.setChecked(False)
         if stop.parameters is not None:
@@ -249,8 +253,9 @@ class Tour(QObject):
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
         self.card.show_text(self._texts[number], self._state(), ("&Leave", "&Finish" if last else "&Next"))
-        self.look()
-        (self.card.next if has_focus else self._control or self.card.next).setFocus()
+        self._surround()
+        self._clock.start()  # the first look, whose state counts as not reached, follows when all is laid out
+        (self.card.next if has_focus else self.control or self.card.next).setFocus()
 
     def _state(self) -> str:
         if self.number + 1 == len(STOPS):
@@ -268,24 +273,29 @@ class Tour(QObject):
         if wide != self.card.is_wide:
             self.card.set_wide(wide)
 
-    @Slot()
-    def look(self) -> None:
-        """Outline the control, and show the next card when the state is reached and the window rests."""
+    def _surround(self) -> None:
+        """Outline the control, and place the card for the width of the page."""
         window, stop = self._window, STOPS[self.number]
         wide = not window.panel.isVisible() and window.width() < _NARROW
         if wide != self.card.is_wide:
             self._place_card(wide)
-        if self._control is None or not self._control.isVisible():
-            self._control = _visible(window, stop.control)
-        self.outline.surround(self._control)
+        if self.control is None or not self.control.isVisible():
+            self.control = _visible(window, stop.control)
+        self.outline.surround(self.control)
         if not self.outline.isVisible():
-            _scroll_to(self._control)
+            _scroll_to(self.control)
+
+    @Slot()
+    def look(self) -> None:
+        """Show the next card when the state is reached and the window rests."""
+        window, stop = self._window, STOPS[self.number]
+        self._surround()
         if window.workspace.source != _DATA or window.workspace.is_opening:
             return
-        seen, still = stop.watch(window), (QCursor.pos(), window.workspace.state)
+        self.seen, still = stop.watch(window), (QCursor.pos(), window.workspace.state)
         if self._first is _UNSEEN:
-            self._first = seen
-        if not self.reached and seen is not None and seen != self._first:
+            self._first = self.seen
+        if not self.reached and self.seen is not None and self.seen != self._first:
             self.reached = True
             self.card.set_state(self._state())
         if not self.reached or still != self._still[0]:
