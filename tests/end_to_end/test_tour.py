@@ -19,7 +19,7 @@ CARDS = 11
 
 def act(*words):
     subprocess.run(["xdotool", *map(str, words)], check=True)
-    settle(0.05)
+    settle()
 
 
 def to(widget, place):
@@ -44,7 +44,6 @@ class Visitor:
             if number > 1:
                 assert not self.tour.reached, number
             self.check_places()
-            print("card", number + 1, flush=True)
             getattr(self, f"card_{number + 1}")()
             wait(lambda: self.tour.reached, 60)
             if number == 0:
@@ -109,13 +108,13 @@ class Visitor:
     def search(self, keys, fractions):
         """Move over the control, or press keys, until the state is reached."""
         rect = self.control.rect()
-        steps = [(x, y) for y in fractions for x in np.linspace(0.02, 0.98, 40)] if self.with_mouse else keys * 40
+        steps = [(x, y) for y in fractions for x in np.linspace(0.02, 0.98, 25)] if self.with_mouse else keys * 40
         for step in steps:
             if self.with_mouse:
                 to(self.control, QPoint(round(step[0] * rect.width()), round(step[1] * rect.height())))
             else:
                 act("key", step)
-            settle(0.12)
+            settle(0.1)
             if self.tour.reached:
                 return
 

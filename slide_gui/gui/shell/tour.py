@@ -216,6 +216,7 @@ class Tour(QObject):
             window.panel.more.isChecked(), result,
         )  # fmt: skip
         window.keeper.snapshot = window.keeper.record()
+        window.set_full(False)
         self.is_running = True
         window.show_panel(True)
         if workspace.source != _DATA:
@@ -252,7 +253,7 @@ class Tour(QObject):
         window.run_command(stop.command)
         stop.prepare(window)
         self.card.back.setVisible(number > 0)
-        self.card.show_text(self._texts[number], self._state(), ("&Leave", "&Finish" if last else "&Next"))
+        self.card.show_text(self._texts[number], self._state(), ("&Leave", "Fi&nish" if last else "&Next"))
         self._surround()
         self._clock.start()  # the first look, whose state counts as not reached, follows when all is laid out
         (self.card.next if has_focus else self.control or self.card.next).setFocus()
