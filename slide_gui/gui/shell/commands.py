@@ -526,7 +526,7 @@ def _not_now(window: MainWindow) -> str:
 @_help(
     "Take the tour",
     "Ctrl+F1",
-    "Learn on generated Rectangles how one pixel leads to the paper’s table, in ten minutes",
+    "Visit all views on generated Rectangles, in eleven cards",
     why_not=lambda w: "" if "tour" in vars(w) and w.tour.is_running else _not_now(w),
 )
 def _tour(window: MainWindow) -> None:
