@@ -182,7 +182,7 @@ class Tour(QObject):
         self._window, self._texts = window, card_texts()
         self.card = TourCard(window.panel.width(), window.side)
         self._place_card(wide=False)
-        self.outline = Outline(_content(window))
+        self.outline = Outline(window)
         self.number, self.is_running, self.reached, self.pause = _OFFER, False, False, 6.0
         self._before: _Snapshot | None = None
         self.control: QWidget | None = None
