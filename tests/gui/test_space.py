@@ -203,12 +203,12 @@ def test_that_ctrl_z_undoes_changes_while_a_number_has_the_focus(window):
     number.selectAll()
     QTest.keyClicks(number, "0.45")
     QTest.keyClick(number, Qt.Key.Key_Return)
-    window.workspace.select(transposed=True)
+    window.workspace.select(levels="tile")
     assert window.workspace.state.parameters.noise == 0.45
     for noise in (0.45, 0.3):
         QTest.keyClick(number, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
         assert window.workspace.state.parameters.noise == noise
-        assert not window.workspace.state.selection.transposed
+        assert window.workspace.state.selection.levels != "tile"
     QTest.keyClick(number, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert window.workspace.state.parameters.noise == 0.45
 

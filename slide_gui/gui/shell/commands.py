@@ -164,11 +164,6 @@ def _not_trainable(window: MainWindow) -> str:
     return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
 
 
-def _not_images(window: MainWindow) -> str:
-    dataset = window.workspace.dataset
-    return "The data are not images" if dataset is not None and not dataset.image_shape else ""
-
-
 @_file("Open…", "Ctrl+O", "Open files as one data set")
 def _open(window: MainWindow) -> None:
     window.opening.ask_for_files()
@@ -450,16 +445,6 @@ def _full_screen(window: MainWindow) -> None:
 @_experiment("Shuffle pixels", "Ctrl+J", "Fit the layers to shuffled pixels and compare W", why_not=_no_layer)
 def _shuffle(window: MainWindow) -> None:
     _weights(window).set_view(SHUFFLE).start()
-
-
-@_image(
-    "Swap rows and columns of images",
-    "Ctrl+T",
-    checked=lambda w: w.workspace.state.selection.transposed,
-    why_not=_not_images,
-)
-def _transpose(window: MainWindow) -> None:
-    window.workspace.select(transposed=not window.workspace.state.selection.transposed)
 
 
 @_view(

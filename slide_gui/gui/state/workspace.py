@@ -387,7 +387,6 @@ _CHANGES = {
     "squashing": "squashing function",
     "fit_on": "the layers’ input",
     "sample": "image",
-    "transposed": "rows and columns",
     "levels": "colour limits",
     "colors": "colour map",
     "show": "weights or contributions",

@@ -40,7 +40,6 @@ class ImageView(Picker):
         super().__init__(parent)
         self._values: NDArray[np.float32] | None = None
         self._scale, self._stale = INK, False
-        self._transposed = False
         self._drawn: tuple[Theme, QImage] | None = None
         self.setMinimumSize(64, 64)
         self.setAccessibleName("Image, to point at pixels")
@@ -63,11 +62,6 @@ class ImageView(Picker):
         self._values, self._scale, self._stale, self._drawn = values, scale, stale, None
         self._set_count(values.size)
 
-    def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices remain those of the data."""
-        self._transposed, self._drawn = transposed, None
-        self.update()
-
     def _describe(self) -> None:
         if self._values is None:
             return
@@ -89,12 +83,11 @@ class ImageView(Picker):
         if self._values is None:
             return None
         rows, columns = self._values.shape
-        shown = (columns, rows) if self._transposed else (rows, columns)
         ratio = self.devicePixelRatioF()
         area = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        scale = min(integer_scale(shown[0], area.height(), ratio), integer_scale(shown[1], area.width(), ratio))
+        scale = min(integer_scale(rows, area.height(), ratio), integer_scale(columns, area.width(), ratio))
         # The top left corner aligns the image with its neighbours above and below.
-        return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed)
+        return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale)
 
     def _at(self, point: QPointF) -> int | None:
         grid = self.grid()
@@ -108,7 +101,7 @@ class ImageView(Picker):
         theme = theme_of(self)
         if self._drawn is None or self._drawn[0] is not theme:
             assert self._values is not None
-            self._drawn = theme, image_of(self._values, self._scale, theme, transposed=self._transposed)
+            self._drawn = theme, image_of(self._values, self._scale, theme)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:

@@ -62,39 +62,29 @@ class PixelGrid:
         Top left corner in logical pixels.
     scale : float
         Side of one pixel in logical pixels.
-    transposed : bool
-        True to exchange rows and columns on the screen; indices remain those of the data.
     """
 
     shape: tuple[int, int]
     x: float
     y: float
     scale: float
-    transposed: bool = False
-
-    @property
-    def shown(self) -> tuple[int, int]:
-        """Return the number of rows and columns on the screen."""
-        rows, columns = self.shape
-        return (columns, rows) if self.transposed else (rows, columns)
 
     @property
     def frame(self) -> QRectF:
         """Return the rectangle of the image."""
-        rows, columns = self.shown
+        rows, columns = self.shape
         return QRectF(self.x, self.y, columns * self.scale, rows * self.scale)
 
     def place(self, index: int) -> tuple[int, int]:
         """Return the row and column on the screen of a pixel, given its index."""
-        row, column = divmod(index, self.shape[1])
-        return (column, row) if self.transposed else (row, column)
+        return divmod(index, self.shape[1])
 
     def index(self, row: int, column: int) -> int | None:
         """Return the pixel at a row and column on the screen, or None outside the image."""
-        rows, columns = self.shown
+        rows, columns = self.shape
         if not (0 <= row < rows and 0 <= column < columns):
             return None
-        return column * self.shape[1] + row if self.transposed else row * self.shape[1] + column
+        return row * columns + column
 
     def at(self, point: QPointF) -> int | None:
         """Return the pixel under a point, or None outside the image."""
@@ -107,7 +97,7 @@ class PixelGrid:
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
         """Return the pixel one step further on the screen, within the image; the central pixel for None."""
-        rows, columns = self.shown
+        rows, columns = self.shape
         row, column = (rows // 2, columns // 2) if index is None else self.place(index)
         if index is not None:
             row = min(max(row + step[0], 0), rows - 1)
@@ -173,14 +163,13 @@ def image_of(
     scale: ColorScale,
     theme: Theme,
     *,
-    transposed: bool = False,
     zeroth: QColor | None = None,
 ) -> QImage:
     """Return values, shape (rows, columns), in the colours of a scale; NaN has the colour `zeroth` if given."""
     table = colour_table(scale, zeroth)
     if scale is INK and not theme.is_dark:
         table = np.concatenate([table[:1], table[:0:-1]])
-    return coloured_image(scale.indices(values.T if transposed else values), table)
+    return coloured_image(scale.indices(values), table)
 
 
 def ring_radius(side: float, width: float) -> float:

@@ -216,7 +216,7 @@ def strongest(values: NDArray[np.float32], count: int, axis: int) -> NDArray[np.
     return np.where(high >= -low, high, low)
 
 
-def mosaic_image(mosaic: Mosaic, size: tuple[int, int], transposed: bool, theme: Theme) -> QImage:
+def mosaic_image(mosaic: Mosaic, size: tuple[int, int], theme: Theme) -> QImage:
     """Return the image of a mosaic; where weights share a pixel of the screen, the largest in magnitude is drawn.
 
     Parameters
@@ -229,9 +229,6 @@ def mosaic_image(mosaic: Mosaic, size: tuple[int, int], transposed: bool, theme:
         shown = strongest(strongest(values, height, 0), width, 1)
         return coloured_image(mosaic.scale.indices(shown), colour_table(mosaic.scale))
     rows, columns = values.shape[1:]
-    if transposed:
-        values = values.reshape(rows, columns, rows, columns).transpose(1, 0, 3, 2).reshape(-1, columns, rows)
-        rows, columns = columns, rows
     down, across = height // rows, width // columns
     gap = 1 if min(down, across) >= 3 else 0
     side = min((down - gap) / rows, (across - gap) / columns)  # of a weight, in device pixels
@@ -267,25 +264,16 @@ class ImageLayout:
         Available width, and device pixels per logical pixel.
     shape : tuple of (rows, columns) or (d,)
         Shape of one image's values; ``(d,)`` is drawn as bars.
-    transposed : bool
-        True to exchange rows and columns of the images on the screen.
     """
 
     width: float
     ratio: float
     shape: tuple[int, ...]
-    transposed: bool = False
 
     @property
     def bars(self) -> bool:
         """True if values are drawn as bars along the index."""
         return len(self.shape) == 1
-
-    @property
-    def shown(self) -> tuple[int, int]:
-        """Return rows and columns of an image on the screen."""
-        rows, columns = self.shape
-        return (columns, rows) if self.transposed else (rows, columns)
 
     @property
     def scale(self) -> float:
@@ -314,7 +302,7 @@ class ImageLayout:
 
     def grid(self, box: QRectF) -> PixelGrid:
         """Return the positions of an image's pixels."""
-        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale, self.transposed)
+        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
     def index(self, box: QRectF, point: QPointF) -> int | None:
         """Return the pixel or feature of an image under a point, or None outside the image."""
@@ -441,14 +429,14 @@ class TileLayout(ImageLayout):
             return snapped(room, self.ratio), snapped(tall, self.ratio)
         if self.only is None:
             room, tall = min(room, most), min(tall, most)
-        down, across = self.shown
+        down, across = self.shape
         scale = min(integer_scale(across, room, self.ratio), integer_scale(down, tall, self.ratio))
         return across * scale, down * scale
 
     @cached_property
     def scale(self) -> float:
         """Return the side of one pixel of an image in an integer number of device pixels."""
-        return self.size[0] / self.shown[1]
+        return self.size[0] / self.shape[1]
 
     @cached_property
     def size(self) -> tuple[float, float]:

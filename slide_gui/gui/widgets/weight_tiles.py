@@ -141,7 +141,6 @@ class WeightTiles(PaintedWidget):
         self._columns: tuple[str, ...] = ()
         self.rows: tuple[TileRow, ...] = ()
         self._shape: tuple[int, ...] = (28, 28)
-        self._transposed = False
         self._room = 0
         self._crosshair: int | None = None
         self._current = (0, 0)
@@ -221,13 +220,6 @@ class WeightTiles(PaintedWidget):
             self._crosshair = index
             self.update()
 
-    def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices remain those of the data."""
-        if transposed != self._transposed:
-            self._transposed = transposed
-            self._images.clear()
-            self._relayout()
-
     def set_height(self, height: int) -> None:
         """Set the available height, which limits the size of tiles as long as they remain legible."""
         if height != self._room:
@@ -242,7 +234,6 @@ class WeightTiles(PaintedWidget):
             self.width() if width is None else width,
             self.devicePixelRatioF(),
             self._shape,
-            self._transposed,
             rows=1 if self.enlarged else len(self.rows),
             columns=1 if self.enlarged else len(self._columns),
             height_room=self._room if room is None else room,
@@ -333,12 +324,12 @@ class WeightTiles(PaintedWidget):
             size = round(box.width() * ratio), round(box.height() * ratio)
             if image is None or image.text(_SIZE) != str(size):
                 if isinstance(tile, Mosaic):
-                    image = mosaic_image(tile, size, self._transposed, self.theme)
+                    image = mosaic_image(tile, size, self.theme)
                 else:
                     image = bar_image(tile.values, tile.scale, size, QColor(self.theme.background))
                 image.setText(_SIZE, str(size))
         elif image is None:
-            image = image_of(tile.values, tile.scale, self.theme, transposed=self._transposed)
+            image = image_of(tile.values, tile.scale, self.theme)
         self._images[tile.identity] = image
         return image
 
@@ -491,7 +482,7 @@ class WeightTiles(PaintedWidget):
         is_mosaic, is_plain = isinstance(tile, Mosaic), len(tile.shape) == 1
         count = tile.shape[0]
         shape = tile.shape if not is_plain else (count, 1) if is_mosaic else (1, count)
-        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0, self._transposed and not is_plain)
+        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0)
         index = grid.moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
         text = f"row of {self._place_of(index)}" if is_mosaic else ": ".join(reversed(tile.value_at(index)))

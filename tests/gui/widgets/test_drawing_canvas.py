@@ -42,9 +42,7 @@ def strokes(canvas):
     return reported
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(canvas, transposed):
-    canvas.set_transposed(transposed)
+def test_that_a_fast_stroke_has_no_gaps_and_the_right_button_and_shift_erase(canvas):
     images = []
     canvas.drawn.connect(images.append)
     stroke(canvas, (2, 1), (2, 9))

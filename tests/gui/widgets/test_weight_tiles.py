@@ -88,18 +88,6 @@ def test_that_hover_reports_row_column_and_pixel_and_none_on_gaps(view):
     assert clicked == [(0, 1, 33)]
 
 
-def test_that_transposing_keeps_the_indices(view):
-    (hovered,) = record(view.pixel_hovered)
-    before = colour(view, 0, 0, 1)
-    upright = view.layout_of().tile(0, 0).size()
-    view.set_transposed(True)
-    assert view.layout_of().tile(0, 0).width() > view.layout_of().tile(0, 0).height()
-    assert upright.width() < upright.height()
-    assert colour(view, 0, 0, 1) == before
-    QTest.mouseMove(view, spot(view, 0, 0, 7))
-    assert hovered == [(0, 0, 7)]
-
-
 def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view):
     clicked, removed = record(view.pixel_clicked, view.row_removed)
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(1).center().toPoint())
@@ -195,11 +183,9 @@ def above(*mosaics):
 SPACES = [((706, 584), 4, 150), ((650, 584), 8, 99), ((360, 504), 4, 80)]
 
 
-@pytest.mark.parametrize("transposed", [False, True])
-def test_that_a_field_is_at_the_place_of_its_pixel_and_shows_its_largest_weights(view, transposed):
+def test_that_a_field_is_at_the_place_of_its_pixel_and_shows_its_largest_weights(view):
     fields = np.zeros((64, 8, 8), np.float32)
     fields[10, 2, 5], fields[53, 6, 0] = 1.0, -1.0
-    view.set_transposed(transposed)
     view.set_content(COLUMNS, (above(mosaic(fields), None), row(tile(1), None)))
     layout, shot, lut = view.layout_of(), view.grab().toImage(), SCALE.lut().tolist()
     box = layout.tile(0, 0)
@@ -328,7 +314,6 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
 
 
 def test_that_tooltips_give_value_and_position_of_the_pixel(view):
-    view.set_transposed(True)
     point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
     assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick to enlarge"
     assert view.tip_at(view.layout_of().label(1).center()) == "6, 20\npinned"

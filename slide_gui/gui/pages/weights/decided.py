@@ -288,7 +288,7 @@ class DecidedPart(QWidget):
         """Return the image of a sample, or its bars, with changed values outlined."""
         dataset, theme, ratio = self._workspace.dataset, theme_of(self), self.devicePixelRatioF()
         assert dataset is not None
-        shape, transposed = dataset.image_shape, self._workspace.state.selection.transposed
+        shape = dataset.image_shape
         values = values.astype(np.float32)
         if shape is None:
             side = round(_SIDE * ratio)
@@ -296,8 +296,8 @@ class DecidedPart(QWidget):
             picture = QPixmap.fromImage(bar_image(values, scale, (side, side), QColor(theme.panel)))
             spots = [QRectF((i + 0.5) * _SIDE / values.size, 0, 0, _SIDE) for i in changed]
         else:
-            grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio), transposed)
-            drawn = image_of(values.reshape(shape), INK, theme, transposed=transposed)
+            grid = PixelGrid(shape, 0, 0, integer_scale(max(shape), _SIDE, ratio))
+            drawn = image_of(values.reshape(shape), INK, theme)
             picture = QPixmap.fromImage(drawn.scaled((grid.frame.size() * ratio).toSize()))
             spots = [grid.rect(i) for i in changed]
         picture.setDevicePixelRatio(ratio)

@@ -228,7 +228,6 @@ class FlowPart(View):
 
     @Slot()
     def refresh(self) -> None:
-        self.view.set_transposed(self._workspace.state.selection.transposed)
         self._compute()
 
     # Computation -----------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ class FlowLayout(ImageLayout):
     def scales(self) -> tuple[float, float]:
         """Return the sides of a pixel of the drawn image and of the tiles, in integer device pixels if possible."""
         steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
-        longest = max(self.shown)
+        longest = max(self.shape)
         small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
         tile = next((s for s in small if self._fits(self._least(s), s)), small[-1])
         drawn = [s for s in small if s * longest <= max(_CANVAS, tile * longest)]
@@ -73,7 +73,7 @@ class FlowLayout(ImageLayout):
 
     def _least(self, tile: float) -> float:
         """Return the smallest cell for drawing next to tiles of this scale."""
-        wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shown) * _DRAWABLE <= _CANVAS else tile
+        wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shape) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
     @property
@@ -96,7 +96,7 @@ class FlowLayout(ImageLayout):
         return 2 * EDGE + canvas + self.per_line * (gap + tile) + (gap if self.wraps else _beyond(tile, gap))
 
     def _fits(self, canvas: float, tile: float) -> bool:
-        rows, columns = self.shown
+        rows, columns = self.shape
         down = 2 * EDGE + HEAD + canvas * rows + self._below(tile * rows)
         down += (_LINES - self.n_lines) * LINE
         lines = 2 * EDGE + 2 * (HEAD + tile * rows + self._below(tile * rows)) + _BETWEEN if self.wraps else 0.0
@@ -117,7 +117,7 @@ class FlowLayout(ImageLayout):
         """Return the box of the image x."""
         width, height = self.size
         if not self.bars:
-            width, height = self.scales[0] * self.shown[1], self.scales[0] * self.shown[0]
+            width, height = self.scales[0] * self.shape[1], self.scales[0] * self.shape[0]
         return QRectF(EDGE, EDGE + HEAD, width, height)
 
     @cached_property
@@ -125,7 +125,7 @@ class FlowLayout(ImageLayout):
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
             return min(320.0, spare / (self.per_line + 1)), BARS_HEIGHT
-        rows, columns = self.shown
+        rows, columns = self.shape
         return columns * self.scales[1], rows * self.scales[1]
 
     def upper(self, column: int) -> QRectF:
@@ -257,7 +257,6 @@ class FlowView(Picker):
         self.columns: tuple[FlowColumn, ...] = ()
         """The columns shown."""
         self._shape: tuple[int, ...] = (28, 28)
-        self._transposed = False
         self._images: dict[FlowTile, QImage] = {}
         self.canvas = DrawingCanvas(self)
         self.canvas.drawn.connect(self.drawn)
@@ -284,15 +283,6 @@ class FlowView(Picker):
             self._place()
         self._set_count(int(np.prod(shape)))
 
-    def set_transposed(self, transposed: bool) -> None:
-        """Exchange rows and columns on the screen; indices remain those of the data."""
-        if transposed != self._transposed:
-            self._transposed = transposed
-            self.canvas.set_transposed(transposed)
-            self._images = {}
-            self._place()
-            self.update()
-
     def set_cursor(self, index: int | None) -> None:
         super().set_cursor(index)
         self.canvas.set_cursor(self._current)
@@ -300,9 +290,7 @@ class FlowView(Picker):
     def layout_of(self, width: int | None = None) -> FlowLayout:
         """Return the geometry for a width, by default the widget's."""
         width, depth = self.width() if width is None else width, max(len(self.columns) - 1, 0)
-        return _layout(
-            width, self.devicePixelRatioF(), self._shape, self._transposed, height=self.height(), depth=depth
-        )
+        return _layout(width, self.devicePixelRatioF(), self._shape, height=self.height(), depth=depth)
 
     def _place(self) -> None:
         layout = self.layout_of()
@@ -417,7 +405,7 @@ class FlowView(Picker):
                 image = bar_image(np.nan_to_num(values), scale, layout.device_size, QColor(theme.background))
             else:
                 blanked = QColor(theme.accent_wash)
-                image = image_of(values, tile.scale, theme, transposed=self._transposed, zeroth=blanked)
+                image = image_of(values, tile.scale, theme, zeroth=blanked)
             self._images[tile] = image
         return image
 

@@ -246,9 +246,7 @@ class WeightsPage(Page):
         """Return the style of an export from the page's settings, with white for zero on paper."""
         selection = self._workspace.state.selection
         colors = "blue-white-red" if selection.colors == "auto" else selection.colors
-        return Style(
-            width="double", colors=colors, levels=selection.levels, show=selection.show, transposed=selection.transposed
-        )
+        return Style(width="double", colors=colors, levels=selection.levels, show=selection.show)
 
     def shown_view(self) -> View:
         """Return the visible view."""

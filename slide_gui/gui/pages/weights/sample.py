@@ -230,8 +230,6 @@ class SamplePanel(QWidget):
         dataset = self._workspace.dataset
         if dataset is not None and dataset.image_shape:
             rows, columns = dataset.image_shape
-            if self._workspace.state.selection.transposed:
-                rows, columns = columns, rows
             ratio = self.devicePixelRatioF()
             scale = min(integer_scale(rows, tall, ratio), integer_scale(columns, wide, ratio))
             tall, wide = math.ceil(rows * scale), math.ceil(columns * scale)
@@ -254,7 +252,6 @@ class SamplePanel(QWidget):
         self._noise.set_value(noise)
         self._noise.set_extra(f"p = {1 - noise:.2f}")
         pins = list(zip(selection.pins, self._pixels.colors[1:], strict=True))
-        self.image.set_transposed(selection.transposed)
         for view in (self.image, self.bars):
             view.set_pins(pins)
 

@@ -52,7 +52,6 @@ class WeightsView(View):
         depth = state.parameters.depth
         self._nothing.setVisible(depth == 0)
         self._scroll.setVisible(depth > 0)
-        self.tiles.set_transposed(state.selection.transposed)
         table = self._source.tiles(features)
         selected = "in the middle" if self._pixels.feature is None else "hovered"
         mosaics = TileRow("All rows", "each at its pixel", _NO_COLOR, False, self._source.mosaics(features[0]))
