@@ -172,11 +172,13 @@ def test_that_data_without_labels_can_be_neither_trained_on_nor_tried_and_say_wh
     assert not window.session.runs.trial.running
 
 
-def test_that_the_dialog_counts_runs_and_time_before_the_start_and_names_invalid_fields(window):
+def test_that_the_dialog_counts_runs_and_time_names_invalid_fields_and_follows_the_criterion_of_the_page(window):
+    show_page(window, "classifier").choose({"criterion": "press"})
     curves = show_page(window, "curves")
     wait(lambda: not window.queue.busy, 60)
     curves.sweep_button.click()
     dialog = curves.findChild(SweepDialog)
+    assert dialog.criterion.currentData() == curves.setting().spec.svm.criterion == "press"
     for field, text, problem in (
         (dialog.noises, "1.5", "Noise is 1.5"),
         (dialog.depths, "x", "Depth 'x': expected FROM:TO"),
@@ -237,17 +239,6 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     show_page(window, "curves")
     assert f"the Classifier page shows {final.rate.value} % at noise" in curves.status.text()
     assert curves.status.text().endswith("trained on all rows, not 20 labels")
-
-
-def test_that_curves_and_sweep_use_the_criterion_of_the_classifier_page_by_default(window):
-    classifier = show_page(window, "classifier")
-    classifier.choose({"criterion": "press"})
-    curves = show_page(window, "curves")
-    curves.sweep_button.click()
-    dialog = curves.findChild(SweepDialog)
-    assert dialog.criterion.currentData() == "press"
-    dialog.reject()
-    assert curves.setting().spec.svm.criterion == "press"
 
 
 def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(window, tmp_path):

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QSpinBox
+from PySide6.QtWidgets import QComboBox, QFileDialog
 
 from slide_gui.experiments.files.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.files.source import DataSource
@@ -17,7 +17,7 @@ from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.shell.session_keeper import SessionKeeper
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
-from tests.gui.helpers import at_rest, press, settle, wait
+from tests.gui.helpers import at_rest, settle, wait
 from tests.gui.test_own_data import drop
 
 
@@ -81,7 +81,9 @@ def changed(window):
     window.workspace.select(pins=(1, 5), levels="global", sample=7)
     window.pages.turn_to("runs")
     window.pages.page("runs").run_table.set_filter("noise")
+    window.pages.page("evaluation").methods.boxes["pca-svm"].setChecked(False)
     window.pages.turn_to("classifier")
+    window.weights_page.choose({"brush": "3"})
     window.weights_page.set_view("copies")
 
 
@@ -91,7 +93,8 @@ def is_changed(window):
         (state.parameters.noise, state.parameters.depth) == (0.45, 2)
         and (state.selection.pins, state.selection.levels, state.selection.sample) == ((1, 5), "global", 7)
         and window.pages.name == "classifier"
-        and choices["weights", "view"] == "copies"
+        and (choices["weights", "view"], choices["weights", "brush"]) == ("copies", "3")
+        and "pca-svm" not in choices["evaluation", "methods"].split(",")
         and choices["runs", "filter"] == "noise"
     )
 
@@ -103,7 +106,6 @@ def test_that_the_next_window_restores_the_session(windows, table):
     again = windows()
     quiet(again, "table")
     assert is_changed(again)
-    again.pages.turn_to("runs")
     assert again.pages.page("runs").run_table.filter == "noise"
 
 
@@ -256,31 +258,6 @@ def test_that_the_position_of_a_window_is_stored_and_an_invalid_one_is_ignored(w
     assert again.screen().availableGeometry().intersects(again.geometry())
     again.settings.setValue("window/geometry", "nowhere")
     again.restore_place()
-
-
-def brush(window):
-    boxes = window.weights_page.set_view("flow").findChildren(QComboBox)
-    return next(box for box in boxes if box.accessibleName() == "brush in pixels")
-
-
-def test_that_the_choices_of_the_benchmark_and_the_brush_are_restored(windows, table):
-    window = start(windows, table)
-    window.pages.turn_to("evaluation")
-    quiet(window, "table")
-    controls = window.pages.page("evaluation")
-    controls.methods.boxes["pca-svm"].setChecked(False)
-    controls.findChild(QSpinBox).setValue(5)
-    window.pages.turn_to("weights")
-    press(brush(window), Qt.Key.Key_3)
-    quiet(window, "table")
-    tear_down(window)
-    again = windows()
-    quiet(again, "table")
-    assert brush(again).currentText() == "3"
-    again.pages.turn_to("evaluation")
-    page = again.pages.page("evaluation")
-    assert "pca-svm" not in page.choices()["methods"].split(",")
-    assert not page.methods.boxes["pca-svm"].isChecked()
 
 
 def test_that_the_data_menu_lists_recent_files_and_disables_missing_ones(windows, table):
