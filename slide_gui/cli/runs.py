@@ -261,7 +261,7 @@ def _try(arguments: argparse.Namespace) -> int:
     options.check_model_output(arguments.save_model)
     dataset = options.read_data(source)
     plan = plan_trial(dataset, budget=arguments.budget)  # refuses unusable data before a store is created
-    announce(trial_seconds(plan, dataset, arguments.budget))
+    announce(min(trial_seconds(plan, dataset), arguments.budget))
     if folder is not None:
         with folder_files(folder):  # marks the folder, which may also receive the store
             pass

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +36,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 """Noise levels, the first ones first, depths, and number of splits."""
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
-_MOST_RESERVED = 0.6  # of the budget, for the runs on the test set
+_MARGIN = 1.1  # factor of the expected time of the runs on the test set
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
@@ -79,97 +82,85 @@ class Trial:
     other : RunResult or None
         The raw input or, if this was selected, the best setting with layers, on the same rows. None if no setting
         with layers was compared.
-    p_value : float or None
-        McNemar's exact test of both.
-    majority_error : float
-        Error of always predicting the largest class.
-    majority_class : str
-        Name of that class.
-    inputs : str
-        "columns" or "pixels".
     ended_by : float or None
         Budget in seconds if it ended the comparison.
-    class_names : tuple of str
-        Names of the classes, in the order of the confusion matrix.
     """
 
+    dataset: Dataset
     sweep: SweepSpec
     done: tuple[PointResult, ...]
     result: RunResult
     other: RunResult | None
-    p_value: float | None
-    majority_error: float
-    majority_class: str
-    n_rows: int
-    inputs: str = "columns"
     ended_by: float | None = None
-    class_names: tuple[str, ...] = ()
 
     @property
     def layers_help(self) -> bool:
         """True if the selected setting has layers and fewer errors on the held-out rows than the raw input."""
         return self.result.spec.stack.depth > 0 and (self.other is None or self.result.error < self.other.error)
 
-    @property
+    @cached_property
+    def p_value(self) -> float | None:
+        """McNemar's exact test of both results."""
+        test = None if self.other is None else compare_errors(self.result, self.other)
+        return None if test is None else test.exact
+
+    @cached_property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, in the order of the confusion matrix."""
+        return label_names(self.result.labels, self.dataset.label_names)
+
+    @cached_property
+    def largest_class(self) -> tuple[str, float]:
+        """Name of the largest class of the training set, and the error of always predicting it."""
+        largest = int(np.bincount(Classes.of(self.dataset).train).argmax())
+        n_others = self.result.n_test - int(self.result.confusion[largest].sum())
+        return self.class_names[largest], n_others / self.result.n_test
+
+    @cached_property
     def sentence(self) -> str:
         """The answer in whole sentences: the error, what guessing would give, the setting, and the comparison."""
-        stack, rate, other = self.result.spec.stack, self.result.rate, self.other
-        plain = f"plain SVM on your {self.inputs}"
-        name = "SLIDE" if stack.depth else f"A {plain}"
+        result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
+        plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
-        parts = []
-        if other is not None and not stack.depth and other.error < rate.error:
-            parts.append("The validation rows selected no layers on these data.")
-        elif other is not None and not self.layers_help:
-            parts.append("The layers do not help on these data.")
-        parts.append(
-            f"{name} classifies {correct} % of {counted(rate.n, 'held-out row')} correctly (error {error} %, "
-            f"95 % interval {low}–{high} %)."
-        )
-        guessing = f"{significant(100 * self.majority_error, 2)} %"
-        if rate.high < self.majority_error:
-            parts.append(f"Always guessing the largest class would be wrong for {guessing}.")
-        else:
-            parts.append(
-                f"This is no better than always guessing the largest class, which would be wrong for {guessing}."
-            )
-        if stack.depth:
-            parts.append(f"Best setting: noise {number(stack.noise)}, {_NUMBERS[stack.depth]}.")
-        if other is not None and stack.depth:
-            parts.append(f"A {plain} errs on {fixed(100 * other.error, 1)} %: {self._difference}.")
-        elif other is not None:
-            best = f"noise {number(other.spec.stack.noise)} and {_NUMBERS[other.spec.stack.depth]}"
-            parts.append(f"SLIDE with {best} errs on {fixed(100 * other.error, 1)} %: {self._difference}.")
-        else:
+        guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} %"
+        parts = [
+            f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, 'held-out row')} "
+            f"correctly (error {error} %, 95 % interval {low}–{high} %).",
+            f"Always guessing the largest class would be wrong for {guessing}."
+            if rate.high < guess
+            else f"This is no better than always guessing the largest class, which would be wrong for {guessing}.",
+        ]
+        if depth:
+            parts.append(f"Best setting: {_setting(result, ', ')}.")
+        if other is None:
             parts.append("The budget ended before a setting with layers was compared; give more time.")
-        classes = ClassRates.of(self.result.confusion)
-        if classes.uneven:
-            parts.append(classes.words(self.class_names))
-        if self.result.n_train < self.n_rows:
-            parts.append(f"Trained on {count(self.result.n_train)} of {count(self.n_rows)} rows.")
+        else:
+            if not depth and other.error < result.error:
+                parts.insert(0, "The validation rows selected no layers on these data.")
+            elif not self.layers_help:
+                parts.insert(0, "The layers do not help on these data.")
+            compared = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
+            better = "better" if (result.error < other.error) == (depth > 0) else "worse"
+            p = self.p_value or 0.0
+            found = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
+            written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
+            parts.append(f"{compared} errs on {fixed(100 * other.error, 1)} %: {found} ({written}).")
+        classes = ClassRates.of(result.confusion)
+        parts += [classes.words(self.class_names)] * classes.uneven
+        if result.n_train < len(self.dataset.train):
+            parts.append(f"Trained on {count(result.n_train)} of {count(len(self.dataset.train))} rows.")
         return " ".join(parts)
-
-    @property
-    def _difference(self) -> str:
-        assert self.other is not None
-        assert self.p_value is not None
-        p = f"p = {significant(self.p_value, 2)}" if self.p_value >= 0.001 else "p < 0.001"
-        if self.p_value > LEVEL:
-            return f"no significant difference ({p})"
-        layered, raw = sorted((self.result, self.other), key=lambda each: -each.spec.stack.depth)
-        return f"SLIDE is significantly {'better' if layered.error < raw.error else 'worse'} ({p})"
 
     @property
     def details(self) -> str:
         """The procedure of the trial, in one line."""
-        places = dict.fromkeys(answer.point.spec.drawn(0, 0) for answer in self.done)
-        splits = {answer.point.split for answer in self.done}
+        places, planned = ({p.spec.drawn(0, 0) for p in each} for each in (_points(self.done), self.sweep.points()))
+        n_splits = len({point.split for point in _points(self.done)})
         rows = counted(self.done[0].rate.n, "validation row")
-        on = f"{len(splits)} times {rows}" if len(splits) > 1 else rows
+        on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
         if self.ended_by is not None:
-            n_all = len({point.spec.drawn(0, 0) for point in self.sweep.points()})
-            most = f"{n_all} settings and {counted(len(self.sweep.splits), 'split')}"
+            most = f"{len(planned)} settings and {counted(len(self.sweep.splits), 'split')}"
             parts.append(f"the budget of {self.ended_by:g} s ended the comparison, which had {most} planned")
         tested = "the selected setting" if self.other is None else "the selected setting and the other one"
         return "; ".join([*parts, f"{tested} trained again and tested once"]) + "."
@@ -177,40 +168,35 @@ class Trial:
     def document(self) -> dict[str, object]:
         """Return the trial as values for JSON."""
         rate, other = self.result.rate, self.other
-        compared = [] if other is None else [(other, self.p_value)]
+
+        def described(result: RunResult) -> dict[str, object]:
+            return {"noise": result.spec.stack.noise, "depth": result.spec.stack.depth, "error": result.error}
+
         return {
-            "sentence": self.sentence,
-            "details": self.details,
-            "layers_help": self.layers_help,
-            "noise": self.result.spec.stack.noise,
-            "depth": self.result.spec.stack.depth,
-            "error": rate.error,
-            "low": rate.low,
-            "high": rate.high,
-            "n_test": rate.n,
-            "n_train": self.result.n_train,
+            **{name: getattr(self, name) for name in ("sentence", "details", "layers_help")},
+            **described(self.result),
+            **{name: getattr(rate, name) for name in ("low", "high")},
+            **{name: getattr(self.result, name) for name in ("n_test", "n_train")},
             **ClassRates.of(self.result.confusion).document(self.class_names),
-            "largest_class": {"name": self.majority_class, "error": self.majority_error},
+            "largest_class": dict(zip(("name", "error"), self.largest_class, strict=True)),
             "budget_ended": self.ended_by is not None,
-            "compared_with": [
-                {
-                    "noise": each.spec.stack.noise,
-                    "depth": each.spec.stack.depth,
-                    "error": each.error,
-                    "p_value": p_value,
-                }
-                for each, p_value in compared
-            ],
+            "compared_with": [] if other is None else [{**described(other), "p_value": self.p_value}],
             "points": [
                 {
-                    "noise": each.point.noise,
-                    "depth": each.point.depth,
-                    "split": each.point.split,
+                    **{name: getattr(each.point, name) for name in ("noise", "depth", "split")},
                     "validation_error": each.validation_error,
                 }
                 for each in self.done
             ],
         }
+
+
+def _setting(result: RunResult, link: str) -> str:
+    return f"noise {number(result.spec.stack.noise)}{link}{_NUMBERS[result.spec.stack.depth]}"
+
+
+def _points(answers: Iterable[PointResult]) -> Iterator[SweepPoint]:
+    return (answer.point for answer in answers)
 
 
 def checked_budget(seconds: str | float) -> float:
@@ -252,19 +238,15 @@ def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> Sw
         )  # fmt: skip
         sweep = SweepSpec(base, tuple(sorted(noises)), depths, tuple(range(n_splits)), warm=False)
         first = replace(sweep, splits=(0,), depths=depths[:2])
-        if labels <= _FEWEST_LABELS or _seconds(first, dataset) <= budget:
+        if labels <= _FEWEST_LABELS or trial_seconds(first, dataset) <= budget:
             return sweep
         labels = max(round(_FEWER * labels), _FEWEST_LABELS)
 
 
-def _seconds(sweep: SweepSpec, dataset: Dataset) -> float:
+def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
+    """Return the typical duration of the runs of a sweep and of two on the test set, without a budget."""
     shape, specs = RunShape.of(dataset), list({point.spec.hash: point.spec for point in sweep.points()}.values())
     return sum(typical_seconds(spec, shape) for spec in (*specs, *(_final(spec, dataset) for spec in specs[-2:])))
-
-
-def trial_seconds(sweep: SweepSpec, dataset: Dataset, budget: float = BUDGET) -> float:
-    """Return the typical duration of a trial: the runs of its sweep and two on the test set, at most the budget."""
-    return min(_seconds(sweep, dataset), budget)
 
 
 def try_data(
@@ -301,83 +283,69 @@ def try_data(
         As `plan_trial`.
     """
     sweep = plan_trial(dataset, source.argument, budget)
-    return _Trying(dataset, sweep, budget, store, progress, cluster).run()
+    return _Trying(dataset, sweep, budget, progress).run(store, cluster)
 
 
 class _Trying:
     """Requests the points of a trial until the clock ends it, then the runs on the test set."""
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        sweep: SweepSpec,
-        budget: float,
-        store: RunStore | None,
-        progress: Progress,
-        cluster: Cluster | None,
-    ) -> None:
-        self._dataset, self._sweep, self._budget, self._store = dataset, sweep, budget, store
-        self._progress, self._cluster = MonotonicProgress(progress), cluster
-        self._started, self._shape = time.monotonic(), RunShape.of(dataset)
-        order = {noise: k for k, noise in enumerate(_GRID[0])}
-        self._points = tuple(sorted(sweep.points(), key=lambda p: (p.split, p.depth, order[p.noise])))
+    def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, progress: Progress) -> None:
+        self._started = time.monotonic()
+        self._dataset, self._sweep, self._budget = dataset, sweep, budget
+        self._progress, shape = MonotonicProgress(progress), RunShape.of(dataset)
+        self._points = sorted(sweep.points(), key=lambda p: (p.split, p.depth, _GRID[0].index(p.noise)))
         self._results: dict[str, RunResult] = {}
+        self._finals = {p.depth: RunKind.of(_final(p.spec, dataset), shape) for p in self._points}
 
-    def run(self) -> Trial:
-        requests = {
-            point.spec.hash: RunRequest(
-                point.spec, self._dataset, rank=point.split * len(self._sweep.depths) + point.depth
-            )
-            for point in self._points
-        }
+    def run(self, store: RunStore | None, cluster: Cluster | None) -> Trial:
         ended_by = None
         try:
-            self._compute(list(requests.values()), "comparing settings", ends=True)
+            self._compute([point.spec for point in self._points], store, cluster, ends=True)
         except _OutOfTime:
             ended_by = self._budget
-        answers = self._answers()
+        incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
+        complete = set(self._sweep.splits) - incomplete or {0}
+        answers = tuple(answer for answer in self._done() if answer.point.split in complete)
         finals = [_final(answer.point.spec, self._dataset) for answer in _selected(answers)]
-        self._compute([RunRequest(spec, self._dataset) for spec in finals], "testing on the held-out rows")
-        return _trial(self._dataset, self._sweep, answers, [self._results[spec.hash] for spec in finals], ended_by)
+        self._compute(finals, store, cluster)
+        result, *others = (self._results[spec.hash] for spec in finals)
+        return Trial(self._dataset, self._sweep, answers, result, others[0] if others else None, ended_by)
 
-    def _compute(self, requests: list[RunRequest], title: str, *, ends: bool = False) -> None:
+    def _compute(
+        self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
+    ) -> None:
         """Add the results of some runs. If the budget `ends` them, raise `_OutOfTime` after at least one result."""
-        n_before = len(self._results)
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
             spent, left = time.monotonic() - self._started, loop.seconds_left
             if ends:
                 reserve = self._reserve(loop)
-                if len(self._results) > n_before and spent > self._budget - reserve:
+                if self._results and spent > self._budget - reserve:
                     raise _OutOfTime
-                rest = max(self._budget - spent, reserve)
-                left = rest if left is None else min(left + reserve, rest)
-            left = left or 0.0
-            state = TrialState(self._points, self._done(), title, left) if news else None
+                left = min(math.inf if left is None else left + reserve, max(self._budget - spent, reserve))
+            left, title = left or 0.0, "comparing settings" if ends else "testing on the held-out rows"
+            state = TrialState(tuple(self._points), self._done(), title, left) if news else None
             self._progress.report(min(spent / max(spent + left, 1e-9), 1.0), state)
 
-        with RunLoop(self._store, self._cluster, progress=Listener(report)) as loop:
-            loop.request(requests)
+        requests = {spec.hash: RunRequest(spec, self._dataset, rank=number) for number, spec in enumerate(specs)}
+        with RunLoop(store, cluster, progress=Listener(report)) as loop:
+            loop.request(list(requests.values()))
             report(0.0, None, news=True)
             for result in loop:
                 self._results[result.spec.hash] = result
                 report(0.0, None, news=True)
 
     def _reserve(self, loop: RunLoop) -> float:
-        """Return the expected seconds of the runs on the test set, measured by the runs so far."""
-        wanted = [point.spec for point in self._points if point.spec.hash in self._results][-1:]
-        kinds = [RunKind.of(_final(spec, self._dataset), self._shape) for spec in wanted]
-        return min(2 * loop.cost.total(kinds), _MOST_RESERVED * self._budget)
+        """Return the expected seconds of the runs on the test set, from the measured runs.
+
+        They are those of the raw input and of the deepest setting so far, including the active run.
+        """
+        known = (p.depth for p in self._points if p.spec.hash in self._results or p.spec.hash == loop.active)
+        return _MARGIN * loop.cost.total(self._finals[depth] for depth in {0, max(known, default=0)})
 
     def _done(self) -> tuple[PointResult, ...]:
         known = self._results
         return tuple(PointResult.of(p, known[p.spec.hash]) for p in self._points if p.spec.hash in known)
-
-    def _answers(self) -> tuple[PointResult, ...]:
-        """Return the results to select from: those of the complete splits, else of the first split."""
-        lacking = {point.split for point in self._points if point.spec.hash not in self._results}
-        complete = set(self._sweep.splits) - lacking or {0}
-        return tuple(answer for answer in self._done() if answer.point.split in complete)
 
 
 def _selected(answers: tuple[PointResult, ...]) -> list[PointResult]:
@@ -392,27 +360,3 @@ def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
     """Return the run that tests a candidate: on all training rows, unless the sweep had to reduce them."""
     many = len(dataset.test) > _MOST_TEST_ROWS
     return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_TEST_ROWS if many else None).checked()
-
-
-def _trial(
-    dataset: Dataset,
-    sweep: SweepSpec,
-    answers: tuple[PointResult, ...],
-    finals: list[RunResult],
-    ended_by: float | None = None,
-) -> Trial:
-    result, other = finals[0], next(iter(finals[1:]), None)
-    p_value = None
-    if other is not None:
-        test = compare_errors(result, other)
-        assert test is not None  # both are evaluated on the same rows
-        p_value = test.exact
-    classes = Classes.of(dataset)
-    largest = int(np.bincount(classes.train).argmax())
-    majority_error = float(np.mean(classes.test[result.judged] != largest))
-    names = tuple(label_names(classes.labels, dataset.label_names))
-    inputs = "columns" if dataset.image_shape is None else "pixels"
-    n_rows = len(dataset.train)
-    return Trial(
-        sweep, answers, result, other, p_value, majority_error, names[largest], n_rows, inputs, ended_by, names
-    )
