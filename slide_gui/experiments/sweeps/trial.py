@@ -142,9 +142,9 @@ class Trial:
             compared = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
             better = "better" if (result.error < other.error) == (depth > 0) else "worse"
             p = self.p_value or 0.0
-            found = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
+            verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
             written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
-            parts.append(f"{compared} errs on {fixed(100 * other.error, 1)} %: {found} ({written}).")
+            parts.append(f"{compared} errs on {fixed(100 * other.error, 1)} %: {verdict} ({written}).")
         classes = ClassRates.of(result.confusion)
         parts += [classes.words(self.class_names)] * classes.uneven
         if result.n_train < len(self.dataset.train):
