@@ -93,8 +93,8 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     ----------
     max_iter : int, default=8
         Number of EM passes, at least 1.
-    ridge : float, optional
-        The ridge r, in units of the variance of a column. Default: d / (5 n) for n rows of d features. At least 1e-9.
+    ridge : float or None, default=None
+        The ridge r, in units of the variance of a column, at least 1e-9. None: d / (5 n) for n rows of d features.
 
     Attributes
     ----------

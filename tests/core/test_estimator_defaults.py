@@ -52,8 +52,9 @@ def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_that_an_invalid_parameter_is_refused_by_its_name(estimator):
     rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
-    with pytest.raises(ValueError, match=r"(noise|C) is -1\.5; it must be"):  # without the type of a NumPy number
-        estimator(**{"C" if estimator is slide_gui.MultiWidthSVC else "noise": np.float64(-1.5)}).fit(rows, labels)
+    number = {slide_gui.MultiWidthSVC: "C", slide_gui.LinearImputer: "ridge"}.get(estimator, "noise")
+    with pytest.raises(ValueError, match=rf"{number} is -1\.5; it must be"):  # without the type of a NumPy number
+        estimator(**{number: np.float64(-1.5)}).fit(rows, labels)
     for name in inspect.signature(estimator).parameters:
         for wrong in (object(), {1: 2}, np.array([-1.0, np.nan]), "such and such"):
             if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn only warns about this value
