@@ -247,29 +247,6 @@ def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, mo
     assert not window.notice.isVisible()
 
 
-def test_that_an_export_requested_during_a_fit_opens_after_it(window):
-    window.workspace.set_parameters(noise=0.55)
-    assert window.workspace.model() is None
-    window.actions_by_name["export"].trigger()
-    assert window.findChildren(ExportDialog) == []
-    assert "It opens when the layers are fitted." in window.notice.accessibleName()
-    wait(lambda: window.findChildren(ExportDialog) and window.findChildren(ExportDialog)[0].isVisible())
-    assert window.workspace.model() is not None
-    assert not window.notice.isVisible()
-
-
-def test_that_a_waiting_export_is_cancelled_by_another_page_or_its_button(window):
-    for leave in (lambda: show_page(window, "runs"), lambda: window.notice.remedy.click()):
-        show_page(window, "weights")
-        window.workspace.set_parameters(noise=0.85 if window.workspace.state.parameters.noise == 0.45 else 0.45)
-        window.actions_by_name["export"].trigger()
-        assert window.notice.isVisible()
-        leave()
-        assert not window.notice.isVisible()
-        at_rest(window)
-        assert window.findChildren(ExportDialog) == []
-
-
 def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path, monkeypatch):
     data, link, store = tmp_path / "data.csv", tmp_path / "link.csv", trained.session.runs.library.path
     data.write_text("mine")

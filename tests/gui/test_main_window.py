@@ -188,7 +188,7 @@ def test_that_words_of_a_tooltip_find_its_command_after_matching_names(window):
     palette.reject()
 
 
-def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
+def test_that_the_palette_sweeps_and_trains(window):
     open_data(window, labelled())
     palette = ask_palette(window, "sweep")
     assert "Sweep noise and depth" in [item.text(0) for item in lines_of(palette)]
@@ -197,14 +197,6 @@ def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert window.pages.name == "classifier"
     wait(lambda: window.session.runs.result is not None and not window.queue.busy, 60)
-    window.workspace.set_parameters(noise=0.1)
-    wait(lambda: not window.queue.busy)
-    palette = ask_palette(window, "run: bars")
-    wait(lambda: lines_of(palette) and not window.queue.busy)
-    (line,) = lines_of(palette)
-    assert line.text(0).startswith("Run: bars, slide-svm, noise 0.3, depth 4")
-    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
-    wait(lambda: window.workspace.state.parameters.noise == 0.3 and not window.queue.busy)
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):

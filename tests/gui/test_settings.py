@@ -2,9 +2,8 @@
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QWidget
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.files.source import DataSource
@@ -113,12 +112,10 @@ def test_that_settings_forget_recent_files_and_how_files_are_read(window, settin
     window.recent.add([path])
     window.workspace.choices.remember(DataSource(paths=(str(path),), held_out=HeldOut(0.5)))
     settings.show_settings()
-    assert (settings.recent.text(), settings.readings.text()) == ("1 file", "stored for 1 file")
-    settings.forget_recent.click()
-    settings.forget_readings.click()
-    assert (window.recent.openings, window.workspace.choices.count) == ((), 0)
-    assert not settings.forget_recent.isEnabled()
-    assert not settings.forget_readings.isEnabled()
+    assert settings.recent.text() == "1 file"
+    settings.forget.click()
+    assert (window.recent.openings, settings.recent.text()) == ((), "none")
+    assert window.workspace.choices.recall(DataSource(paths=(str(path),))) is None
 
 
 def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window, settings, tmp_path):
@@ -146,15 +143,8 @@ def test_that_a_reset_asks_first_and_returns_every_setting_to_its_default(window
     assert settings.theme.currentText() == "system"
 
 
-def test_that_settings_name_and_open_folders_and_where_runs_are_computed(window, settings, tmp_path, monkeypatch):
-    opened = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", opened.append)
-    runs = next(each for each in settings.findChildren(QPushButton) if each.accessibleName() == "Runs: Open")
-    runs.click()
-    assert [url.toLocalFile() for url in opened] == [str(tmp_path)]
+def test_that_settings_show_and_change_where_runs_are_computed(window, settings):
     assert settings.place.text() == "in this window"
-    texts = {each.accessibleName() for each in settings.findChildren(QPushButton)}
-    assert {"Runs: Open", "Data: Open", "Log: Open", "Runs are computed: Change"} <= texts
     settings.change_place.click()
     assert len(dialogs(window)) == 2
     for each in dialogs(window):

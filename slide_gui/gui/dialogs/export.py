@@ -98,13 +98,10 @@ class ExportController(QObject):
     Signals
     -------
     message(object)
-        A `UserMessage` about the outcome, or about the condition that the export waits for.
-    wait_ended()
-        The export waits no longer.
+        A `UserMessage` about the outcome.
     """
 
     message = Signal(object)
-    wait_ended = Signal()
 
     def __init__(
         self,
@@ -118,55 +115,23 @@ class ExportController(QObject):
         self._queue, self._settings, self._parent = queue, settings, parent
         self._dialog: ExportDialog | None = None
         self._session = ""
-        self._waiting: tuple[Callable[[], Sequence[ExportOption]], Callable[[], str]] | None = None
 
-    def ask(
-        self,
-        options: Callable[[], Sequence[ExportOption]],
-        why_nothing: str,
-        session: Callable[[], str],
-        waits_for: str = "",
-    ) -> None:
-        """Ask for option and path and write the export; without options, wait or report why.
+    def ask(self, options: Sequence[ExportOption], why_nothing: str, session: Callable[[], str]) -> None:
+        """Ask for option and path and write the export.
 
         Parameters
         ----------
-        options : callable
-            Returns the options that are available now.
+        options : sequence of ExportOption
+            The options that are available now.
         why_nothing : str
             Sentence that explains a lack of options.
         session : callable
             Text of the session in a picture, as in `slide_gui.experiments.files.session.picture_text`.
-        waits_for : str
-            Condition that opens the dialog once it holds, such as "the layers are fitted".
         """
-        offered = options()
-        if offered:
-            self._open(offered, session())
-        elif waits_for:
-            self._waiting = options, session
-            text = f"It opens when {waits_for}."
-            self.message.emit(UserMessage("The export is waiting", text, "Cancel export", self.give_up, "information"))
+        if options:
+            self._open(options, session())
         else:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
-
-    @Slot()
-    def go_on(self) -> None:
-        """Open the waiting dialog if there is something to export."""
-        if self._waiting is None:
-            return
-        options, session = self._waiting
-        offered = options()
-        if offered:
-            self.give_up()
-            self._open(offered, session())
-
-    @Slot()
-    def give_up(self) -> None:
-        """Cancel the wait after a change of the page or at the user's request."""
-        if self._waiting is not None:
-            self._waiting = None
-            self.wait_ended.emit()
 
     def _open(self, options: Sequence[ExportOption], session: str) -> None:
         if self._dialog is None:
@@ -307,7 +272,7 @@ class ExportDialog(QDialog):
         _fill(self.width_box, {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()})
         add_choices(self._levels, LEVELS.values())
         _fill(self._colors, {key: MAPS[key] for key in (*DIVERGING, "jet")})
-        self.bias_box = QCheckBox("Write each bias below its tile", self)
+        self.bias_box = QCheckBox("Write biases below tiles", self)
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
         self.save_button = save = buttons.addButton("Choose path…", QDialogButtonBox.ButtonRole.AcceptRole)

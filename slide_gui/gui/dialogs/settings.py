@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable
 
-from PySide6.QtCore import QSettings, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QIcon
+from PySide6.QtCore import QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QCheckBox,
     QComboBox,
     QDialog,
@@ -41,8 +39,6 @@ class SettingsDialog(QDialog):
     Parameters
     ----------
     settings : QSettings
-    folders : mapping of str to Path
-        Folders that the program uses, by their contents.
 
     Signals
     -------
@@ -59,7 +55,7 @@ class SettingsDialog(QDialog):
     place_requested = Signal()
     reset_requested = Signal()
 
-    def __init__(self, settings: QSettings, folders: Mapping[str, Path], parent: QWidget) -> None:
+    def __init__(self, settings: QSettings, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Settings")
         self._settings, self._recent, self._choices = settings, RecentFiles(settings), FileChoices(settings)
@@ -74,19 +70,11 @@ class SettingsDialog(QDialog):
         self._heading("REMEMBERED")
         self.reopen = QCheckBox("Reopen the last session at the start", self)
         self._grid.addWidget(self.reopen, self._grid.rowCount(), 0, 1, 3)
-        self.recent, self.forget_recent = self._line("Recent files", "Forget")
-        self.readings, self.forget_readings = self._line("How files are read", "Forget")
+        self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
         self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, suffix=" s")
         self._add("Time to try your data", self.budget)
-        self._heading("FOLDERS")
-        self._folders, self._open_buttons = tuple(folders.values()), QButtonGroup(self)
-        for number, (name, folder) in enumerate(folders.items()):
-            text, button = self._line(name, "Open")
-            text.setText(str(folder))
-            button.setEnabled(folder.is_dir())
-            self._open_buttons.addButton(button, number)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())
         self.reset = add_button(self, row, "Reset all settings…", "Return every setting to its default")
@@ -97,14 +85,12 @@ class SettingsDialog(QDialog):
         self.scale.activated.connect(self._choose_scale)
         self.budget.valueChanged.connect(self._store_budget)
         self.reopen.clicked.connect(self._store_reopen)
-        self.forget_recent.clicked.connect(self._forget_recent)
-        self.forget_readings.clicked.connect(self._forget_readings)
+        self.forget.clicked.connect(self._forget)
         self.change_place.clicked.connect(self.place_requested)
-        self._open_buttons.idClicked.connect(self._open_folder)
         self.reset.clicked.connect(self._ask_to_reset)
         self.close_button.clicked.connect(self.accept)
         self.question = self._build_question()
-        self.resize(600, 480)
+        self.resize(560, 400)
 
     def _heading(self, text: str) -> None:
         row = self._grid.rowCount()
@@ -159,11 +145,8 @@ class SettingsDialog(QDialog):
         self.scale.setCurrentIndex(SCALES.index(stored_scale(self._settings)))
         self.reopen.setChecked(bool(self._settings.value(REOPEN, True, bool)))
         self.budget.setValue(round(stored_budget(self._settings)))
-        recent, readings = len(self._recent.openings), self._choices.count
+        recent = len(self._recent.openings)
         self.recent.setText(counted(recent, "file") if recent else "none")
-        self.readings.setText(f"stored for {counted(readings, 'file')}" if readings else "nothing is stored")
-        self.forget_recent.setEnabled(bool(recent))
-        self.forget_readings.setEnabled(bool(readings))
 
     @Slot(int)
     def _choose_theme(self, index: int) -> None:
@@ -182,18 +165,10 @@ class SettingsDialog(QDialog):
         self._settings.setValue(TRY_SECONDS, seconds)
 
     @Slot()
-    def _forget_recent(self) -> None:
+    def _forget(self) -> None:
         self._recent.forget()
-        self.show_settings()
-
-    @Slot()
-    def _forget_readings(self) -> None:
         self._choices.forget()
         self.show_settings()
-
-    @Slot(int)
-    def _open_folder(self, number: int) -> None:
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folders[number])))
 
     @Slot()
     def _ask_to_reset(self) -> None:

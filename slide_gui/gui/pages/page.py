@@ -163,10 +163,6 @@ class Page(QWidget):
         """Return the possible exports, the most likely first."""
         return ()
 
-    def export_waits_for(self) -> str:
-        """Return the condition that an export waits for, such as "the layers are fitted", or ""."""
-        return ""
-
     def why_nothing_to_export(self) -> str:
         """Return a sentence that explains why there is nothing to export."""
         return "This page has nothing to export yet."

@@ -184,8 +184,7 @@ def _save_session(window: MainWindow) -> None:
 @_file("Export…", "Ctrl+E", "Export the contents of the page")
 def _export(window: MainWindow) -> None:
     page = window.pages.shown()
-    why, waits_for = page.why_nothing_to_export(), page.export_waits_for()
-    window.exports.ask(page.export_options, why, window.keeper.picture_text, waits_for)
+    window.exports.ask(page.export_options(), page.why_nothing_to_export(), window.keeper.picture_text)
 
 
 @_file("Copy page as image", "Ctrl+Shift+C")
@@ -473,16 +472,6 @@ def _theme(number: int, theme: str) -> Command:
 MENUS["View"] += [_theme(number, theme) for number, theme in enumerate(THEMES)]
 
 
-@_view("Larger", "Ctrl+Alt+PgUp", "Enlarge text, images and controls up to twofold from the next start")
-def _larger(window: MainWindow) -> None:
-    window.step_scale(1)
-
-
-@_view("Smaller", "Ctrl+Alt+PgDown", "Shrink text, images and controls, at least to normal size, from the next start")
-def _smaller(window: MainWindow) -> None:
-    window.step_scale(-1)
-
-
 @_help("Guide", "F1", "Open the guide to all pages and commands")
 def _guide(window: MainWindow) -> None:
     _open_guide(window)
@@ -518,7 +507,7 @@ def _tour(window: MainWindow) -> None:
     window.tour.start()
 
 
-@_help("Command palette…", "Ctrl+Shift+P", "Search commands, data sets, recent files and runs by name")
+@_help("Command palette…", "Ctrl+Shift+P", "Search commands, data sets and recent files by name")
 def _palette(window: MainWindow) -> None:
     palette = window.findChild(CommandPalette) or CommandPalette(window)
     palette.ask()

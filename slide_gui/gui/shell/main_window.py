@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QMenuBar,
-    QPushButton,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -30,7 +29,7 @@ from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.shell.commands import COMMANDS, MENUS, Action
-from slide_gui.gui.shell.faults import FaultReporter, log_folder
+from slide_gui.gui.shell.faults import FaultReporter
 from slide_gui.gui.shell.job_bar import JobBar
 from slide_gui.gui.shell.notice import Notice
 from slide_gui.gui.shell.page_stack import PAGES, PageStack
@@ -40,19 +39,15 @@ from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, label, stop_at_checked
+from slide_gui.gui.theme import apply_theme, icon, theme_of
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, stop_at_checked
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import printable
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.tour import Tour
 
-_ICONS = {
-    "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
-    "undo": '<path d="M8.5 5L4.5 9l4 4"/><path d="M4.5 9h9.5a5 5 0 0 1 0 10h-4"/>',
-    "redo": '<path d="M15.5 5l4 4-4 4"/><path d="M19.5 9H10a5 5 0 0 0 0 10h4"/>',
-}
+_PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>'
 
 
 class TitleBar(QFrame):
@@ -70,7 +65,8 @@ class TitleBar(QFrame):
         self._title = ElidedLabel("", self)
         row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._title, 1)
-        self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}
+        self._add_button("open", row)
+        self._add_button("export", row, "primary")
 
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)
@@ -88,36 +84,18 @@ class TitleBar(QFrame):
             bar.addMenu(menu)
         return bar
 
-    def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
+    def _add_button(self, name: str, row: QHBoxLayout, kind: str = "") -> None:
         action = self._actions[name]
-        button = QPushButton(action.text() if name in ("open", "export") else "", self)
-        button.setToolTip(action.toolTip())
+        button = add_button(self, row, action.text(), action.toolTip(), kind)
         button.setAccessibleName(action.text().rstrip(" …"))
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as in tool bars; the command has a shortcut
         button.clicked.connect(action.trigger)
-        action.changed.connect(self._follow_actions)
-        if name == "export":
-            button.setProperty("kind", "primary")
-        row.addWidget(button)
-        return button
 
     def show_dataset(self, dataset: Dataset) -> None:
         """Show the name of the open data set."""
         files = dataset.source.split("; ")
         origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
         self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
-
-    @Slot()
-    def _follow_actions(self) -> None:
-        for name, button in self._buttons.items():
-            button.setEnabled(self._actions[name].isEnabled())
-            button.setToolTip(self._actions[name].toolTip())
-
-    def tint(self) -> None:
-        """Draw the icons in the colours of the theme."""
-        theme = theme_of(self)
-        for name in ("undo", "redo"):
-            self._buttons[name].setIcon(icon(_ICONS[name], theme))
 
 
 _LEAST_WIDTH, _MARGINS = 72, 8  # of the navigation; the margins are around its longest word
@@ -179,7 +157,7 @@ class Navigation(QFrame):
         theme = theme_of(self)
         for spec in PAGES:
             self._buttons[spec.name].setIcon(icon(spec.icon, theme))
-        self._panel.setIcon(icon(_ICONS["panel"], theme))
+        self._panel.setIcon(icon(_PANEL_ICON, theme))
 
 
 _INITIAL_SIZE, _SMALLEST_SIZE = QSize(1280, 800), QSize(848, 472)
@@ -287,10 +265,7 @@ class MainWindow(QMainWindow):
         self.session.status_changed.connect(self.job_bar.show_status)
         self.workspace.problem.connect(self.notice.show_message)
         self.exports.message.connect(self.notice.show_message)
-        self.exports.wait_ended.connect(self.notice.hide)
-        self.pages.turned.connect(self.exports.give_up)
         self.workspace.rested.connect(self.follow)
-        self.workspace.rested.connect(self.exports.go_on)
         self.session.busy_changed.connect(self._follow_jobs)
         self.notice.shown_changed.connect(self.follow)
         self.session.place_changed.connect(self._show_where_runs_are_computed)
@@ -387,13 +362,11 @@ class MainWindow(QMainWindow):
 
     def ask_for_settings(self) -> None:
         """Open the dialog of settings."""
-        from slide_gui.data.catalogue import data_folders
         from slide_gui.gui.dialogs.settings import SettingsDialog
 
         dialog = self.findChild(SettingsDialog)
         if dialog is None:
-            folders = {"Runs": self._store.parent, "Data": data_folders()[0], "Log": log_folder()}
-            dialog = SettingsDialog(self.settings, folders, self)
+            dialog = SettingsDialog(self.settings, self)
             dialog.theme_chosen.connect(self.set_theme)
             dialog.scale_chosen.connect(self.set_scale)
             dialog.place_requested.connect(self.actions_by_name["cluster"].trigger)
@@ -425,11 +398,6 @@ class MainWindow(QMainWindow):
         self._tint()
         self.follow()
 
-    def step_scale(self, step: int) -> None:
-        """Enlarge or shrink the window's contents from the next start."""
-        place = SCALES.index(stored_scale(self.settings)) + step
-        self.set_scale(SCALES[min(max(place, 0), len(SCALES) - 1)])
-
     @Slot(float)
     def set_scale(self, scale: float) -> None:
         """Store the size of the window's contents for the next start."""
@@ -443,7 +411,6 @@ class MainWindow(QMainWindow):
         if theme != self._tinted:
             self._tinted = theme
             self._navigation.tint()
-            self._title_bar.tint()
 
     def changeEvent(self, event: Any) -> None:
         """Redraw after a change of the theme."""

@@ -1,4 +1,4 @@
-"""The command palette, which finds commands, data sets, recent files and runs by typed words."""
+"""The command palette, which finds commands, data sets and recent files by typed words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from slide_gui.data.entries import entries
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.gui.widgets.layouts import flush
-from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.main_window import MainWindow
@@ -59,18 +58,17 @@ class PaletteEntry:
 
 
 class CommandPalette(QDialog):
-    """A list of the available commands, views, data sets, recent files and runs; Return runs the selected entry."""
+    """A list of the available commands, views, data sets and recent files; Return runs the selected entry."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self.setWindowTitle("Commands")
         self.resize(*_SIZE)
         self._window = window
-        self._lists_runs = False
         self._entries: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
         self._filter = QLineEdit(self)
-        self._filter.setPlaceholderText("Type a command, a data set, a file or a run")
+        self._filter.setPlaceholderText("Type a command, a data set or a file")
         self._filter.setAccessibleName("Command")
         self._list = QTreeWidget(self)
         set_columns(self._list)
@@ -94,28 +92,11 @@ class CommandPalette(QDialog):
     def ask(self) -> None:
         """Open the palette with no words typed."""
         self._window.follow()
-        if not self._lists_runs:
-            # The runs are imported in the job queue, because that is slow and must not delay typing.
-            queue = self._window.queue
-            queue.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
+        self._entries = list(self._all_entries())
         self._filter.clear()
         self._filter.setFocus()
+        self._narrow("")
         self.open()
-        self._refresh()
-
-    @Slot(object)
-    def _list_runs(self, _imported: object) -> None:
-        if not self._lists_runs:
-            self._lists_runs = True
-            self._window.session.library.changed.connect(self._refresh)
-            self._refresh()
-
-    @Slot()
-    def _refresh(self) -> None:
-        """Update the list if the palette is open."""
-        if self.isVisible():
-            self._entries = list(self._all_entries())
-            self._narrow(self._filter.text())
 
     def _all_entries(self) -> Iterator[PaletteEntry]:
         window = self._window
@@ -132,15 +113,6 @@ class CommandPalette(QDialog):
         for opening in window.recent.openings:
             open_again = partial(window.open_files, list(opening.paths))
             yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
-        if window.session.lists_runs:
-            for run in reversed(window.session.library.runs):
-                tags = f", {', '.join(run.tags)}" if run.tags else ""
-                text = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
-                yield PaletteEntry(text, f"error {100 * run.error:.2f} %", partial(self._open_run, run.hash))
-
-    def _open_run(self, key: str) -> None:
-        self._window.pages.turn_to("classifier")
-        self._window.session.runs.open_run(key)
 
     @Slot(str)
     def _narrow(self, text: str) -> None:
@@ -195,9 +167,3 @@ def set_columns(lines: QTreeWidget) -> None:
     lines.header().setStretchLastSection(False)
     lines.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     lines.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-
-
-def _import_library(_progress: Progress) -> object:
-    from slide_gui.gui.state import library
-
-    return library

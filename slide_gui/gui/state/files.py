@@ -44,13 +44,6 @@ class FileChoices:
         settings.setValue(f"{_GROUP}/{_size(source)}-{_digest(source)}", json.dumps(document))
         settings.sync()
 
-    @property
-    def count(self) -> int:
-        """Return the number of files whose settings are stored."""
-        settings = QSettings(self._place, self._format)
-        settings.beginGroup(_GROUP)
-        return len(settings.childKeys())
-
     def forget(self) -> None:
         """Remove the settings of all files."""
         settings = QSettings(self._place, self._format)

@@ -90,11 +90,6 @@ class Session(QObject):
         library.refresh()
         return library
 
-    @property
-    def lists_runs(self) -> bool:
-        """True if `library` has been accessed."""
-        return "library" in vars(self)
-
     @cached_property
     def runs(self) -> RunController:
         """Return the controller of training, live estimates and sweeps."""

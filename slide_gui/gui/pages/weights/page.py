@@ -229,10 +229,6 @@ class WeightsPage(Page):
             ExportOption("weights-noise", title, moving, style, ANIMATION, True, about),
         )
 
-    def export_waits_for(self) -> str:
-        on_their_way = self._workspace.model() is None and self._workspace.queue.busy
-        return "the layers are fitted" if on_their_way else ""
-
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
             return "There is no layer. Increase the depth."
