@@ -541,51 +541,8 @@ def store_target(kind: str) -> Target:
     return Target(f"store: {kind}", damage, store_used, damage, share=0.05)
 
 
-def lazily_read(scheme: str) -> Callable[[Path], None]:
-    def read(path: Path) -> None:
-        from slide_gui.data.lazy import open_lazy, reading_errors
-
-        with reading_errors(f"{scheme}://{path}"):
-            fit_model(open_lazy(f"{scheme}://{path}"), StackParameters(depth=1))
-
-    return read
-
-
-def zarr_array(folder: Path) -> Path:
-    import zarr
-
-    root = folder / "a.zarr"
-    shutil.rmtree(root, ignore_errors=True)
-    rows = TINY.train[:, :16]
-    zarr.create_array(str(root), shape=rows.shape, chunks=(20, 16), dtype=rows.dtype)[...] = rows
-    return root
-
-
-def damaged_zarr(folder: Path, chance: Chance) -> Path:
-    root = zarr_array(folder)
-    victim = chance.choice(sorted(each for each in root.rglob("*") if each.is_file()))
-    change = changed_json if victim.name == "zarr.json" else mutant
-    write(victim, change(victim.read_bytes(), chance))
-    return root
-
-
-def parquet_bytes() -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {f"x{i}": TINY.train[:, i] for i in range(4)} | {"y": TINY.train_labels}
-    buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer, row_group_size=20)
-    return buffer.getvalue()
-
-
-LAZY = [
-    Target("Zarr", damaged_zarr, lazily_read("zarr"), zarr_array, share=0.05),
-    file("Parquet", "x.parquet", parquet_bytes(), lazily_read("parquet"), share=0.02),
-]
-
 STORE_KINDS = ("bytes", "bytes under a log", "page", "log", "value", "document", "arrays", "schema")
-TARGETS = (*DATA, *DOCUMENTS, settings_target(), *map(store_target, STORE_KINDS), *LAZY)
+TARGETS = (*DATA, *DOCUMENTS, settings_target(), *map(store_target, STORE_KINDS))
 
 
 def target(name: str) -> Target:

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, add_json, print_answer, progress_bar
-from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.workers import ClusterError
 from slide_gui.data.catalogue import download, find
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
-from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
 from slide_gui.experiments.files.model_file import FittedModel, save_model
-from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.text import counted, dataset_title, label_names
 
@@ -119,12 +113,6 @@ def _shown(value: Any) -> str:
 def _fit_options(parser: argparse.ArgumentParser) -> None:
     options.add_data(parser)
     options.add_stack_options(parser)
-    options.add_cluster_options(
-        parser,
-        "where to sum rows",
-        "Default: in this process. zarr://PATH and parquet://PATH name data larger than memory: an array of rows or "
-        "images, or a table of numbers. They are read chunk by chunk, once for each layer.",
-    )
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
 
 
@@ -141,38 +129,14 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    parameters = options.stack_parameters(arguments)
-
-    output, lazy = arguments.output, any(map(is_lazy, arguments.data))
-    if output is not None:
-        # The colon of zarr:// would separate paths elsewhere.
-        source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
-        options.check_outputs(arguments, [output], [source])
-        options.check_model_output(output)
-    model = _fitted(arguments, parameters, lazy)
+    parameters, output, source = options.stack_parameters(arguments), arguments.output, options.data_source(arguments)
+    options.check_outputs(arguments, [output], [source])
+    options.check_model_output(output)
+    model = options.fit_data(options.read_data(source), parameters)
     if output is not None:
         save_model(output, model)
     document = {**describe_model(model), "output": output}
     return print_answer(arguments, document, _model_lines(model), [] if output is None else [output])
-
-
-def _fitted(arguments: argparse.Namespace, parameters: StackParameters, lazy: bool) -> FittedModel:
-    """Return the model of the named data. Lazy data, which stay in their files, are summed where the arguments say."""
-    where, place = options.cluster_choice(arguments), arguments.data[0]
-    if not lazy and not where.is_here:
-        raise UsageError("--workers and --scheduler need data named as zarr://PATH or parquet://PATH; leave them out")
-    if not lazy:
-        return options.fit_data(options.read_data(options.data_source(arguments)), parameters)
-    if len(arguments.data) > 1:
-        raise UsageError(f"{' '.join(arguments.data)}: expected a single zarr://PATH or parquet://PATH")
-    reading, held_out = options.read_options(arguments)
-    if held_out is not None:
-        raise UsageError(f"{place}: all its rows are fitted; leave out the options of the test set")
-    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # Zarr leaves tasks behind after a broken chunk
-    with options.opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
-        rows = open_lazy(place, reading)
-        with reading_errors(place, ClusterError):
-            return options.fit_data(rows, parameters)
 
 
 def _model_lines(model: FittedModel) -> Iterator[str]:

@@ -23,7 +23,6 @@ from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.data import files
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.data.lazy import LazyRows
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, save_model, trained_model
 from slide_gui.experiments.files.session import SUFFIX, Selection, SessionRecord, picture_text
@@ -385,12 +384,11 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     return rows[arguments.row], f"{words} image {arguments.row + 1}"
 
 
-def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters) -> FittedModel:
+def fit_data(dataset: Dataset, parameters: StackParameters) -> FittedModel:
     """Return the fitted stack. Draw a progress bar on stderr while it is fitted."""
     if len(dataset.train) < 2:
         raise DataError(f"has {counted(len(dataset.train), 'row')}; at least two are needed to fit", dataset.name)
-    if not isinstance(dataset, LazyRows):
-        warn_of_threshold(dataset, parameters)
+    warn_of_threshold(dataset, parameters)
     with progress_bar(f"fitting {dataset.name}") as progress:
         return fit_model(dataset, parameters, progress=progress)
 
@@ -466,13 +464,10 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--test-rows", type=int, metavar="N", help="evaluate on a stratified subsample of N rows (all)")
 
 
-def add_cluster_options(
-    parser: argparse.ArgumentParser,
-    title: str = "where to compute runs",
-    about: str = "Default: one run after the other, in this process.",
-) -> None:
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
     """Add the options --workers and --scheduler, which say where to compute."""
-    group = parser.add_argument_group(title, about)
+    about = "Default: one run after the other, in this process."
+    group = parser.add_argument_group("where to compute runs", about)
     text = "N processes on this computer, with one thread each"
     group.add_argument("--workers", type=int, default=0, metavar="N", help=text)
     text = "the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it writes"

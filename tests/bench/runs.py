@@ -223,10 +223,10 @@ def _write_zarr(folder: str, n: int) -> None:
 
 
 def _fit_zarr(folder: str, n_workers: int) -> float:
-    from slide_gui.data.lazy import open_lazy
+    import dask.array as da
 
     with Cluster(ClusterChoice(workers=n_workers)) as cluster, cluster.client.as_current():
-        rows = open_lazy(f"zarr://{folder}/rows.zarr").train
+        rows = da.from_zarr(f"{folder}/rows.zarr")
         fit_stack(rows[: 2 * _CHUNK].rechunk((_CHUNK, -1)), StackParameters(depth=1))  # late imports are not counted
         return interleaved([lambda: fit_stack(rows, StackParameters())], rounds=1)[0]
 

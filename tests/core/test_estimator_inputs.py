@@ -1,6 +1,7 @@
 """Inputs and outputs of the estimators other than arrays: sparse rows, data frames, names, HTML."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
@@ -9,8 +10,6 @@ from slide_gui import SLIDE, MultiWidthSVC, SLIDEClassifier
 from slide_gui.core.estimators import layer_sizes, seed_of
 from tests.core.slide_data import images
 from tests.core.svm_data import layers, three_classes
-
-pd = pytest.importorskip("pandas")
 
 CLASSIFIERS = [
     MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0),

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import datasets
 from sklearn.pipeline import make_pipeline
@@ -246,7 +247,6 @@ def test_that_a_fit_reports_increasing_progress_and_can_be_cancelled():
 
 
 def test_that_it_works_in_a_pipeline_with_names():
-    pd = pytest.importorskip("pandas")
     X, y = datasets.load_iris(return_X_y=True, as_frame=True)
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
     filled = LinearImputer().set_output(transform="pandas").fit_transform(holes)

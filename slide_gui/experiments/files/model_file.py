@@ -22,7 +22,6 @@ from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of, predicted_c
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
-from slide_gui.data.lazy import LazyRows
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import checked_value, from_document
@@ -46,7 +45,7 @@ class FittedModel:
     dataset : str
         Name of the data set.
     fingerprint : str
-        SHA-256 (hex) of the data, as `Dataset.fingerprint`, or `LazyRows.fingerprint` for rows that stay in files.
+        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
     image_shape : tuple of (rows, columns), or None
         None for features that are not pixels.
     generated : bool
@@ -81,15 +80,11 @@ class FittedModel:
     svm: SvmModel | None = None
 
     @classmethod
-    def of(cls, dataset: Dataset | LazyRows, stack: Stack, seconds: float = 0.0) -> FittedModel:
+    def of(cls, dataset: Dataset, stack: Stack, seconds: float = 0.0) -> FittedModel:
         """Return the model of a stack fitted to a data set."""
-        described = dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated
-        model = cls(stack, *described, seconds, __version__, dataset.feature_names)
-        if isinstance(dataset, LazyRows):
-            return model
-        opened = dataset.opened
+        described, opened = (dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated), dataset.opened
         label = "" if opened.label_column is None or not opened.columns else opened.columns[opened.label_column]
-        return replace(model, label_column=label, scaling=dataset.scaling)
+        return cls(stack, *described, seconds, __version__, dataset.feature_names, label, dataset.scaling)
 
     def predict(
         self, rows: NDArray[np.float32], progress: Progress = NO_PROGRESS
@@ -111,16 +106,13 @@ class FittedModel:
         return codes, least
 
 
-def fit_model(
-    dataset: Dataset | LazyRows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS
-) -> FittedModel:
+def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> FittedModel:
     """Fit a stack on the training rows of a data set, without labels.
 
     Parameters
     ----------
-    dataset : Dataset or LazyRows
-        Its whole training set is used, because the method is unsupervised. Rows that stay in their files are read chunk
-        by chunk, on the workers of the active Dask client if there is one.
+    dataset : Dataset
+        Its whole training set is used, because the method is unsupervised.
     parameters : StackParameters
         Noise, depth and the other parameters.
     progress : Progress

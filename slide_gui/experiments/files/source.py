@@ -153,12 +153,11 @@ class DataSource:
         """Return the files and folders to read, empty for generated data."""
         from slide_gui.data.catalogue import find
         from slide_gui.data.entries import entries
-        from slide_gui.data.lazy import is_lazy
 
         if self.key:
             is_read = not self.generated and self.key in {entry.key for entry in entries()}
             return (find(self.key) or []) if is_read else []
-        return [Path(path.partition("://")[2] if is_lazy(path) else path) for path in self.paths]
+        return [Path(path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
         """Read or generate the data set, and hold rows out if it has no test set.
