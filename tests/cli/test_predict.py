@@ -36,14 +36,21 @@ def table(cli: Cli) -> list[list[str]]:
     return rows
 
 
-def test_that_a_model_predicts_the_test_rows_as_its_run_did(cli: Cli, table: list[list[str]]) -> None:
+def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(
+    cli: Cli, table: list[list[str]]
+) -> None:
     source = DataSource.of(["plants.csv"])
     dataset = source.load()
-    result = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"]))
-    codes, margins = load_model("model.npz").predict(dataset.test)
+    result, model = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"])), load_model("model.npz")
+    codes, margins = model.predict(dataset.test)
     assert dataset.test_labels is not None
     assert np.array_equal(np.flatnonzero(codes != dataset.test_labels), result.misclassified)
     assert margins.shape == codes.shape
+    assert (model.label_column, model.class_names) == ("kind", ("a", "b", "c"))
+    save_model("again.npz", model)
+    assert Path("again.npz").read_bytes() == Path("model.npz").read_bytes()
+    tried = cli("try plants.csv --save-model tried.npz --json").json
+    assert len(load_model("tried.npz").stack.layers) == tried["depth"]
 
 
 def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli: Cli, table: list[list[str]]) -> None:
@@ -63,7 +70,9 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli: Cli, ta
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 
 
-def test_that_predictions_are_written_with_margin_and_label(cli: Cli, table: list[list[str]]) -> None:
+def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(
+    cli: Cli, table: list[list[str]]
+) -> None:
     lines = cli("predict model.npz plants.csv -o out.csv").out.splitlines()
     assert lines[-1] == "saved out.csv"
     assert any(line.startswith("The classes differ in size: the balanced error is ") for line in lines)
@@ -71,17 +80,13 @@ def test_that_predictions_are_written_with_margin_and_label(cli: Cli, table: lis
         written = list(csv.DictReader(file))
     assert [row["label"] for row in written] == [row[3] for row in table[1:]]
     assert [row["predicted"] for row in written] == cli("predict model.npz plants.csv --json").json["classes"]
-    wrong = [row for row in written if row["predicted"] != row["label"]]
-    assert f", {len(wrong)} of 90 misclassified" in "\n".join(lines)
-
-
-def test_that_features_are_the_input_and_all_representations(cli: Cli, table: list[list[str]]) -> None:
+    n_wrong = sum(row["predicted"] != row["label"] for row in written)
+    assert f", {n_wrong} of 90 misclassified" in "\n".join(lines)
     cli("features model.npz plants.csv -o features.npz")
     dataset, model = DataSource.of(["plants.csv"]).load(), load_model("model.npz")
     with np.load("features.npz") as arrays:
         X, y = arrays["X"], arrays["y"]
-    assert X.shape == (90, 6)
-    assert y.tolist() == [row[3] for row in table[1:]]
+    assert (X.shape, y.tolist()) == ((90, 6), [row[3] for row in table[1:]])
     assert dataset.order is not None
     assert np.array_equal(X[dataset.order[: len(dataset.train)]], model.stack.transform(dataset.train))
 
@@ -114,11 +119,6 @@ def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refu
     assert "is not a model" in cli(f"{TRAIN} --save-model notes.npz", code=2).err
 
 
-def test_that_a_trial_saves_the_model_that_it_tested(cli: Cli, table: list[list[str]]) -> None:
-    document = cli("try plants.csv --save-model tried.npz --json").json
-    assert len(load_model("tried.npz").stack.layers) == document["depth"]
-
-
 @pytest.mark.parametrize("name", ["widths", "scaling", "vectors", "biases"])
 def test_that_a_damaged_classifier_or_scale_is_refused(table: list[list[str]], name: str) -> None:
     with np.load("model.npz") as file:
@@ -132,10 +132,3 @@ def test_that_a_damaged_classifier_or_scale_is_refused(table: list[list[str]], n
     if name != "scaling":
         with pytest.raises(DataError, match="the members are not"):
             load_model("model.npz")
-
-
-def test_that_a_saved_model_is_read_back_and_one_without_scale_has_the_old_version(table: list[list[str]]) -> None:
-    model = load_model("model.npz")
-    assert (model.label_column, model.class_names) == ("kind", ("a", "b", "c"))
-    save_model("again.npz", model)
-    assert Path("again.npz").read_bytes() == Path("model.npz").read_bytes()

@@ -37,19 +37,10 @@ def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> 
     state["start"] = 0  # a new training begins with the state of the first one
     assert [log.step(double, state) for _ in range(3)] == [1, 3, 7]
     assert state == {"start": 7}
-    assert log.step(double, state) == 15
+    with pytest.raises(ZeroDivisionError):
+        log.step(lambda: 1 / 0)
+    assert log.step(double, state) == 15, "a step that fails is not logged"
     assert len(log.results) == 4
-
-
-def test_that_a_step_that_fails_is_not_logged() -> None:
-    def fail() -> None:
-        raise Cancelled
-
-    log = StepLog()
-    with pytest.raises(Cancelled):
-        log.step(fail)
-    assert len(log.results) == 0
-    assert log.step(lambda: 1) == 1
 
 
 def rows(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:

@@ -189,8 +189,8 @@ def _document(model: FittedModel) -> dict[str, Any]:
     stack = model.stack
     version = FORMAT_VERSION if model.svm is not None or model.scaling is not None else 1
     document: dict[str, Any] = {"format": FORMAT, "format_version": version}
-    others = {name: value for name, value in vars(model).items() if name not in ("stack", "scaling", "svm")}
-    document |= {name: value for name, value in others.items() if value != () and (name != "label_column" or value)}
+    empty = {name for name in ("feature_names", "label_column", "class_names") if not getattr(model, name)}
+    document |= {name: value for name, value in vars(model).items() if name not in {"stack", "scaling", "svm", *empty}}
     document |= {"n_features": stack.n_features, "n_samples": stack.n_samples, "parameters": asdict(stack.parameters)}
     return {**document, "errors": [layer.error for layer in stack.layers]}
 
@@ -276,67 +276,47 @@ def _from_manifest(text: bytes) -> tuple[FittedModel, tuple[float, ...]]:
 
 
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
-    members = {info.filename: info for info in archive.infolist()}
-    if f"{_MANIFEST}.npy" not in members:
+    infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
+    members = {info.filename.removesuffix(".npy"): info for info in infos}
+    if _MANIFEST not in members:
         raise DataError(f"is an archive without a manifest, not a slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
-    if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
+    if members[_MANIFEST].file_size > _MANIFEST_BYTES:
         raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
-    text = _member(archive, _MANIFEST, np.dtype("u1"), (None,), place).tobytes()
     try:
-        model, errors = _from_manifest(text)
+        model, errors = _from_manifest(_member(archive, _MANIFEST, (None,), place, "u1").tobytes())
     except (ValueError, RecursionError) as error:
         raise DataError(f"the manifest cannot be used: {error}; {_REMEDY}", place) from None
-    d, depth = model.stack.n_features, len(errors)
-    expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
-    expected |= {f"{name}.npy" for name in _OF_SVM if model.class_names} | ({"scaling.npy"} & set(members))
-    if set(members) != expected or len(archive.infolist()) != len(expected):
+    d, depth, k = model.stack.n_features, len(errors), len(model.class_names)
+    width, n_pairs = d * (depth + 1), k * (k - 1) // 2
+    shapes: dict[str, tuple[int | None, ...]] = {f"weights_{layer}": (d, d + 1) for layer in range(1, depth + 1)}
+    if "scaling" in members:
+        shapes["scaling"] = 2, d
+    if k:
+        shapes |= zip(_OF_SVM, ((None,), (width,), (None, width), (n_pairs, None), (n_pairs,)), strict=True)
+    if sorted(info.filename for info in archive.infolist()) != sorted(f"{name}.npy" for name in (_MANIFEST, *shapes)):
         raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
-    layers = []
-    for k, layer_error in enumerate(errors, start=1):
-        weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
-        if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # they are drawn as float32
-            raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
-        layers.append(Layer(weights, float(layer_error)))
-    model = replace(model, stack=replace(model.stack, layers=tuple(layers)))
-    if "scaling.npy" in members:
-        scaling = _finite(archive, "scaling", (2, d), place)
-        if not (scaling[1] > 0).all():
-            raise DataError(f"scaling has a divisor that is not positive; {_REMEDY}", place)
-        model = replace(model, scaling=scaling)
-    return replace(model, svm=_read_svm(archive, model, place)) if model.class_names else model
+    arrays = {name: _member(archive, name, shape, place) for name, shape in shapes.items()}
+    layers = tuple(Layer(arrays[f"weights_{layer}"], float(error)) for layer, error in enumerate(errors, start=1))
+    scaling = arrays.get("scaling")
+    if scaling is not None and not (scaling[1] > 0).all():
+        raise DataError(f"scaling has a divisor that is not positive; {_REMEDY}", place)
+    model = replace(model, stack=replace(model.stack, layers=layers), scaling=scaling)
+    return replace(model, svm=_svm_of(arrays, width, depth, place)) if k else model
 
 
-def _read_svm(archive: zipfile.ZipFile, model: FittedModel, place: str) -> SvmModel:
+def _svm_of(arrays: dict[str, NDArray[Any]], width: int, depth: int, place: str) -> SvmModel:
     """Return the classifier of a model. Its history is not saved."""
-    n_columns, k = (len(model.stack.layers) + 1) * model.stack.n_features, len(model.class_names)
-    widths = _finite(archive, "widths", (None,), place)
-    if len(widths) not in (1, len(model.stack.layers) + 1) or not (widths > 0).all():
+    widths, centre, vectors, coefficients, biases = (arrays[name] for name in _OF_SVM)
+    if len(widths) not in (1, depth + 1) or not (widths > 0).all():
         raise DataError(f"widths are {widths.tolist()}, expected one positive number per layer; {_REMEDY}", place)
-    centre = _finite(archive, "centre", (n_columns,), place)
-    vectors = _finite(archive, "vectors", (None, n_columns), place, np.dtype("<f4"), np.dtype("<f8"))
-    coefficients = _finite(archive, "coefficients", (k * (k - 1) // 2, len(vectors)), place)
-    biases = _finite(archive, "biases", (k * (k - 1) // 2,), place)
-    numbers = tuple(widths.tolist())
-    embedding = Embedding((n_columns // len(widths),) * len(widths), numbers, centre)
-    trained = TrainedSvm(
-        numbers, (), (), 1.0, (), (), 0.0, True, vectors.dtype.name, np.arange(len(vectors)), coefficients, biases
-    )
-    return SvmModel(trained, embedding, vectors)
-
-
-def _finite(
-    archive: zipfile.ZipFile,
-    name: str,
-    shape: tuple[int | None, ...],
-    place: str,
-    *dtypes: np.dtype[Any],
-) -> NDArray[Any]:
-    """Return an array of finite numbers."""
-    array = _member(archive, name, dtypes or np.dtype("<f8"), shape, place)
-    if not np.isfinite(array).all():
-        raise DataError(f"{name} contains NaN or infinity; {_REMEDY}", place)
-    return array
+    if coefficients.shape[1] != len(vectors):
+        raise DataError(
+            f"coefficients are {coefficients.shape[1]} per pair of {len(vectors)} vectors; {_REMEDY}", place
+        )
+    numbers, dtype = tuple(widths.tolist()), vectors.dtype.name
+    trained = TrainedSvm(numbers, (), (), 1.0, (), (), 0.0, True, dtype, np.arange(len(vectors)), coefficients, biases)
+    return SvmModel(trained, Embedding((width // len(widths),) * len(widths), numbers, centre), vectors)
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
@@ -355,22 +335,21 @@ def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> No
 
 
 def _member(
-    archive: zipfile.ZipFile,
-    name: str,
-    dtype: np.dtype[Any] | tuple[np.dtype[Any], ...],
-    shape: tuple[int | None, ...],
-    place: str,
+    archive: zipfile.ZipFile, name: str, shape: tuple[int | None, ...], place: str, dtype: str = "<f8"
 ) -> NDArray[Any]:
-    """Return one array of one of the types. None in `shape` accepts any size."""
+    """Return one array of finite numbers; vectors may also be float32. None in `shape` accepts any size."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
         array = read_array(file, member.file_size, f"{place}, {name}")
-    dtypes = dtype if isinstance(dtype, tuple) else (dtype,)
     fits = array.ndim == len(shape) and all(want in (None, n) for want, n in zip(shape, array.shape, strict=True))
-    if array.dtype not in dtypes or not fits:
+    if not fits or array.dtype not in (np.dtype(dtype), np.dtype("<f4" if name == "vectors" else dtype)):
         sizes = f"({', '.join('n' if size is None else str(size) for size in shape)}{',' * (len(shape) == 1)})"
         raise DataError(
-            f"{name} is {array.dtype} of shape {array.shape}, expected {dtypes[-1]} of shape {sizes}; {_REMEDY}",
+            f"{name} is {array.dtype} of shape {array.shape}, expected {np.dtype(dtype)} of shape {sizes}; {_REMEDY}",
             place,
         )
+    drawn = name.startswith("weights")  # as float32
+    if not (np.abs(array) <= np.finfo(np.float32 if drawn else np.float64).max).all():
+        numbers = "NaN, infinity or numbers beyond float32" if drawn else "NaN or infinity"
+        raise DataError(f"{name} contains {numbers}; {_REMEDY}", place)
     return np.ascontiguousarray(array)
