@@ -248,5 +248,6 @@ class ImageRow(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        self._caption.setText(self._shown.caption)
+        # The class comes first, because the end of a long line is elided.
+        self._caption.setText(" · ".join(reversed(self._shown.caption.split(" · "))))
         self._mean.setChecked(self._shown.is_mean)
