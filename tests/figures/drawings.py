@@ -28,7 +28,7 @@ from slide_gui.figures.evaluation import draw_errors, draw_times
 from slide_gui.figures.flow import draw_flow
 from slide_gui.figures.run_figures import draw_confusion, draw_widths
 from slide_gui.figures.style import Style
-from slide_gui.figures.weights import draw_layer, draw_weights
+from slide_gui.figures.weights import draw_weights
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 60, n_classes=3)
@@ -119,8 +119,6 @@ DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "errors": lambda figure, style: draw_errors(figure, state(), style),
     "times": lambda figure, style: draw_times(figure, time_rows(state(), TUTORIAL_TIMES), style),
     "weights": lambda figure, style: draw_weights(figure, [weight_rows(), LONG], style),
-    "layer": lambda figure, style: draw_layer(figure, style, weight_rows(pixels=tuple(range(1, 8))), 2),
-    "layer of features": lambda figure, style: draw_layer(figure, style, LONG, 2),
 }
 
 
