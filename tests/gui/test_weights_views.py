@@ -241,16 +241,6 @@ def columns_of(text):
     return {len(line.split("\t")) for line in text.split("\n")}
 
 
-def test_that_the_numbers_of_earlier_data_are_dropped_when_other_data_open(window):
-    part, seen = window.weights_page.set_view("flow"), []
-    assert columns_of(part.numbers()) == {3 + 64}
-    window.workspace.dataset_changed.connect(lambda _data: seen.append(part.numbers()))
-    window.workspace.open(StubSource(labelled()))
-    wait(lambda: seen and window.workspace.model() is not None and not window.queue.busy)
-    assert len(columns_of(seen[0])) <= 1
-    assert columns_of(part.numbers()) == {3 + 36}
-
-
 def test_that_the_colour_bar_is_next_to_tiles_of_the_largest_size_that_fits(window):
     window.resize(1920, 1080)
     part = window.weights_page.set_view("flow")

@@ -112,6 +112,12 @@ def test_that_a_pixel_beyond_the_data_is_neither_pinned_nor_selected(workspace):
     assert (pixels.feature, pixels.source) == (None, None)
     pixels.point_at(63)
     assert pixels.feature == 63
+    source = TileSource(workspace)
+    assert source.row(63, 1) is not None
+    assert source.row(64, 1) is None
+    workspace.select(pins=(3, 64, 7), sample=10**6)
+    assert workspace.state.selection.pins == (3, 7)
+    assert workspace.state.selection.sample == len(workspace.dataset.train) - 1
 
 
 def test_that_opening_other_data_replaces_everything_at_once(workspace):
@@ -137,15 +143,3 @@ def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
     others = {each for each in imported if each[0].startswith("PySide6") and each[0] != "PySide6.QtCore"}
     assert others == {("PySide6.QtGui", "QUndoCommand"), ("PySide6.QtGui", "QUndoStack")}
     assert not [node for node in nodes if isinstance(node, ast.Import) and "PySide6" in ast.dump(node)]
-
-
-def test_that_nothing_is_selected_that_the_data_do_not_have(workspace):
-    workspace.select(pins=(3, 64, 7), sample=10**6)
-    assert workspace.state.selection.pins == (3, 7)
-    assert workspace.state.selection.sample == len(workspace.dataset.train) - 1
-
-
-def test_that_layers_have_no_row_of_a_pixel_beyond_their_size(workspace):
-    source = TileSource(workspace)
-    assert source.row(63, 1) is not None
-    assert source.row(64, 1) is None

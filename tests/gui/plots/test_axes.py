@@ -28,9 +28,6 @@ class Bare(Plot):
     def show_range(self, x, y):
         self._set_full_range(x, y)
 
-    def empty(self):
-        self._set_filled(False)
-
     def _click_at(self, target, place):
         self.clicks.append(place)
 
@@ -150,19 +147,6 @@ def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot)
     assert flat(plot) == pytest.approx(before)
     plot.show_range((0.0, 1.0), (-3.0, 3.0))
     assert plot.shown()[0] == pytest.approx((0.0, 1.0))
-
-
-def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown):
-    plot = shown(Bare(), 400, 300)
-    plot.empty()
-    plot.set_placeholder("Nothing yet.")
-    wheel(plot, QPoint(200, 150), 240)
-    QTest.keyClick(plot, Qt.Key.Key_Plus)
-    assert not plot.is_zoomed()
-    shot = plot.grab().toImage()
-    page = shot.pixel(20, 20)
-    assert {shot.pixel(x, 280) for x in range(60, 340)} == {page}
-    assert {shot.pixel(x, 150) for x in range(100, 300)} != {page}
 
 
 def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(shown, monkeypatch):

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -111,18 +110,6 @@ def test_that_the_range_of_errors_starts_at_zero_or_near_the_data(plot):
     assert 3.0 < high < 5.0
 
 
-@pytest.mark.parametrize(("depths", "height"), [(1, 300), (5, 220), (9, 220), (9, 520)])
-def test_that_labels_at_the_ends_never_overlap(shown, depths, height):
-    plot = shown(ErrorPlot(), 480, height)
-    plot.set_points([ErrorPoint(0.5, d, rate(1.5 + 0.001 * d, 1.4, 1.6), str(d)) for d in range(depths)])
-    places = sorted(y for _, _, y in plot.end_labels())
-    least = 15.9 if depths * 16 <= plot.box().height() - 4 else 12.0
-    assert len(places) == depths
-    assert all(b - a >= least for a, b in pairwise(places))
-    assert places[0] >= plot.box().top()
-    assert places[-1] <= plot.box().bottom()
-
-
 def test_that_the_cursor_reads_each_line_and_hides_no_point(plot, emitted):
     plot.set_cursor(0.25)
     over = QPoint(place(plot, 0.25, 2.0).x(), int(plot.box().top()) + 3)
@@ -178,17 +165,11 @@ def test_that_the_mouse_describes_a_point_and_a_click_reports_it(plot, emitted):
 
 def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot, emitted):
     plot.set_cursor(0.5)
-    keys = Qt.Key
-    for key, wanted in (
-        (keys.Key_Right, "0.5/2"),
-        (keys.Key_End, "0.8/2"),
-        (keys.Key_Right, "0.8/2"),
-        (keys.Key_Up, "0.8/1"),
-        (keys.Key_Down, "0.8/2"),
-        (keys.Key_Home, "0.0/2"),
-    ):
+    keys, seen = Qt.Key, []
+    for key in (keys.Key_Right, keys.Key_End, keys.Key_Right, keys.Key_Up, keys.Key_Down, keys.Key_Home):
         QTest.keyClick(plot, key)
-        assert plot.current().key == wanted
+        seen.append(plot.current().key)
+    assert seen == ["0.5/2", "0.8/2", "0.8/2", "0.8/1", "0.8/2", "0.0/2"]
     QTest.keyClick(plot, keys.Key_Return)
     assert [p.key for p in emitted["clicked"]] == ["0.0/2"]
     QTest.keyClick(plot, keys.Key_Right, Qt.KeyboardModifier.ShiftModifier)

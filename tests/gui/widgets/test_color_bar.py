@@ -15,28 +15,22 @@ def bar(shown):
     return made
 
 
-def test_that_each_value_has_its_colour_and_no_scale_leaves_an_empty_frame(bar):
-    shot = bar.grab().toImage()
+@pytest.mark.parametrize("lies", [False, True])
+def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown, lies):
+    bar = shown(ColorBar(lies=lies), *((204, 60) if lies else (68, 300)))
+    bar.set_scale(SCALE, "per layer", ("−limit", "0", "+limit"))
+    shot, box = bar.grab().toImage(), bar.bar()
+    start, end = (box.left(), box.right()) if lies else (box.top(), box.bottom())
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
-        y = min(max(bar.position_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
-        found = shot.pixelColor(int(bar.bar().center().x()), int(y)).getRgb()[:3]
+        at = int(min(max(bar.position_of(value), start + 1), end - 1))
+        middle = box.center().toPoint()
+        found = shot.pixelColor(at, middle.y()) if lies else shot.pixelColor(middle.x(), at)
         wanted = SCALE.lut()[SCALE.indices(value)].tolist()
-        assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 6
+        assert max(abs(a - b) for a, b in zip(found.getRgb()[:3], wanted, strict=True)) <= 8
+    edges = {shot.pixelColor(x, y).name() for x in (0, shot.width() - 1) for y in range(shot.height())}
+    assert edges == {QColor(LIGHT.background).name()}
     bar.set_scale(None, "no rows yet")
     assert bar.grab().toImage().pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
-
-
-def test_that_a_lying_bar_has_its_colours_from_left_to_right_and_all_labels_inside(shown):
-    bar = shown(ColorBar(lies=True), 204, 60)
-    bar.set_scale(SCALE, "per layer", ("−limit", "0", "+limit"))
-    shot = bar.grab().toImage()
-    for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
-        x = min(max(bar.position_of(value), bar.bar().left() + 1), bar.bar().right() - 1)
-        found = shot.pixelColor(int(x), int(bar.bar().center().y())).getRgb()[:3]
-        wanted = SCALE.lut()[SCALE.indices(value)].tolist()
-        assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 8
-    edges = [shot.pixelColor(x, y) for x in (0, shot.width() - 1) for y in range(shot.height())]
-    assert all(colour == QColor(LIGHT.background) for colour in edges)
 
 
 def test_that_a_note_moves_nothing(bar):

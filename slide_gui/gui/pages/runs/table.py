@@ -77,7 +77,7 @@ class RunModel(QAbstractTableModel):
         """All runs, without the filter."""
         self.rows: list[StoredRun] = []
         """The filtered and sorted runs."""
-        self._words: tuple[str, ...] = ()
+        self._words: list[tuple[str, bool]] = []
         self._order: tuple[int, bool] = (0, True)
 
     # Content
@@ -109,9 +109,9 @@ class RunModel(QAbstractTableModel):
         keys = [self.rows[index.row()].hash for index in followed]
         column, falling = self._order
         value = SHOWN[column].value
-        words, matching = self._words, self.runs
-        if words:
-            matching = tuple(run for run in self.runs if all(_matches(run, word) for word in words))
+        matching: Sequence[StoredRun] = self.runs
+        for word, is_wanted in self._words:
+            matching = [run for run in matching if (word in run.words) == is_wanted]
         missing = [run for run in matching if _is_missing(value(run))]
         known = [run for run in matching if not _is_missing(value(run))] if missing else matching
         self.rows = sorted(known, key=value, reverse=falling) + missing
@@ -172,19 +172,16 @@ class RunModel(QAbstractTableModel):
         return True
 
 
-def _words_of(text: str) -> tuple[str, ...]:
-    """Return the words of a filter as `StoredRun.words` writes them: "noise 0.3" becomes "noise=0.30;"."""
+def _words_of(text: str) -> list[tuple[str, bool]]:
+    """Return the words of a filter as `StoredRun.words` writes them, "noise 0.3" as "noise=0.30;", and if wanted."""
 
     def exact(match: re.Match[str]) -> str:
         name, value = match[1], float(match[2])
         return f" {name}={value:.2f}; " if name == "noise" else f" {name}={value:.0f}; "
 
     named = r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
-    return tuple(re.sub(named, exact, text.lower()).split())
-
-
-def _matches(run: StoredRun, word: str) -> bool:
-    return word[1:] not in run.words if word[0] == "-" and len(word) > 1 else word in run.words
+    words = re.sub(named, exact, text.lower()).split()
+    return [(word[1:], False) if word[0] == "-" and len(word) > 1 else (word, True) for word in words]
 
 
 def _is_missing(value: Any) -> bool:
