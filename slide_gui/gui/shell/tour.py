@@ -91,6 +91,12 @@ def _result(window: MainWindow) -> RunResult | None:
     return None if runs.training.running else runs.result
 
 
+def _trained(window: MainWindow) -> object:
+    """Return the result of a finished training, which a shipped result is not."""
+    training = window.session.runs.training
+    return None if training.running else getattr(training.latest, "result", None)
+
+
 def _show_misclassified(window: MainWindow) -> None:
     """Show the misclassified test image nearest to the decision boundary."""
     result = _result(window)
@@ -135,7 +141,7 @@ STOPS = (
     Stop("view_explain", "Image, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
     Stop("view_copies", "Start", _copies),
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
-    Stop("page_classifier", "Train", _result),
+    Stop("page_classifier", "Train", _trained),
     Stop("view_flow", "Input image, to draw on", _flipped, prepare=_show_misclassified),
     Stop("page_curves", "Error against noise, one line per depth: plot", _result),
     Stop("page_evaluation", _TABLE, _cells),
