@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -232,8 +231,7 @@ def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(tw
 def test_that_workers_are_described(two: Cluster) -> None:
     workers = two.workers()
     assert [worker.threads for worker in workers] == [1, 1]
-    assert all(worker.versions == versions_here() and worker.memory > 0 for worker in workers)
-    assert re.match(r"http://127\.0\.0\.1:\d+/status", two.dashboard)
+    assert all(worker.versions == versions_here() for worker in workers)
 
 
 def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:

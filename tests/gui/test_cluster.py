@@ -34,11 +34,8 @@ def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window, dial
     dialog.local.setChecked(True)
     dialog.workers.setValue(1)
     click(dialog.connect_button)
-    wait(lambda: bool(session.cluster.state.workers), 30.0)
+    wait(lambda: session.cluster.state.n_workers > 0, 30.0)
     assert dialog.status.text() == "Connected: 1 worker, all with the same versions as this window."
-    assert dialog.list.topLevelItemCount() == 1
-    assert "numerics" in dialog.list.topLevelItem(0).text(3)
-    assert dialog.dashboard.isEnabled()
     dialog.reject()
     wait(lambda: session.runs.usual_sweep() is not None)
     usual = session.runs.usual_sweep()

@@ -105,19 +105,15 @@ class Worker:
 
     Attributes
     ----------
-    address, name : str
+    address : str
     threads : int
         Number of tasks that it does at the same time.
-    memory : int
-        Memory limit in bytes, 0 without a limit.
     versions : tuple of (str, str)
         Versions that determine its numerical results, as `versions_here`.
     """
 
     address: str
-    name: str
     threads: int
-    memory: int
     versions: Versions
 
 
@@ -182,13 +178,6 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.close()
 
     @property
-    def dashboard(self) -> str:
-        """Address of Dask's dashboard, empty if there is none."""
-        with suppress(Exception):  # the scheduler was started without a dashboard
-            return str(self.client.dashboard_link or "")
-        return ""
-
-    @property
     def n_slots(self) -> int:
         """Number of tasks that the workers do at the same time, updated once a second; 0 without workers."""
         now = time.monotonic()
@@ -214,9 +203,8 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(theirs, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} there"
                 raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
-            name, memory = str(each.get("name", address)), int(each.get("memory_limit") or 0)
-            workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
-        return tuple(sorted(workers, key=lambda worker: (len(worker.name), worker.name, worker.address)))
+            workers.append(Worker(address, int(each["nthreads"]), theirs))
+        return tuple(workers)
 
     @property
     def is_alive(self) -> bool:

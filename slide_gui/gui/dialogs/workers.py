@@ -1,26 +1,22 @@
-"""The dialog that selects where runs are computed, tests the connection and lists the workers."""
+"""The dialog that selects where runs are computed and tests the connection."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QHeaderView,
     QLineEdit,
     QRadioButton,
     QSpinBox,
-    QTreeWidget,
-    QTreeWidgetItem,
     QVBoxLayout,
     QWidget,
 )
 
 from slide_gui.blas import cores
-from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice, Worker
+from slide_gui.experiments.sweeps.cluster import MOST_WORKERS, ClusterChoice
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
@@ -41,7 +37,7 @@ class ClusterDialog(QDialog):
     Parameters
     ----------
     controller : ClusterController
-        Connects and reports the workers.
+        Connects to the workers.
     """
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
@@ -76,27 +72,20 @@ class ClusterDialog(QDialog):
         self.status = label("", self, "", wraps=True, height=36)
         self.status.setAccessibleName("Connection")
         column.addWidget(self.status)
-        self.list = QTreeWidget(self)
-        self.list.setHeaderLabels(["Worker", "Threads", "Memory", "Versions"])
-        self.list.setAccessibleName("Workers")
-        self.list.setRootIsDecorated(False)
-        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
-        self.list.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        self.list.header().setStretchLastSection(True)
-        column.addWidget(self.list, 1)
+        column.addStretch(1)
         buttons = nested(column, QHBoxLayout())
-        self.dashboard = add_button(self, buttons, "Open dashboard", "Open Dask’s page of workers in the browser")
         buttons.addStretch(1)
         close = add_button(self, buttons, "Close")
         close.setAutoDefault(False)
-        self.connect_button = add_button(self, buttons, "Connect", "Connect and list the workers", kind="primary")
+        self.connect_button = add_button(
+            self, buttons, "Connect", "Connect and check the versions of the workers", kind="primary"
+        )
         self.connect_button.setDefault(True)
         close.clicked.connect(self.reject)
         self.connect_button.clicked.connect(self._choose)
-        self.dashboard.clicked.connect(self._open_dashboard)
         self._group.buttonToggled.connect(self._follow)
         controller.changed.connect(self._show)
-        self.resize(760, 420)
+        self.resize(760, 280)
 
     def ask(self) -> None:
         """Open the dialog with the current choice."""
@@ -107,7 +96,6 @@ class ClusterDialog(QDialog):
         chosen.setChecked(True)
         self._show()
         self._follow()
-        self._controller.list_workers()
         self.open()
         self.connect_button.setFocus()
 
@@ -141,30 +129,15 @@ class ClusterDialog(QDialog):
     @Slot()
     def _show(self) -> None:
         state = self._controller.state
-        self.dashboard.setEnabled(bool(state.dashboard))
         if state.connecting:
             text = f"Connecting to {state.choice}…"
         elif state.problem:
             text = state.problem[:1].upper() + state.problem[1:]
-        elif state.workers:
-            workers = counted(len(state.workers), "worker")
+        elif state.n_workers:
+            workers = counted(state.n_workers, "worker")
             text = f"Connected: {workers}, all with the same versions as this window."
         elif state.choice.is_here:
             text = "Runs are computed in this window."
         else:
             text = f"{state.choice}: connects when the next sweep starts, or now if you press Connect."
         self.status.setText(text)
-        self.list.clear()
-        self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
-
-    @Slot()
-    def _open_dashboard(self) -> None:
-        QDesktopServices.openUrl(QUrl(self._controller.state.dashboard))
-
-
-def _cells(worker: Worker) -> list[str]:
-    memory = f"{worker.memory / 2**30:.1f} GiB" if worker.memory else "no limit"
-    versions = [f"{name} {version}" for name, version in worker.versions]
-    half = (len(versions) + 1) // 2
-    lines = f"{', '.join(versions[:half])}\n{', '.join(versions[half:])}"
-    return [f"{worker.name}\n{worker.address}", str(worker.threads), memory, lines]

@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, Worker
+from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.gui.state.jobs import JobQueue, Task, sentence
 from slide_gui.progress import Progress
 
@@ -23,10 +23,8 @@ class ClusterState:
 
     Attributes
     ----------
-    workers : tuple of Worker
-        Workers that answered; empty before the connection.
-    dashboard : str
-        Address of Dask's dashboard, or "".
+    n_workers : int
+        Number of workers that answered; 0 before the connection.
     problem : str
         Why there is no connection, in a sentence; empty if none was requested.
     connecting : bool
@@ -34,8 +32,7 @@ class ClusterState:
     """
 
     choice: ClusterChoice = field(default_factory=ClusterChoice)
-    workers: tuple[Worker, ...] = ()
-    dashboard: str = ""
+    n_workers: int = 0
     problem: str = ""
     connecting: bool = False
 
@@ -60,7 +57,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _workers_listed = Signal()  # from the queue's thread; the new state is in `_known`
+    _workers_counted = Signal()  # from the queue's thread; the new state is in `_known`
 
     def __init__(self, path: Path, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -70,7 +67,7 @@ class ClusterController(QObject):
         self._cluster: Cluster | None = None  # only the queue's thread opens and closes it
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
-        self._workers_listed.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
+        self._workers_counted.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     def choose(self, choice: ClusterChoice) -> None:
         """Compute runs there from now on, and connect at once to report problems early."""
@@ -115,19 +112,9 @@ class ClusterController(QObject):
             if choice.is_here:
                 return None
             self._cluster = Cluster(choice, progress=progress)
-        self._list_workers(progress)
+        self._known = ClusterState(choice, len(self._cluster.workers()))
+        self._workers_counted.emit()
         return self._cluster
-
-    def _list_workers(self, _progress: Progress) -> None:
-        """Request the list of workers, in the queue's thread."""
-        if self._cluster is not None:
-            self._known = ClusterState(self._cluster.choice, self._cluster.workers(), self._cluster.dashboard)
-            self._workers_listed.emit()
-
-    def list_workers(self) -> None:
-        """Request the list of workers if there is a connection."""
-        if not self.state.choice.is_here and not self.state.connecting:
-            self.queue.submit("Asking the workers", self._list_workers, channel="connect", on_failure=self._fail)
 
     def stop(self) -> None:
         """Cancel a connection that is being made."""

@@ -8,12 +8,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     CLICKS,
     INK,
-    STALE,
     Picker,
     PixelGrid,
     crosshair,
@@ -39,7 +37,6 @@ class ImageView(Picker):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._values: NDArray[np.float32] | None = None
-        self._scale, self._stale = INK, False
         self._drawn: tuple[Theme, QImage] | None = None
         self.setMinimumSize(64, 64)
         self.setAccessibleName("Image, to point at pixels")
@@ -55,11 +52,7 @@ class ImageView(Picker):
         values : ndarray of shape (rows, columns), float32
             Values from 0 to 1; others are clipped.
         """
-        self.set_field(values, INK)
-
-    def set_field(self, values: NDArray[np.float32], scale: ColorScale, stale: bool = False) -> None:
-        """Show values, shape (rows, columns), in the colours of a scale, grey if they are stale."""
-        self._values, self._scale, self._stale, self._drawn = values, scale, stale, None
+        self._values, self._drawn = values, None
         self._set_count(values.size)
 
     def _describe(self) -> None:
@@ -101,7 +94,7 @@ class ImageView(Picker):
         theme = theme_of(self)
         if self._drawn is None or self._drawn[0] is not theme:
             assert self._values is not None
-            self._drawn = theme, image_of(self._values, self._scale, theme)
+            self._drawn = theme, image_of(self._values, INK, theme)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -110,9 +103,7 @@ class ImageView(Picker):
         if grid is None:
             frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
             return
-        painter.setOpacity(STALE if self._stale else 1.0)
         painter.drawImage(grid.frame, self._image())
-        painter.setOpacity(1.0)
         frame(painter, grid.frame, theme.line)
         self._cross_missing(painter, grid.rect)
         halo = washed(theme.paper, 0.8)
