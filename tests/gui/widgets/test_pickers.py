@@ -5,7 +5,6 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from tests.gui.helpers import press, record
@@ -47,16 +46,6 @@ def test_that_mouse_and_keys_report_each_pixel_once_and_none_when_the_mouse_leav
     view.set_cursor(54)
     assert view.cursor_index is None
     assert len(hovered) == 6  # only the user's moves are reported
-
-
-def test_that_the_colours_of_a_scale_replace_ink_and_stale_values_are_pale(view):
-    scale = ColorScale.symmetric("blue-white-red", 1.0)
-    seen = []
-    for stale in (False, True):
-        view.set_field(np.full((6, 9), -1.0, np.float32), scale, stale)
-        seen.append(view.grab().toImage().pixelColor(centre(view, 16)))
-    assert list(seen[0].getRgb()[:3]) == scale.lut()[1].tolist()
-    assert seen[1].lightness() > seen[0].lightness() + 30
 
 
 def test_that_a_pin_is_a_ring_that_leaves_its_pixel_to_be_seen(view):
