@@ -154,50 +154,51 @@ class ClassRates:
     ----------
     counts : tuple of int
         Evaluated rows of each class.
-    recalls : tuple of (float or None)
-        Fraction of them that was predicted correctly, None without rows.
+    recall : dict
+        Class → fraction of its rows that was predicted correctly, None without rows.
     """
 
     counts: tuple[int, ...]
-    recalls: tuple[float | None, ...]
+    recall: dict[str, float | None]
 
     @classmethod
-    def of(cls, confusion: NDArray[np.int64]) -> ClassRates:
+    def of(cls, confusion: NDArray[np.int64], names: Sequence[str]) -> ClassRates:
         """Return the rates in a confusion matrix, whose rows are the true classes.
 
         Examples
         --------
-        >>> rates = ClassRates.of(np.array([[90, 10], [10, 10]]))
-        >>> rates.recalls, round(rates.balanced_error, 3), rates.uneven
-        ((0.9, 0.5), 0.3, True)
+        >>> rates = ClassRates.of(np.array([[90, 10], [10, 10]]), ("wide", "tall"))
+        >>> rates.recall, round(rates.balanced_error, 3)
+        ({'wide': 0.9, 'tall': 0.5}, 0.3)
         """
         counts, correct = confusion.sum(axis=1).tolist(), confusion.diagonal().tolist()
-        return cls(tuple(counts), tuple(c / n if n else None for c, n in zip(correct, counts, strict=True)))
+        triples = zip(names, correct, counts, strict=True)
+        return cls(tuple(counts), {name: c / n if n else None for name, c, n in triples})
 
     @property
     def balanced_error(self) -> float:
         """Mean error of the classes that have rows, each with the same weight."""
-        known = [recall for recall in self.recalls if recall is not None]
+        known = [recall for recall in self.recall.values() if recall is not None]
         return 1.0 - sum(known) / len(known)
 
     @property
-    def uneven(self) -> bool:
-        """True if the largest class has more than 1.5 times the rows of the smallest one."""
-        known = [n for n in self.counts if n]
-        return max(known) > _UNEVEN * min(known)
+    def sentence(self) -> str:
+        """The balanced error and the recall of the classes, the lowest ones if there are many.
 
-    def words(self, names: Sequence[str]) -> str:
-        """Return the balanced error and the recall of the classes, the lowest ones if there are many, in a sentence."""
-        pairs = [(r, name) for r, name in zip(self.recalls, names, strict=True) if r is not None]
+        Empty unless the largest class has more than 1.5 times the rows of the smallest one.
+        """
+        if max(self.counts) <= _UNEVEN * min(filter(None, self.counts)):
+            return ""
+        pairs = [(recall, name) for name, recall in self.recall.items() if recall is not None]
         few = len(pairs) <= _LISTED
-        shown = pairs if few else sorted(pairs)[:_LISTED]
-        listed = ", ".join(f"{name} {100 * recall:.1f} %" for recall, name in shown)
+        listed = ", ".join(f"{name} {100 * r:.1f} %" for r, name in (pairs if few else sorted(pairs)[:_LISTED]))
         text = f"The classes differ in size: the balanced error is {100 * self.balanced_error:.1f} %, "
         return f"{text}the {'recall by class is' if few else 'lowest recalls are'} {listed}."
 
-    def document(self, names: Sequence[str]) -> dict[str, object]:
-        """Return the rates as values for JSON."""
-        return {"balanced_error": self.balanced_error, "recall": dict(zip(names, self.recalls, strict=True))}
+    @property
+    def document(self) -> dict[str, object]:
+        """The rates as values for JSON."""
+        return {"balanced_error": self.balanced_error, "recall": self.recall}
 
 
 def row_errors(test_set: str, judged: NDArray[np.int64], misclassified: NDArray[np.int64]) -> bytes:

@@ -84,11 +84,10 @@ def _predict(arguments: argparse.Namespace) -> int:
         known = list(dict.fromkeys((*model.class_names, *labels)))
         place, confusion = {name: k for k, name in enumerate(known)}, np.zeros((len(known),) * 2, np.int64)
         np.add.at(confusion, ([place[each] for each in labels], [place[each] for each in names]), 1)
-        n_wrong, rates = len(rows) - int(np.trace(confusion)), ClassRates.of(confusion)
+        n_wrong, rates = len(rows) - int(np.trace(confusion)), ClassRates.of(confusion, known)
         rate = ErrorRate.of_run(n_wrong / len(rows), len(rows))
-        document |= describe_rate(rate) | rates.document(known)
-        lines.append(f"error {rate}, {n_wrong} of {len(rows)} misclassified")
-        lines += [rates.words(known)] * rates.uneven
+        document |= describe_rate(rate) | rates.document
+        lines += filter(None, [f"error {rate}, {n_wrong} of {len(rows)} misclassified", rates.sentence])
     if output is not None:
         columns = [range(1, len(rows) + 1), names, margins.tolist(), *([] if labels is None else [labels])]
         heads = ("row", "predicted", "margin", "label")[: len(columns)]

@@ -78,9 +78,9 @@ def _train(arguments: argparse.Namespace) -> int:
         save_export(path, figure.export(result, dataset.label_names), Style(), session)
     names = label_names(result.labels, dataset.label_names)
     document = {**describe_result(result), "label_names": names, "output": output, "figures": arguments.figure}
-    lines, rates = list(result_lines(result)), ClassRates.of(result.confusion)
-    lines[2:2] = [rates.words(names)] * rates.uneven
-    document |= rates.document(names)
+    lines, rates = list(result_lines(result)), ClassRates.of(result.confusion, names)
+    lines[2:2] = filter(None, [rates.sentence])
+    document |= rates.document
     return print_answer(arguments, document, lines, saved)
 
 

@@ -87,7 +87,12 @@ def read_parts(
     """
     with _file_errors(paths):
         if len(paths) == 1 and paths[0].is_dir():
-            return _read_folder(paths[0], reading, progress, read_table)
+            with os.scandir(paths[0]) as entries:
+                files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
+            files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
+            if not files:
+                return read_image_folder(paths[0], progress=progress)
+            paths = files
         return _read_files(paths, reading, progress, read_table)
 
 
@@ -101,15 +106,6 @@ def _file_errors(paths: Sequence[Path]) -> Iterator[None]:
         raise DataError(f"cannot be read ({error.strerror or type(error).__name__}); check the file", place) from error
     except MemoryError as error:
         raise DataError("does not fit into the free memory; close other data first", str(paths[0])) from error
-
-
-def _read_folder(
-    folder: Path, reading: ParseOptions, progress: Progress, read_table: Callable[..., DataPart]
-) -> list[DataPart]:
-    with os.scandir(folder) as entries:
-        files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
-    files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
-    return _read_files(files, reading, progress, read_table) if files else read_image_folder(folder, progress=progress)
 
 
 def _read_files(

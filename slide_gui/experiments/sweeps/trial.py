@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -123,40 +123,39 @@ class Trial:
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
         guess, guessing = self.largest_class[1], f"{significant(100 * self.largest_class[1], 2)} %"
-        parts = [
+        trained = f"{count(result.n_train)} of {count(len(self.dataset.train))} rows"
+        if other is None:
+            first, compared = "", "The budget ended before a setting with layers was compared; give more time."
+        else:
+            first = "" if self.layers_help else "The layers do not help on these data."
+            if not depth and other.error < result.error:
+                first = "The validation rows selected no layers on these data."
+            rival = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
+            better = "better" if (result.error < other.error) == (depth > 0) else "worse"
+            p = self.p_value or 0.0
+            verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
+            written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
+            compared = f"{rival} errs on {fixed(100 * other.error, 1)} %: {verdict} ({written})."
+        parts = (
+            first,
             f"{'SLIDE' if depth else f'A {plain}'} classifies {correct} % of {counted(rate.n, 'held-out row')} "
             f"correctly (error {error} %, 95 % interval {low}–{high} %).",
             f"Always guessing the largest class would be wrong for {guessing}."
             if rate.high < guess
             else f"This is no better than always guessing the largest class, which would be wrong for {guessing}.",
-        ]
-        if depth:
-            parts.append(f"Best setting: {_setting(result, ', ')}.")
-        if other is None:
-            parts.append("The budget ended before a setting with layers was compared; give more time.")
-        else:
-            if not depth and other.error < result.error:
-                parts.insert(0, "The validation rows selected no layers on these data.")
-            elif not self.layers_help:
-                parts.insert(0, "The layers do not help on these data.")
-            compared = f"A {plain}" if depth else f"SLIDE with {_setting(other, ' and ')}"
-            better = "better" if (result.error < other.error) == (depth > 0) else "worse"
-            p = self.p_value or 0.0
-            verdict = f"SLIDE is significantly {better}" if p <= LEVEL else "no significant difference"
-            written = f"p = {significant(p, 2)}" if p >= 0.001 else "p < 0.001"
-            parts.append(f"{compared} errs on {fixed(100 * other.error, 1)} %: {verdict} ({written}).")
-        classes = ClassRates.of(result.confusion)
-        parts += [classes.words(self.class_names)] * classes.uneven
-        if result.n_train < len(self.dataset.train):
-            parts.append(f"Trained on {count(result.n_train)} of {count(len(self.dataset.train))} rows.")
-        return " ".join(parts)
+            f"Best setting: {_setting(result, ', ')}." if depth else "",
+            compared,
+            ClassRates.of(result.confusion, self.class_names).sentence,
+            f"Trained on {trained}." if result.n_train < len(self.dataset.train) else "",
+        )
+        return " ".join(filter(None, parts))
 
     @property
     def details(self) -> str:
         """The procedure of the trial, in one line."""
-        places, planned = ({p.spec.drawn(0, 0) for p in each} for each in (_points(self.done), self.sweep.points()))
-        n_splits = len({point.split for point in _points(self.done)})
-        rows = counted(self.done[0].rate.n, "validation row")
+        points, rows = [answer.point for answer in self.done], counted(self.done[0].rate.n, "validation row")
+        places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
+        n_splits = len({point.split for point in points})
         on = f"{n_splits} times {rows}" if n_splits > 1 else rows
         parts = [f"{counted(len(places), 'setting')} of noise and depth compared on {on}, median widths, C tuned"]
         if self.ended_by is not None:
@@ -177,7 +176,7 @@ class Trial:
             **described(self.result),
             **{name: getattr(rate, name) for name in ("low", "high")},
             **{name: getattr(self.result, name) for name in ("n_test", "n_train")},
-            **ClassRates.of(self.result.confusion).document(self.class_names),
+            **ClassRates.of(self.result.confusion, self.class_names).document,
             "largest_class": dict(zip(("name", "error"), self.largest_class, strict=True)),
             "budget_ended": self.ended_by is not None,
             "compared_with": [] if other is None else [{**described(other), "p_value": self.p_value}],
@@ -193,10 +192,6 @@ class Trial:
 
 def _setting(result: RunResult, link: str) -> str:
     return f"noise {number(result.spec.stack.noise)}{link}{_NUMBERS[result.spec.stack.depth]}"
-
-
-def _points(answers: Iterable[PointResult]) -> Iterator[SweepPoint]:
-    return (answer.point for answer in answers)
 
 
 def checked_budget(seconds: str | float) -> float:
@@ -306,10 +301,15 @@ class _Trying:
         incomplete = {point.split for point in self._points if point.spec.hash not in self._results}
         complete = set(self._sweep.splits) - incomplete or {0}
         answers = tuple(answer for answer in self._done() if answer.point.split in complete)
-        finals = [_final(answer.point.spec, self._dataset) for answer in _selected(answers)]
+        means = pooled(answers)
+        (chosen,) = choose(means)
+        others = [each for each in means if (each.point.depth > 0) != (chosen.point.depth > 0)]
+        selected = (chosen, *(choose(others) if others else ()))
+        finals = [_final(answer.point.spec, self._dataset) for answer in selected]
         self._compute(finals, store, cluster)
-        result, *others = (self._results[spec.hash] for spec in finals)
-        return Trial(self._dataset, self._sweep, answers, result, others[0] if others else None, ended_by)
+        result, other, *_ = (*(self._results[spec.hash] for spec in finals), None)
+        assert result is not None
+        return Trial(self._dataset, self._sweep, answers, result, other, ended_by)
 
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
@@ -346,14 +346,6 @@ class _Trying:
     def _done(self) -> tuple[PointResult, ...]:
         known = self._results
         return tuple(PointResult.of(p, known[p.spec.hash]) for p in self._points if p.spec.hash in known)
-
-
-def _selected(answers: tuple[PointResult, ...]) -> list[PointResult]:
-    """Return the selected point and the best one of the others: those with layers, or the raw input."""
-    means = pooled(answers)
-    (chosen,) = choose(means)
-    others = [each for each in means if (each.point.depth > 0) != (chosen.point.depth > 0)]
-    return [chosen, *(choose(others) if others else ())]
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:

@@ -306,9 +306,7 @@ class ClassifierPage(Page):
             parts.append(f"of results version {result.numerics}, not of this program’s version")
         if any(run.hash == result.hash and run.is_shipped for run in self._controller.library.runs):
             parts.insert(0, "shipped")
-        classes = ClassRates.of(result.confusion)
-        if classes.uneven:
-            parts.append(classes.words(self._names(result)).removesuffix("."))
+        parts += filter(None, [ClassRates.of(result.confusion, self._names(result)).sentence.removesuffix(".")])
         parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
