@@ -21,14 +21,13 @@ from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.gui.state.runs import SWEEP_DEPTHS
+from slide_gui.gui.state.runs import SWEEP_DEPTHS, SWEEP_NOISES
 from slide_gui.gui.state.workspace import State
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.results_version import RESULTS_VERSION
 
 ROOT = Path(__file__).parent.parent
 WORK = ROOT / "build" / "shipped.sqlite"
-NOISES = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9)
 
 
 def load(key: str, progress: Progress) -> Dataset:
@@ -47,7 +46,7 @@ def compute(store: RunStore) -> None:
     get_or_run(dataset, base, store)
     told = Listener(lambda fraction, _: print(f"\r{100 * fraction:5.1f} %", end="", flush=True))
     run_evaluation(plan("quick"), load, store, progress=told)
-    sweep = SweepSpec(replace(base, training="split"), NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
+    sweep = SweepSpec(replace(base, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
     run_sweep(dataset, sweep, store, progress=told)
 
 
