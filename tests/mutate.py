@@ -1,0 +1,200 @@
+"""Plant faults in a copy of the sources, one at a time, and print those that no test catches.
+
+    python tests/mutate.py --count 200 --seed 1 --out faults.json
+
+A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
+condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
+ten minutes; after that, each fault meets at most `--most` of the tests that execute its line. If none does, as for
+lines that run on import, it meets the test files that name its module. An interrupted run resumes from `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import hashlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import coverage
+
+ROOT = Path(__file__).resolve().parent.parent
+PARTS = ("core", "experiments", "data")
+TESTS = ("tests/core", "tests/experiments", "tests/data", "tests/figures", "tests/cli", "tests/test_error_rate.py")
+COPIED = ("slide_gui", "tests", "resources", "packaging", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
+SECONDS = 600  # of the tests of one fault; a fault that makes them last longer is caught
+SETTINGS = "[run]\nsource = slide_gui\ndynamic_context = test_function\n"
+
+OPERATORS: dict[type, tuple[type, ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE), ast.LtE: (ast.Lt, ast.Gt), ast.Gt: (ast.GtE, ast.LtE), ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,), ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,),
+    ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,), ast.Pow: (ast.Mult,), ast.And: (ast.Or,), ast.Or: (ast.And,),
+}  # fmt: skip
+SKIPPED = (ast.Import, ast.ImportFrom, ast.Assert, ast.JoinedStr, ast.Raise, ast.arg)
+
+Fault = dict[str, Any]
+
+
+def changed(node: ast.AST) -> Iterator[ast.AST | str]:
+    """Yield each faulty form of a node, or the text that takes its place."""
+    for name in ("op", "ops"):
+        operators = getattr(node, name, None)
+        for place, operator in enumerate(operators if isinstance(operators, list) else [operators]):
+            for other in OPERATORS.get(type(operator), ()):
+                new = copy.deepcopy(node)
+                if isinstance(operators, list):
+                    getattr(new, name)[place] = other()
+                else:
+                    setattr(new, name, other())
+                yield new
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub)):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield str(not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        value = node.value
+        yield from map(repr, (value + 1, value - 1) if isinstance(value, int) else (value * 10 or 1.0,))
+    elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node) != "return None":
+        yield "return None"
+    elif isinstance(node, (ast.AugAssign, ast.Break, ast.Continue)) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+    ):
+        yield "pass"
+
+
+def faults_of(path: str) -> list[Fault]:
+    """Return all faults that can be planted in a file."""
+    text = (ROOT / path).read_bytes()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    faults: list[Fault] = []
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, SKIPPED) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            return
+        if hasattr(node, "lineno") and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            first = starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
+            last = starts[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
+            for form in changed(node):
+                new = form if isinstance(form, str) else ast.unparse(form)
+                new = f"({new})" if isinstance(node, ast.expr) else new
+                place = {"path": path, "line": node.lineno, "start": first, "end": last}
+                faults.append({**place, "old": text[first:last].decode(), "new": new})
+        for name, child in ast.iter_fields(node):
+            if name not in ("annotation", "returns", "decorator_list"):
+                for each in child if isinstance(child, list) else [child]:
+                    if isinstance(each, ast.AST):
+                        visit(each)
+
+    visit(ast.parse(text))
+    return faults
+
+
+def sample(count: int, seed: int) -> list[Fault]:
+    """Return one fault of each of `count` lines."""
+    by_line: dict[tuple[str, int], list[Fault]] = defaultdict(list)
+    for part in PARTS:
+        for file in sorted((ROOT / "slide_gui" / part).rglob("*.py")):
+            for fault in faults_of(file.relative_to(ROOT).as_posix()):
+                by_line[fault["path"], fault["line"]].append(fault)
+    chance = random.Random(seed)
+    lines = chance.sample(sorted(by_line), min(count, len(by_line)))
+    return [chance.choice(by_line[line]) for line in lines]
+
+
+def run(tree: Path, arguments: list[str], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(tree), "OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(tree.parent)}
+    command = [sys.executable, "-P", "-m", *arguments]
+    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=seconds)
+
+
+def record(tree: Path, data: Path) -> None:
+    """Record which tests execute which lines."""
+    settings = tree.parent / "coverage.ini"
+    settings.write_text(SETTINGS, "utf-8")
+    how = ["run", f"--rcfile={settings}", f"--data-file={data}", "-m", "pytest", "-q", "--tb=no", *TESTS]
+    done = run(tree, ["coverage", *how])
+    if done.returncode:
+        data.unlink(missing_ok=True)
+        sys.exit(f"the tests fail without a fault:\n{done.stdout[-2000:]}")
+
+
+def tests_of(fault: Fault, contexts: dict[int, list[str]], most: int, seed: int) -> list[str]:
+    """Return the tests that execute the line, as pytest names them; else the files that name its module."""
+    tests = []
+    for context in sorted(filter(None, contexts.get(fault["line"], ()))):
+        parts = context.split(".")
+        file = next((k for k in range(len(parts), 0, -1) if (ROOT / Path(*parts[:k])).with_suffix(".py").exists()), 0)
+        if file:
+            tests.append("::".join(["/".join(parts[:file]) + ".py", *parts[file:]]))
+    if tests:
+        return random.Random(seed).sample(tests, min(most, len(tests)))
+    module = fault["path"].removesuffix(".py").replace("/", ".")
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8")][:most]
+
+
+def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
+    """Return how a fault ends: caught, late, survived or, if there is no test, untested."""
+    if not tests:
+        return "untested"
+    file = tree / fault["path"]
+    original = file.read_bytes()
+    file.write_bytes(original[: fault["start"]] + fault["new"].encode() + original[fault["end"] :])
+    try:
+        code = run(tree, ["pytest", "-q", "-x", "--tb=no", "-p", "no:cacheprovider", *tests], SECONDS).returncode
+        return "survived" if code == 0 else "caught"
+    except subprocess.TimeoutExpired:
+        return "late"
+    finally:
+        file.write_bytes(original)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("--count", 100), ("--seed", 0), ("--most", 30), ("--out", Path("faults.json"))):
+        parser.add_argument(name, type=type(default), default=default, help="(%(default)s)")
+    arguments = parser.parse_args()
+    faults = sample(arguments.count, arguments.seed)
+    digest = hashlib.sha256(json.dumps(faults).encode()).hexdigest()
+    results: dict[str, Any] = {"digest": digest, "outcomes": []}
+    if arguments.out.exists():
+        results = json.loads(arguments.out.read_text("utf-8"))
+        if results["digest"] != digest:
+            sys.exit(f"{arguments.out} belongs to other faults; choose another --out")
+    with tempfile.TemporaryDirectory() as folder:
+        tree, data = Path(folder, "tree"), arguments.out.resolve().with_suffix(".coverage")
+        tree.mkdir()
+        for name in COPIED:
+            copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+            copied(ROOT / name, tree / name)
+        if not data.exists():
+            record(tree, data)
+        executed = coverage.CoverageData(str(data))
+        executed.read()
+        for fault in faults[len(results["outcomes"]) :]:
+            file = next((each for each in executed.measured_files() if each.endswith("/" + fault["path"])), "")
+            tests = tests_of(fault, executed.contexts_by_lineno(file) if file else {}, arguments.most, arguments.seed)
+            results["outcomes"].append(outcome(tree, fault, tests))
+            arguments.out.write_text(json.dumps(results), "utf-8")
+            print(len(results["outcomes"]), fault["path"], fault["line"], results["outcomes"][-1], flush=True)
+    for fault, end in zip(faults, results["outcomes"], strict=True):
+        if end in ("survived", "untested"):
+            print(f"{end}  {fault['path']}:{fault['line']}: {fault['old']}  →  {fault['new']}")
+    print(f"{sum(end in ('caught', 'late') for end in results['outcomes'])} of {len(faults)} faults caught")
+
+
+if __name__ == "__main__":
+    main()
