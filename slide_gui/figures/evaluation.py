@@ -132,22 +132,13 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
     lines = [
         ("SdA, selected on validation", [duration(row.sda) for row in rows]),
-        ("SdA, tutorial’s recipe*", [duration(row.tutorial.seconds if row.tutorial else None) for row in rows]),
         ("SLIDE", [duration(row.slide) for row in rows]),
-        ("× speed-up over SdA as selected", [_times(row.speedup) for row in rows]),
-        ("× speed-up over the tutorial’s*", [_times(row.tutorial_speedup) for row in rows]),
+        ("× speed-up", [_times(row.speedup) for row in rows]),
         ("paper: SdA (GPU)", [duration(row.paper_sda) for row in rows]),
         ("paper: SLIDE", [duration(row.paper_slide) for row in rows]),
         ("paper: × speed-up", [_times(row.paper_speedup) for row in rows]),
     ]
     notes = [INCLUDED, *(row.data.reduced for row in rows if row.data.reduced)]
-    first = next((row.tutorial for row in rows if row.tutorial is not None), None)
-    if first is not None:
-        units, epochs = first.parameters.n_units, first.parameters.pretraining_epochs
-        notes.append(
-            f"* {len(units)} × {units[0]} units, {epochs} epochs per layer, one row per step: EXTRAPOLATED from one "
-            f"epoch of {first.rows} rows per layer, not measured completely."
-        )
     notes += [f"SdA on {row.data.title}: {row.sda_chosen}." for row in rows if row.sda_chosen]
     texts = tuple((name, *values) for name, values in lines)
     return TextTable("Running time of feature generation", head, texts, frozenset(), tuple(notes))
@@ -225,15 +216,10 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     """Write one line per data set, in seconds."""
-    head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "SdA tutorial, extrapolated (s)", "speed-up"]
-    head += ["speed-up over tutorial", "paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as chosen"]
-    lines = [
-        [
-            row.data.title, row.data.generated, row.slide, row.sda, row.tutorial and row.tutorial.seconds, row.speedup,
-            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_chosen,
-        ]
-        for row in rows
-    ]  # fmt: skip
+    head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "speed-up"]
+    head += ["paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as chosen"]
+    names = ("slide", "sda", "speedup", "paper_slide", "paper_sda", "paper_speedup", "sda_chosen")
+    lines = [[row.data.title, row.data.generated, *(getattr(row, name) for name in names)] for row in rows]
     save_table(path, head, lines)
 
 
@@ -333,10 +319,10 @@ def _name_lines(axes: Axes, names: Sequence[str], space: float, s: float) -> Non
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
 
 
-def _write_right(axes: Axes, place: float, text: str, s: float, up: float = 0.0) -> None:
-    """Write a text to the right of a row of a horizontal plot, `up` points above its middle."""
+def _write_right(axes: Axes, place: float, text: str, s: float) -> None:
+    """Write a text to the right of a row of a horizontal plot."""
     axes.annotate(
-        text, (1.0, place), (5.0 * s, up * s), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
+        text, (1.0, place), (5.0 * s, 0.0), xycoords=axes.get_yaxis_transform(), textcoords="offset points",
         va="center", fontsize=4.5 * s, color=INK,
     )  # fmt: skip
 
@@ -373,14 +359,11 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
     ValueError
         If there are no times.
     """
-    if not any(row.slide or row.sda or row.tutorial for row in rows):
+    if not any(row.slide or row.sda for row in rows):
         raise ValueError("there is nothing to draw: no time was measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
-    plot.title(
-        "Running time of feature generation",
-        "● measured here, ◆ extrapolated from one short epoch, ○ the paper’s",
-    )
+    plot.title("Running time of feature generation", "● measured here, ○ the paper’s")
     left, right, top, bottom = 21.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
     axes.set_xscale("log")
@@ -390,28 +373,21 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _name_lines(axes, [row.data.title for row in rows], left - 1.5 * s, s)
     axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
-    keys = (("SLIDE", INK), ("SdA as selected", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
+    keys = (("SLIDE", INK), ("SdA as selected", _SDA))
     for number, (name, color) in enumerate(keys):
         plot.key(2.0 * s + number * (plot.width - 4.0 * s) / 3, plot.height - 2.4 * s, name, color)
 
 
-_SDA, _TUTORIAL = "#D55E00", "#E69F00"
+_SDA = "#D55E00"
 
 
 def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
     both = [seconds for seconds in (row.slide, row.sda) if seconds]
     if len(both) == 2:
         axes.plot(both, [place, place], color=PALE, linewidth=0.8 * s, zorder=1)
-    tutorial = row.tutorial.seconds if row.tutorial else None
-    for seconds, color, marker, side in (
-        (row.slide, INK, "o", "right"),
-        (row.sda, _SDA, "o", "left"),
-        (tutorial, _TUTORIAL, "D", "left"),
-    ):
+    for seconds, color, side in ((row.slide, INK, "right"), (row.sda, _SDA, "left")):
         if seconds:
-            axes.plot(
-                [seconds], [place], color=color, marker=marker, markersize=3.0 * s, markeredgewidth=0, linestyle=""
-            )
+            axes.plot([seconds], [place], color=color, marker="o", markersize=3.0 * s, markeredgewidth=0, linestyle="")
             axes.annotate(
                 duration(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha=side,
                 fontsize=4.0 * s, color=INK,
@@ -419,9 +395,8 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
     for seconds, color in ((row.paper_slide, INK), (row.paper_sda, _SDA)):
         if seconds:
             axes.plot([seconds], [place + 0.24], markeredgecolor=color, **_hollow(s))
-    for ratio, over, up in ((row.speedup, "SdA", 3.4), (row.tutorial_speedup, "tutorial", -3.4)):
-        if ratio is not None:
-            _write_right(axes, place, f"× {_times(ratio)} over {over}", s, up)
+    if row.speedup is not None:
+        _write_right(axes, place, f"× {_times(row.speedup)}", s)
 
 
 def errors_export(state: EvaluationState) -> FigureExport:

@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
-from slide_gui.experiments.evaluation.table import extrapolated_seconds, time_rows
+from slide_gui.experiments.evaluation.table import time_rows
 from slide_gui.experiments.files.model_file import FittedModel, fit_model
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
@@ -257,11 +257,9 @@ def _curves(context: ReproductionContext, progress: Progress) -> ReproducedItem:
 
 
 def _tables(context: ReproductionContext, progress: Progress) -> ReproducedItem:
-    cells, part, pulse = context.scale.cells, progress.part(0.0, 0.95), progress.part(0.95, 0.95)
-    state = run_evaluation(cells, context.dataset, context.store, progress=part, cluster=context.cluster)
-    cut = {cell.data: subset(context.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
-    tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
-    times = time_rows(state, tutorial)
+    cells = context.scale.cells
+    state = run_evaluation(cells, context.dataset, context.store, progress=progress, cluster=context.cluster)
+    times = time_rows(state)
     return context.reproduced(
         [errors_export(state), times_export(times)],
         [info.key for info in state.data],

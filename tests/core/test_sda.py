@@ -10,7 +10,6 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 
 from slide_gui.core.sda.model import (
-    TUTORIAL,
     Masks,
     SdaHistory,
     SdaParameters,
@@ -264,7 +263,6 @@ def test_that_a_parameter_out_of_range_is_named(change, message):
 def test_that_checked_parameters_are_plain_numbers():
     checked = SdaParameters([np.int64(3), 4.0], [np.float32(0.5), 0], dtype=np.float64).checked()
     assert checked == checked.checked() == SdaParameters((3, 4), (0.5, 0.0), dtype="float64")
-    assert TUTORIAL.checked() == TUTORIAL == SdaParameters((1000,) * 3, (0.1, 0.2, 0.3), 0.001, 15, 0.1, 1000, 1)
     assert SMALL.noises == (0.25, 0.25)
 
 

@@ -9,12 +9,11 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from slide_gui.core.sda.model import TUTORIAL
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.evaluation.protocol import published
-from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, Extrapolated, SplitAnswer, time_rows
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer, time_rows
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.inspection.closed_form import CopiesResult, CopiesStudy
 from slide_gui.experiments.inspection.flow import FlowResult, flow_result
@@ -93,7 +92,6 @@ def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ..
 
 
 ERRORS = {"raw-svm": (0.090, 0.091), "pca-svm": (0.020, 0.021), "white-svm": (0.052,)}
-TUTORIAL_TIMES = {"rectangles": Extrapolated(600.0, 2.0, 400, TUTORIAL)}
 
 
 def state() -> EvaluationState:
@@ -117,7 +115,7 @@ DRAWINGS: dict[str, Callable[[Figure, Style], None]] = {
     "copies": lambda figure, style: draw_copies(figure, copies_of(DATA), style),
     "copies of features": lambda figure, style: draw_copies(figure, copies_of(plain()), style),
     "errors": lambda figure, style: draw_errors(figure, state(), style),
-    "times": lambda figure, style: draw_times(figure, time_rows(state(), TUTORIAL_TIMES), style),
+    "times": lambda figure, style: draw_times(figure, time_rows(state()), style),
     "weights": lambda figure, style: draw_weights(figure, [weight_rows(), LONG], style),
 }
 

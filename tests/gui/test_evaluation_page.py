@@ -240,32 +240,3 @@ def test_that_a_running_cell_describes_its_step():
             assert rows[split.method].cells[0].note == wanted
             assert rows[split.method].cells[0].fraction == pytest.approx(0.0 if paused else fraction)
         assert rows["raw-svm"].cells[0].note == "waiting"
-
-
-def test_that_the_timing_of_the_tutorial_reports_and_shows_seconds_unless_it_is_stopped(window, page, monkeypatch):
-    controller = window.session.evaluation
-    seen, before = [], controller.times()
-    with monkeypatch.context() as patch:
-        patch.setattr(evaluation_module, "extrapolated_seconds", never_ends)
-        controller.time_tutorial()
-        wait(lambda: window.queue.busy)
-        settle()
-        window.session.stop()
-        wait(lambda: not window.queue.busy)
-    assert controller.timing.latest is None
-    assert controller.times() == before
-    controller.changed.connect(lambda: seen.append(controller.times()))
-    controller.time_tutorial()
-    wait(lambda: not controller.timing.running, 120)
-    assert len(seen) > 1
-    (row,) = controller.times()
-    assert (row.data.key, row.data.n_train) == ("rectangles", len(DATA.train))
-    page.tabs.buttons()[1].click()
-    (line,) = (each for each in page.running_times.text().split("\n") if each.startswith("Tutorial"))
-    assert line.count("not measured") == 1  # of two data sets
-    assert [option.name for option in page.export_options()] == ["times"]
-
-
-def never_ends(_rows, progress):
-    while True:
-        progress.report(0.1, SdaHistory())

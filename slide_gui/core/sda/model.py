@@ -100,18 +100,6 @@ class SdaParameters:
         )
 
 
-TUTORIAL = SdaParameters(
-    n_units=(1000, 1000, 1000),
-    noise=(0.1, 0.2, 0.3),
-    pretraining_rate=0.001,
-    pretraining_epochs=15,
-    fine_tuning_rate=0.1,
-    fine_tuning_epochs=1000,
-    batch_size=1,
-)
-"""Parameters of the deep learning tutorials (deeplearning.net), whose code the paper uses for its comparison."""
-
-
 def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, ...]:
     if not isinstance(noise, (tuple, list)):
         return check_noise(noise)  # type: ignore[arg-type]  # rejects values that are not numbers

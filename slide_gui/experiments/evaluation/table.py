@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -11,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from slide_gui.core.sda.model import TUTORIAL, SdaParameters
-from slide_gui.core.sda.training import into_range, pretrain, range_of
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
@@ -28,7 +25,6 @@ from slide_gui.experiments.evaluation.protocol import (
 from slide_gui.experiments.runs.result import RunResult, describe_widths
 from slide_gui.experiments.runs.run import RunProgress
 from slide_gui.experiments.runs.spec import METHODS, SweepPoint, describe_choice
-from slide_gui.experiments.runs.splits import Classes, stratified_sample
 from slide_gui.experiments.statistics import McNemar, crossed_mean, holm, mcnemar, splits_rate
 from slide_gui.experiments.store.store import DamagedRun, RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
@@ -501,30 +497,6 @@ INCLUDED = (
 )
 """Definition of the reported seconds."""
 
-_ROWS = 400  # rows of the measured epoch
-
-
-@dataclass(frozen=True)
-class Extrapolated:
-    """Seconds of pre-training, extrapolated from one short epoch of each layer.
-
-    Attributes
-    ----------
-    seconds : float
-        Extrapolated to all epochs on all rows.
-    measured : float
-        Measured seconds.
-    rows : int
-        Number of rows of the measured epoch.
-    parameters : SdaParameters
-        Parameters of the autoencoders.
-    """
-
-    seconds: float
-    measured: float
-    rows: int
-    parameters: SdaParameters
-
 
 @dataclass(frozen=True)
 class TimeRow:
@@ -536,8 +508,6 @@ class TimeRow:
         Seconds measured here. The autoencoders have the parameters selected on validation rows.
     sda_chosen : str
         These parameters in words.
-    tutorial : Extrapolated or None
-        Autoencoders with the parameters of the deep learning tutorials.
     paper_slide, paper_sda, paper_speedup : float or None
         Values of the paper's Table 2.
     """
@@ -546,7 +516,6 @@ class TimeRow:
     slide: float | None
     sda: float | None
     sda_chosen: str
-    tutorial: Extrapolated | None
     paper_slide: float | None
     paper_sda: float | None
     paper_speedup: float | None
@@ -556,32 +525,8 @@ class TimeRow:
         """Time of the autoencoders divided by the time of SLIDE, both measured here."""
         return self.sda / self.slide if self.sda and self.slide else None
 
-    @property
-    def tutorial_speedup(self) -> float | None:
-        """The same ratio for the tutorial's parameters."""
-        return self.tutorial.seconds / self.slide if self.tutorial and self.slide else None
 
-
-def extrapolated_seconds(
-    dataset: Dataset, parameters: SdaParameters = TUTORIAL, *, progress: Progress = NO_PROGRESS
-) -> Extrapolated:
-    """Measure one epoch of each layer on a few rows and scale it to all epochs and rows: all steps cost the same.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Data with labels.
-    """
-    chosen = stratified_sample(Classes.of(dataset).train, _ROWS, 0)
-    rows = into_range(dataset.train[chosen], range_of(dataset.train))
-    started = time.perf_counter()
-    pretrain(rows, replace(parameters, pretraining_epochs=1), progress)
-    measured = time.perf_counter() - started
-    scale = parameters.pretraining_epochs * len(dataset.train) / len(rows)
-    return Extrapolated(measured * scale, measured, len(rows), parameters)
-
-
-def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
+def time_rows(state: EvaluationState) -> tuple[TimeRow, ...]:
     """Return the running times on the data sets of an evaluation."""
     rows = []
     for info in state.data:
@@ -590,5 +535,5 @@ def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | Non
         sda = next((cell for cell in networks if cell.features is not None), None)
         seconds = None if slide is None else slide.features
         of_sda = (None, "") if sda is None else (sda.features, sda.chosen)
-        rows.append(TimeRow(info, seconds, *of_sda, (tutorial or {}).get(info.key), *published_seconds(info.key)))
+        rows.append(TimeRow(info, seconds, *of_sda, *published_seconds(info.key)))
     return tuple(rows)

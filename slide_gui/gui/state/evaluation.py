@@ -13,25 +13,18 @@ from slide_gui.experiments.evaluation.run import remaining_cost, run_evaluation
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.evaluation.table import (
     Cell,
-    DataInfo,
     EvaluationState,
-    Extrapolated,
     TimeRow,
     empty_state,
-    extrapolated_seconds,
-    info_of,
     stored_evaluation,
     time_rows,
 )
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.splits import subset
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import JobQueue, Task
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.progress import Progress
 from slide_gui.text import about, counted
-
-_Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]
 
 
 @dataclass(frozen=True)
@@ -79,8 +72,6 @@ class EvaluationController(QObject):
         The evaluation; it reports an `EvaluationState`.
     reading : Task
         Reading of stored cells, with the table they belong to.
-    timing : Task
-        Timing of the tutorial's autoencoders, by extent and data set: the data and their `Extrapolated` seconds.
 
     Signals
     -------
@@ -102,11 +93,9 @@ class EvaluationController(QObject):
         self.runs = Task(queue, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
         unread = "The runs could not be read"
         self.reading = Task(queue, "evaluation-read", "Reading the runs", unread, tuple, self, automatic=True)
-        slow, untimed = "Timing the tutorial’s SdA", "The autoencoders could not be timed"
-        self.timing = Task(queue, "evaluation-times", slow, untimed, dict, self)
         self.runs.ended.connect(self._read_again)
         self.reading.ended.connect(self._drop_stored_progress)
-        for task in (self.runs, self.reading, self.timing):
+        for task in (self.runs, self.reading):
             task.changed.connect(self.changed)
 
     # Results ---------------------------------------------------------------------------------------------------
@@ -125,13 +114,8 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
-        """Return the running times of the data sets that have runs or timings."""
-        measured: _Measured = self.timing.latest or {}
-        timed = {key: each for (extent, key), each in measured.items() if extent == self.choice.extent}
-        state = self.state()
-        infos = {info.key: info for info in (*(info for info, _ in timed.values()), *state.data)}
-        tutorial = {key: seconds for key, (_, seconds) in timed.items()}
-        return time_rows(replace(state, data=tuple(infos.values())), tutorial)
+        """Return the running times of the data sets that have runs."""
+        return time_rows(self.state())
 
     @property
     def shipped(self) -> frozenset[str]:
@@ -217,7 +201,7 @@ class EvaluationController(QObject):
     def stop(self) -> None:
         """Stop the evaluation; finished runs are stored."""
         self._read_requested = False
-        for task in (self.timing, self.reading, self.runs):
+        for task in (self.reading, self.runs):
             task.stop()
 
     @Slot()
@@ -226,24 +210,6 @@ class EvaluationController(QObject):
             self.runs.latest = replace(self.runs.latest, active=(), live=None)
         self._library.refresh()
         self.read()
-
-    @Slot()
-    def time_tutorial(self) -> None:
-        """Measure one short epoch of the tutorial's autoencoders on each selected data set and scale it up."""
-        extent, before = self.choice.extent, self.timing.latest or {}
-        cells = {cell.data: cell for cell in self.choice.cells()}
-
-        def work(progress: Progress) -> _Measured:
-            measured = dict(before)
-            for number, (key, cell) in enumerate(cells.items()):
-                part = progress.part(number / len(cells), (number + 1) / len(cells))
-                dataset = load_data(key, part.part(0.0, 0.3))
-                rows = subset(dataset, cell.train_rows, cell.test_rows)
-                measured[extent, key] = info_of(key, rows), extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
-                part.report(1.0, dict(measured))
-            return measured
-
-        self.timing.start(work)
 
 
 def load_data(key: str, progress: Progress) -> Dataset:

@@ -13,7 +13,6 @@ from slide_gui.experiments.evaluation.table import (
     Comparison,
     DataInfo,
     EvaluationState,
-    Extrapolated,
     SplitProgress,
     TimeRow,
 )
@@ -185,7 +184,7 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
     all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
         empty = DataInfo(key, entry(key).title, False, "", 0, 0)
-        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
+        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", *published_seconds(key)))
     return tuple(all_rows)
 
 
@@ -194,14 +193,10 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     slide = [_time_cell(_seconds(r.slide), _seconds(r.paper_slide)) for r in rows]
     sda = [_time_cell(_seconds(r.sda), _seconds(r.paper_sda), _short(r.sda_chosen), r.sda_chosen) for r in rows]
     speedup = [_time_cell(_ratio(r.speedup), _ratio(r.paper_speedup)) for r in rows]
-    tutorial = [_scaled(r.tutorial) for r in rows]
-    over_tutorial = [_time_cell(_ratio(r.tutorial_speedup), note="extrapolated") for r in rows]
     return (
         EvaluationRow("", "SLIDE", tuple(slide), strong=True),
         EvaluationRow("", "SdA, as selected", tuple(sda), "on a GPU in the paper"),
         EvaluationRow("", "Speed-up", tuple(speedup), "over SdA, as selected"),
-        EvaluationRow("", "Tutorial’s SdA", tuple(tutorial), "EXTRAPOLATED"),
-        EvaluationRow("", "Speed-up", tuple(over_tutorial), "over the tutorial’s"),
     )
 
 
@@ -229,9 +224,3 @@ def _short(chosen: str) -> str:
     if len(sizes) > 1 and len(set(sizes)) == 1:
         units = f"{len(sizes)} × {sizes[0]} units"
     return ", ".join((units, *rest))
-
-
-def _scaled(time: Extrapolated | None) -> EvaluationCell:
-    if time is None:
-        return _time_cell("")
-    return _time_cell(duration(time.seconds), note=f"from {duration(time.measured)} on {time.rows} rows")

@@ -161,26 +161,11 @@ class EvaluationPage(Page):
         self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
         column = flush(QVBoxLayout(view))
         column.addWidget(self.running_times, 1)
-        row = nested(column, QHBoxLayout(), spacing=12)
-        self._time = add_button(
-            view,
-            row,
-            "Time the tutorial’s SdA",
-            "Measure one short epoch of 3 × 1000 units on each selected data set and scale it to the full recipe",
+        text = (
+            "Time to fit the representation and to compute the features of the training rows, without a classifier or "
+            "parameter selection."
         )
-        self._time.clicked.connect(self._controller.time_tutorial)
-        note = label(
-            (
-                "Time to fit the representation and to compute the features of the training rows, without a "
-                "classifier or parameter selection. The benchmark’s runs measure selected SLIDE and SdA "
-                "models completely. The time "
-                "of the tutorial’s recipe (3 × 1000 units, 15 epochs per layer) is extrapolated "
-                "from one short epoch."
-            ),
-            view,
-            wraps=True,
-        )
-        row.addWidget(note, 1)
+        column.addWidget(label(text, view, wraps=True))
         return view
 
     # Requests ---------------------------------------------------------------------------------------------------
@@ -270,7 +255,7 @@ class EvaluationPage(Page):
             options.append(
                 ExportOption("errors", "the table of error rates", lambda _: errors_export(state), kinds=TABLES)
             )
-        if any(row.slide or row.sda or row.tutorial for row in times):
+        if any(row.slide or row.sda for row in times):
             options.append(
                 ExportOption("times", "the table of running times", lambda _: times_export(times), kinds=TABLES)
             )
@@ -299,7 +284,6 @@ class EvaluationPage(Page):
         self.errors.set_table(heads, rows)
         times = all_times(controller.times(), controller.choice)
         self.running_times.set_table(heads, time_rows_of(times))
-        self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self._show_choice()
         self._show_status()
 
@@ -328,8 +312,6 @@ class EvaluationPage(Page):
         elif controller.runs.running:
             self._bar.setValue(0)
             self.status.setText("opening the data…")
-        elif controller.timing.running:
-            self.status.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
             self.status.setText("reading the runs…" if controller.is_reading else "")
         else:
