@@ -17,7 +17,7 @@ from slide_gui.gui.dialogs.export import ExportOption
 from slide_gui.gui.pages.page import PageView
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.text import count, label_names
@@ -74,10 +74,6 @@ class View(QWidget):
     def numbers(self) -> str:
         """Return the numbers of a view that shows others than rows of W as tab-separated text, or ""."""
         return ""
-
-    def _in_place_of_layers(self) -> PlainLabel:
-        """Return a label that replaces the layers while the depth is 0."""
-        return label(NO_LAYER, self)
 
     def _add_tiles(self, name: str) -> WeightTiles:
         """Add tiles: hovering selects a weight, Ctrl+click pins a pixel."""

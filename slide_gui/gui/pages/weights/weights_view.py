@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, View, ViewContext
+from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.tiles import TileRow
 from slide_gui.gui.widgets.weight_tiles import TileScroll
@@ -33,7 +34,8 @@ class WeightsView(View):
         self.tiles.row_removed.connect(self._release)
         self._scroll = TileScroll(self.tiles, self)
         self._bar: object = None
-        self._nothing = self._in_place_of_layers()
+        self._nothing = label(NO_LAYER, self)
+        self._nothing.hide()
         column = flush(QVBoxLayout(self))
         column.addWidget(self._nothing, 0, Qt.AlignmentFlag.AlignTop)
         column.addWidget(self._scroll, 1)
