@@ -50,7 +50,6 @@ def examine() -> list[Finding]:
         "BLAS": _blas,
         "float32 scatter": _float32_scatter,
         "display": _display,
-        "data folders": _data_folders,
         "settings folder": _settings_folder,
     }
     findings = []
@@ -131,22 +130,6 @@ def _display() -> list[Finding]:
         return [display, Finding("Qt libraries", "ok", "all found")]
     text, remedy = f"{len(missing)} system libraries are missing", f"apt-get install {' '.join(missing)}"
     return [display, Finding("Qt libraries", "broken", text, remedy)]
-
-
-def _data_folders() -> list[Finding]:
-    from slide_gui.data.catalogue import data_folders, find
-    from slide_gui.data.entries import entries
-
-    findings = [
-        Finding("data folder", "ok", str(folder))
-        if folder.is_dir()
-        else Finding("data folder", "note", f"{folder} does not exist yet")
-        for folder in data_folders()
-    ]
-    present = [entry.key for entry in entries() if find(entry.key)]
-    others = "; the others are generated" if len(present) < len(entries()) else ""
-    text = f"files found: {', '.join(present) or 'none'}{others}"
-    return [*findings, Finding("data sets", "ok" if present else "note", text)]
 
 
 def _settings_folder() -> list[Finding]:

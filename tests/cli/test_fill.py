@@ -10,7 +10,6 @@ import pytest
 from sklearn.datasets import load_wine
 
 from slide_gui import LinearImputer
-from slide_gui.core import imputation
 from slide_gui.core.imputation import hidden_cell_errors
 from tests.cli.conftest import Cli
 from tests.hostile import unsafe
@@ -70,22 +69,6 @@ def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli: Cli
     before = Path("wine.csv").read_bytes()
     cli(f"fill wine.csv {end}", code=2)
     assert Path("wine.csv").read_bytes() == before
-
-
-def test_that_too_many_patterns_are_refused_and_nothing_is_written(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    _wine()
-    monkeypatch.setattr(imputation, "MOST_WORK", 1000)
-    error = cli("fill wine.csv -o filled.csv", code=1).err
-    assert "different patterns in 13 columns" in error
-    assert error.count("\n") == 1
-    assert not Path("filled.csv").exists()
-
-
-def test_that_a_missing_file_and_a_wrong_column_are_one_sentence(cli: Cli) -> None:
-    assert cli("fill none.csv -o out.csv", code=1).err.count("\n") == 1
-    _wine()
-    assert "has no column 'cost'" in cli("fill wine.csv -o out.csv --leave-out cost", code=1).err
-    assert not Path("out.csv").exists()
 
 
 def test_that_hostile_names_control_no_terminal(cli: Cli) -> None:

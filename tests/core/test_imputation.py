@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE, LinearImputer, MultiWidthSVC
 from slide_gui.core import imputation
-from slide_gui.core.imputation import denoiser_fill, fill_scaled, hidden_cell_errors, missing_patterns
+from slide_gui.core.imputation import denoiser_fill, hidden_cell_errors
 from slide_gui.progress import Cancelled, Listener
 
 
@@ -55,24 +55,6 @@ def _literal_em(X, passes, ridge):
         mean = filled.mean(axis=0)
         S = ((filled - mean).T @ (filled - mean) + conditional) / n
     return offset + scale * mean, S, scale
-
-
-def test_that_cells_become_the_conditional_expectation_of_a_gaussian():
-    random, d, ridge = np.random.default_rng(1), 9, 1e-3
-    half = random.normal(size=(d, 2 * d))
-    S = half @ half.T / (2 * d)
-    Z = random.normal(size=(40, d))
-    missing = random.random(Z.shape) < 0.4
-    missing[0], missing[1], missing[2] = True, False, missing[3]
-    filled, added, expected = np.where(missing, 7.0, Z), np.zeros((d, d)), np.zeros((d, d))
-    known = np.where(missing, np.nan, filled)
-    fill_scaled(filled, missing_patterns(missing), S, ridge, added)
-    for row, x, mask in zip(filled, known, missing, strict=True):
-        cells, C = _conditional(S, x, mask, ridge)
-        np.testing.assert_allclose(row[mask], cells, atol=1e-10)
-        assert (row[~mask] == x[~mask]).all()
-        expected[np.ix_(mask, mask)] += C
-    np.testing.assert_allclose(added, expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("passes", [1, 2, 8])
