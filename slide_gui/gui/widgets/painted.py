@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QAccessibleAnnouncementEvent,
     QColor,
     QFocusEvent,
-    QFont,
     QFontMetricsF,
     QImage,
     QKeyEvent,
@@ -27,7 +26,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 
 STALE = 0.65
 """Opacity of greyed contents: 35 % towards the colour of the page."""
@@ -274,32 +273,7 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 NOTHING = "There is nothing to show yet."
 
 
-class ThemedWidget(QWidget):
-    """Base of widgets that paint; they look up the theme and fonts once per change of either."""
-
-    @cached_property
-    def theme(self) -> Theme:
-        """Return the widget's theme."""
-        return theme_of(self)
-
-    @cached_property
-    def _fonts(self) -> dict[tuple[int, bool], QFont]:
-        return {}
-
-    def figure_font(self, size: int = BODY, strong: bool = False) -> QFont:
-        """Return the widget's font at `size` pixels with tabular figures, weight 600 if `strong`."""
-        if (size, strong) not in self._fonts:
-            self._fonts[size, strong] = figure_font(self, size, strong)
-        return self._fonts[size, strong]
-
-    def changeEvent(self, event: QEvent) -> None:
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            for name in ("theme", "_fonts"):
-                vars(self).pop(name, None)
-        super().changeEvent(event)
-
-
-class PaintedWidget(ThemedWidget):
+class PaintedWidget(QWidget):
     """Base of widgets that draw something selectable by mouse or keys, with a text that explains why they are empty."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
-from slide_gui.gui.theme import SECONDARY, Theme
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     ARROWS,
     CLICKS,
@@ -90,14 +90,10 @@ def _paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fon
     painter.drawText(area, MIDDLE, painter.fontMetrics().elidedText(row.title, _ELIDE, int(area.width())))
 
 
-def _paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:
-    """Paint a row's ×, on a background while the mouse is on it."""
+def _paint_remove(painter: QPainter, theme: Theme, box: QRectF) -> None:
+    """Paint a row's ×."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    if hot:
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.line))
-        painter.drawRoundedRect(box, 4, 4)
-    painter.setPen(QPen(QColor(theme.text if hot else theme.muted), 1.25))
+    painter.setPen(QPen(QColor(theme.muted), 1.25))
     mark = box.adjusted(5.5, 5.5, -5.5, -5.5)
     painter.drawLine(mark.topLeft(), mark.bottomRight())
     painter.drawLine(mark.topRight(), mark.bottomLeft())
@@ -146,7 +142,6 @@ class WeightTiles(PaintedWidget):
         self._current = (0, 0)
         self.enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
-        self._hot_remove: int | None = None
         self._images: dict[Hashable, QImage] = {}
         self.hint = ""
         self._back = QPushButton(_BACK, self)
@@ -256,13 +251,13 @@ class WeightTiles(PaintedWidget):
     # Painting
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, layout = self.theme, self.layout_of()
+        theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
         if not self.rows:
             paint_placeholder(painter, self, self._placeholder)
             focus_ring(painter, self)
             return
-        fonts = self.figure_font(SECONDARY), self.figure_font(SECONDARY, strong=True)
+        fonts = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
         area = QRectF(event.rect()).adjusted(0, 0, 0, LINE + HEAD)  # with labels and captions
         visible = {place: box for place, box in layout.boxes.items() if box.intersects(area)}
         painter.setFont(fonts[0])
@@ -276,7 +271,7 @@ class WeightTiles(PaintedWidget):
             if layout.label(number).width():
                 _paint_label(painter, theme, layout.label(number), self.rows[number], fonts)
             if self.rows[number].removable:
-                _paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
+                _paint_remove(painter, theme, layout.remove(number))
         painter.setFont(fonts[0])
         self._paint_tiles(painter, theme, layout, visible)
         focus_ring(painter, self, layout.tile(*self._current))
@@ -293,7 +288,7 @@ class WeightTiles(PaintedWidget):
                 painter.fillRect(box, washed(theme.line, 0.25))
             else:
                 painter.setOpacity(STALE if tile.stale else 1.0)
-                painter.drawImage(box, self._image(tile, box))
+                painter.drawImage(box, self._image(tile, box, theme))
                 painter.setOpacity(1.0)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(theme.line), 1.0))
@@ -318,18 +313,18 @@ class WeightTiles(PaintedWidget):
             crossed = [box for _, tile, box in drawn if 0 <= self._crosshair < tile.values.size]
             painter.drawLines([line for box in crossed for line in layout.crosshair(box, self._crosshair)])
 
-    def _image(self, tile: Tile, box: QRectF) -> QImage:
+    def _image(self, tile: Tile, box: QRectF, theme: Theme) -> QImage:
         image, layout, ratio = self._images.get(tile.identity), self.layout_of(), self.devicePixelRatioF()
         if isinstance(tile, Mosaic) or layout.bars:
             size = round(box.width() * ratio), round(box.height() * ratio)
             if image is None or image.text(_SIZE) != str(size):
                 if isinstance(tile, Mosaic):
-                    image = mosaic_image(tile, size, self.theme)
+                    image = mosaic_image(tile, size, theme)
                 else:
-                    image = bar_image(tile.values, tile.scale, size, QColor(self.theme.background))
+                    image = bar_image(tile.values, tile.scale, size, QColor(theme.background))
                 image.setText(_SIZE, str(size))
         elif image is None:
-            image = image_of(tile.values, tile.scale, self.theme)
+            image = image_of(tile.values, tile.scale, theme)
         self._images[tile.identity] = image
         return image
 
@@ -361,14 +356,8 @@ class WeightTiles(PaintedWidget):
                 return number
         return None
 
-    def _set_hot(self, number: int | None) -> None:
-        if number != self._hot_remove:
-            self._hot_remove = number
-            self.update()
-
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         spot, remove = self._spot(event.position()), self._remove_at(event.position())
-        self._set_hot(remove)
         shape = Qt.CursorShape.ArrowCursor
         if spot is not None:
             shape = Qt.CursorShape.CrossCursor
@@ -398,7 +387,6 @@ class WeightTiles(PaintedWidget):
             self.step_back()
 
     def _leave(self) -> None:
-        self._set_hot(None)
         self._hover(None)
 
     def event(self, event: QEvent) -> bool:

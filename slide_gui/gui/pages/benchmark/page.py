@@ -25,7 +25,7 @@ from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
-from slide_gui.gui.pages.benchmark.table import EvaluationTable, StandingLegend
+from slide_gui.gui.pages.benchmark.table import STANDINGS, EvaluationTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
@@ -96,7 +96,7 @@ class EvaluationPage(Page):
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._show_runs)
         self.add_stack(self.errors, self._build_times())
-        self._legend = StandingLegend(self)
+        self._legend = label("    ".join(f"{each.symbol} {each.legend}" for each in STANDINGS.values()), self)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
         marks = f"Marks: {MARKS}"

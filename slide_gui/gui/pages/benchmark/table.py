@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -67,25 +67,6 @@ def standing_color(standing: str, theme: Theme) -> str:
     record = STANDINGS.get(standing)
     color = "" if record is None else record.dark if theme.is_dark else record.light
     return color or (theme.text if standing == "reference" else theme.muted)
-
-
-class StandingLegend(QWidget):
-    """A line that explains the marks."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setFixedHeight(20)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:
-        theme, left = theme_of(self), 0
-        with QPainter(self) as painter:
-            painter.setFont(figure_font(self, SECONDARY))
-            for key, standing in STANDINGS.items():
-                texts = (standing.symbol, standing_color(key, theme)), (f" {standing.legend}    ", theme.muted)
-                for text, color in texts:
-                    painter.setPen(QColor(color))
-                    painter.drawText(QRectF(left, 0, self.width(), 20), MIDDLE, text)
-                    left += painter.fontMetrics().horizontalAdvance(text)
 
 
 Index = QModelIndex | QPersistentModelIndex

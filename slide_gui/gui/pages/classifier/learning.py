@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -30,30 +29,20 @@ SIDE = 0.015
 """Fraction of the axis beyond the first and last iterations, for the dots there."""
 
 
-@dataclass(frozen=True, eq=False)
 class _Start:
     """The steps of one start with their numbers; values that are not finite are nan.
 
-    `best` is the step with the smallest criterion, whose widths and C are selected.
+    `best` is the step with the smallest criterion, whose widths and C are selected. `least` is that criterion, or
+    infinity if none is finite.
     """
 
-    number: int
-    steps: list[WidthsStep]
-    iteration: NDArray[np.float64]
-    criterion: NDArray[np.float64]
-    C: NDArray[np.float64]
-    support: NDArray[np.float64]
-    best: int
-    least: float
-    """The smallest criterion, or infinity if none is finite."""
-
-    @classmethod
-    def of(cls, number: int, steps: list[WidthsStep]) -> _Start:
+    def __init__(self, number: int, steps: list[WidthsStep]) -> None:
         rows = np.array([(s.iteration, s.objective, s.C, s.n_support) for s in steps], np.float64)
-        iteration, criterion, C, support = np.where(np.isfinite(rows), rows, np.nan).T
-        finite = np.where(np.isnan(criterion), np.inf, criterion)
-        best = int(np.argmin(finite))
-        return cls(number, steps, iteration, criterion, C, support, best, float(finite[best]))
+        self.number, self.steps = number, steps
+        self.iteration, self.criterion, self.C, self.support = np.where(np.isfinite(rows), rows, np.nan).T
+        finite = np.where(np.isnan(self.criterion), np.inf, self.criterion)
+        self.best = int(np.argmin(finite))
+        self.least = float(finite[self.best])
 
 
 class CriterionPlot(Plot):
@@ -97,7 +86,7 @@ class CriterionPlot(Plot):
             self.show_full_range()
         self.history = history
         by_start = sorted(history, key=lambda step: step.start)
-        self._starts = [_Start.of(n, list(steps)) for n, steps in groupby(by_start, key=lambda step: step.start)]
+        self._starts = [_Start(n, list(steps)) for n, steps in groupby(by_start, key=lambda step: step.start)]
         self._best = min(self._starts, key=lambda start: start.least, default=None)
         self._renew()
 
@@ -342,7 +331,7 @@ _HEAD, _LINE, _BAR, _EDGE, _GAP = 24, 28, 10, 8, 12  # sizes of the bars in pixe
 
 
 class ShareBars(QWidget):
-    """One bar per layer on a track of 100 %, with per cent and σ; changes take 150 ms."""
+    """One bar per layer on a track of 100 %, with per cent and σ."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -133,14 +133,12 @@ class ErrorPlot(PointPlot):
         measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
         if not measured:
             return
-        key = ("whisker" if len(measured) == 1 else "band", depth)
         noises, lows, highs = np.array([(p.noise, p.low, p.high) for p in measured]).T
         xs, ys = np.append(noises, noises[::-1]), np.clip(np.append(highs, lows[::-1]), *self._full_range[1])
-        if len(measured) == 1:
-            self._curve(key, 0).setData(xs, ys, pen=self._pen(washed(theme.pin(depth).name(), 0.7), 1.5))
-        else:
-            brush = self._brush(washed(theme.pin(depth).name(), BAND))
-            self._curve(key, 0).setData(xs, ys, pen=None, fillLevel="enclosed", brush=brush)
+        colour = theme.pin(depth).name()
+        pen = self._pen(washed(colour, 0.7), 1.5) if len(measured) == 1 else None
+        brush = self._brush(washed(colour, BAND))
+        self._curve(("band", depth), 0).setData(xs, ys, pen=pen, fillLevel="enclosed", brush=brush)
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> None:
         """Draw a line, dashed and grey next to points that are not finished."""

@@ -110,10 +110,13 @@ class HeatMap(PointPlot):
             painter.drawText(QRectF(start, 2, room, 20), MIDDLE, words)
 
     def _paint_cell(self, painter: QPainter, theme: Theme, box: QRectF, point: ErrorPoint | None) -> None:
-        if point is None or not point.is_known:
-            painter.setPen(QPen(QColor(theme.line), 1.0))
+        is_known = point is not None and point.is_known
+        if point is None or not is_known or point.state != "done":
+            dashed = QPen(QColor(theme.muted), 1.0, Qt.PenStyle.DashLine)
+            painter.setPen(dashed if is_known else QPen(QColor(theme.line), 1.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+        if point is None or not is_known:
             return
         text = fixed(point.error, self.decimals())
         if point.state == "done":
@@ -121,9 +124,6 @@ class HeatMap(PointPlot):
             painter.setFont(figure_font(self, SECONDARY, strong=point.is_selected))
             painter.setPen(ink_on(self.colour(point)))
         else:
-            painter.setPen(QPen(QColor(theme.muted), 1.0, Qt.PenStyle.DashLine))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
             painter.setFont(figure_font(self, SECONDARY))
             wide = QFontMetricsF(painter.font()).horizontalAdvance("≈ " + text) + 6
             text = "≈ " + text if wide < box.width() else text

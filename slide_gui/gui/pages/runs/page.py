@@ -291,8 +291,8 @@ class ComparisonView(QWidget):
         theme = theme_of(self)
         lines = []
         for title, note, color, weights in (
-            ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
-            ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
+            ("A", _short(shown.first), theme.pin(0), rows.first[number]),
+            ("B", _short(shown.second), theme.pin(3), rows.second[number]),
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
@@ -316,12 +316,6 @@ def _short(result: RunResult) -> str:
     if stack.depth == 0:
         return "depth 0"
     return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
-
-
-def _brief(result: RunResult) -> str:
-    """Return the noise level alone for a narrow label; the tiles next to it show the depth."""
-    stack = result.spec.stack
-    return f"noise {stack.noise:.2f}" if stack.depth else "depth 0"
 
 
 def _describe(result: RunResult) -> str:

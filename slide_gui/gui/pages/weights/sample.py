@@ -16,12 +16,12 @@ from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import ImageRow, ViewContext
-from slide_gui.gui.theme import SECONDARY
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, ThemedWidget, integer_scale
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, integer_scale
 from slide_gui.text import layer_name
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28 image pixels
@@ -33,7 +33,7 @@ USUAL = "+0.0000"
 _LAYERS = tuple(map(layer_name, range(MOST_LAYERS + 1)))
 
 
-class Readout(ThemedWidget):
+class Readout(QWidget):
     """A table with rows such as weight, rank, bias and per cent, and one column per layer.
 
     If the columns do not fit the width, the table is transposed.
@@ -78,12 +78,12 @@ class Readout(ThemedWidget):
     def is_turned(self, width: int | None = None) -> bool:
         """True if the layers are in rows because their columns do not fit."""
         room = (self.width() if width is None else width) - self._first_column() - EDGE
-        advance = QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance(USUAL) + 8
+        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
     def holds(self, columns: int, text: str) -> bool:
         """Return True if a text fits into this number of columns."""
-        advance = QFontMetricsF(self.figure_font(SECONDARY + 1)).horizontalAdvance(text) + 6
+        advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
         return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
 
     def hasHeightForWidth(self) -> bool:
@@ -101,8 +101,8 @@ class Readout(ThemedWidget):
 
     def _first_column(self, turned: bool = False) -> float:
         if turned:  # the title of the table shares a line with the column titles
-            return QFontMetricsF(self.figure_font(SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
-        return QFontMetricsF(self.figure_font(SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
+            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
+        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _ends(self, table: list[tuple[str, ...]], metrics: QFontMetricsF) -> list[float]:
         """Return the right edges of the columns: equal widths for layers, widths of the texts for others."""
@@ -114,14 +114,14 @@ class Readout(ThemedWidget):
         return [first + total + (i + 1) * gap for i, total in enumerate(accumulate(widths))]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        theme, turned = self.theme, self.is_turned()
+        theme, turned = theme_of(self), self.is_turned()
         empty = ("",) * len(self._columns)
         table = [("", *self._columns), *((name, *(texts or empty)) for name, texts in self._rows)]
         table = list(zip(*table, strict=True)) if turned else table
         (_, *titles), *lines = table
         painter = QPainter(self)
-        small = self.figure_font(SECONDARY)
-        body = self.figure_font(SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
+        small = figure_font(self, SECONDARY)
+        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # smaller type in narrow columns
         ends, metrics = self._ends(table, QFontMetricsF(body)), QFontMetricsF(small)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
