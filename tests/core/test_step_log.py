@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slide_gui.core.svm.kernel import block_sizes
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.core.svm.step_log import StepLog
@@ -82,11 +81,11 @@ def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted
 
 def test_that_a_cancelled_grid_search_continues_with_the_same_points() -> None:
     Z, codes = rows(90, 3)
-    data, parameters = TrainingSet(Z, codes, block_sizes(6, 1)), SvmParameters(groups=1)
-    counter, log = CancelAt(), StepLog()
-    whole = median_width_search(data, parameters, progress=counter)
+    counter, log, parameters = CancelAt(), StepLog(), SvmParameters(groups=1)
+    whole = median_width_search(TrainingSet(Z, codes, (6,)), parameters, progress=counter)
+    data = TrainingSet(Z, codes, (6,), log=log)
     with pytest.raises(Cancelled):
-        median_width_search(data, parameters, progress=CancelAt(counter.n_reports // 2), log=log)
+        median_width_search(data, parameters, progress=CancelAt(counter.n_reports // 2))
     assert 3 < len(log.results) < len(whole.grid)
     log.rewind()
-    assert median_width_search(data, parameters, log=log).grid == whole.grid
+    assert median_width_search(data, parameters).grid == whole.grid

@@ -143,7 +143,7 @@ class CrossValidation:
 
 
 def median_width_search(
-    data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS, log: StepLog | None = None
+    data: TrainingSet, parameters: SvmParameters, *, progress: Progress = NO_PROGRESS
 ) -> SelectedWidths:
     """Select σ and C of the kernel exp(−(1/σ²) Σ_t D_t/σ_t²) by cross-validation, with σ_t² fixed at the median D_t.
 
@@ -158,8 +158,6 @@ def median_width_search(
         Loss, C, memory and seed are used. The matrix of distances takes 4 n² bytes, and training half of the memory.
     progress : Progress
         Receives a `GridPoint` after each point.
-    log : StepLog, optional
-        Finished steps of the same training.
 
     Raises
     ------
@@ -182,7 +180,7 @@ def median_width_search(
     distances = vector_distances(vectors, np.float32, pulse)
     del vectors
     options = SolverOptions(LOSSES[parameters.loss].squared, 1.0, memory=memory // 2, seed=seed)
-    validation = CrossValidation(distances, data.codes, folds, options, log=StepLog() if log is None else log)
+    validation = CrossValidation(distances, data.codes, folds, options, log=data.log)
     Cs = CS if parameters.C is None else (parameters.C,)
     points: list[GridPoint] = []
     total = len(SIGMA_FACTORS) * len(Cs) + len(FINER)
@@ -223,7 +221,6 @@ def tune(
     progress: Progress = NO_PROGRESS,
     *,
     learned_on: Indices | None = None,
-    log: StepLog | None = None,
 ) -> tuple[float, float]:
     """Return the scale of the widths and the C with the fewest weighted errors on a held-out, stratified fifth.
 
@@ -244,10 +241,7 @@ def tune(
         Receives the progress and can cancel the search.
     learned_on : ndarray of int, optional
         Rows that the widths were learned on. They are not held out, because the widths fit them better than others.
-    log : StepLog, optional
-        Finished steps of the same training.
     """
-    log = StepLog() if log is None else log
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(data.codes, MOST_ROWS, parameters.seed)
     codes, fresh = data.codes[rows], np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
@@ -268,7 +262,7 @@ def tune(
 
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
-        total = log.step(partial(errors, scale, C))
+        total = data.log.step(partial(errors, scale, C))
         if total < fewest:
             best, fewest = (scale, C), total
     return best
@@ -285,11 +279,7 @@ _STEPS_PER_ROW = 100  # limit of pair steps per row in one training; unfinished 
 
 
 def choose_widths(
-    data: TrainingSet,
-    sample: WidthsSample,
-    parameters: SvmParameters,
-    progress: Progress = NO_PROGRESS,
-    log: StepLog | None = None,
+    data: TrainingSet, sample: WidthsSample, parameters: SvmParameters, progress: Progress = NO_PROGRESS
 ) -> SelectedWidths:
     """Learn widths, compare them with median widths on held-out rows, and return the better ones.
 
@@ -310,10 +300,8 @@ def choose_widths(
         If the comparison uses rows of the sample, no descent starts at `near`.
     progress : Progress
         Receives each `WidthsStep` on the entire sample, and finally the `ChosenBy`.
-    log : StepLog, optional
-        Finished steps of the same training.
     """
-    comparison = _Comparison(parameters, progress, StepLog() if log is None else log)
+    comparison = _Comparison(parameters, progress)
     if sample.row_groups is None and enough_fresh(len(sample.rows), len(data.codes)):
         selected = comparison.on_fresh_rows(sample, data)
     else:
@@ -325,8 +313,8 @@ def choose_widths(
 class _Comparison:
     """Comparison of learned with median widths, and the evaluated candidates."""
 
-    def __init__(self, parameters: SvmParameters, progress: Progress, log: StepLog) -> None:
-        self._parameters, self._progress, self._log = parameters, progress, log
+    def __init__(self, parameters: SvmParameters, progress: Progress) -> None:
+        self._parameters, self._progress = parameters, progress
         self._near = () if parameters.near is None else (parameters.near,)
         self._squared = LOSSES[parameters.loss].squared
         self._tried: list[Candidate] = []
@@ -334,8 +322,7 @@ class _Comparison:
 
     def on_fresh_rows(self, sample: WidthsSample, data: TrainingSet) -> SelectedWidths:
         """Compare the widths on rows outside the sample."""
-        learning = self._progress.part(0.0, 0.5)
-        learned = learn_widths(sample, self._parameters, self._near, progress=learning, log=self._log)
+        learned = learn_widths(sample, self._parameters, self._near, progress=self._progress.part(0.0, 0.5))
         if np.bincount(sample.codes).min() < 2:
             return learned  # no row of the class can be held out
         steady = MonotonicProgress(self._progress.part(0.5, 1.0))
@@ -352,7 +339,7 @@ class _Comparison:
             return np.concatenate(predicted) != data.codes[outside], model.trained.converged
 
         for widths, best in both:
-            wrong, converged = self._log.step(partial(errors, SelectedWidths(widths, best.C)))
+            wrong, converged = sample.log.step(partial(errors, SelectedWidths(widths, best.C)))
             self._held_out.append(_counted(best, wrong, rows_of(data.weights, outside), converged))
         chosen = self._decision(learned)
         widths, best = both[chosen.guarded]
@@ -372,7 +359,7 @@ class _Comparison:
                 )
                 inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
                 try:
-                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady), log=self._log)
+                    learned = learn_widths(inside, self._parameters, progress=_without_steps(steady))
                 except ValueError:  # the criterion may still have finite values on the entire sample
                     continue
                 for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
@@ -380,14 +367,14 @@ class _Comparison:
                     wrong, converged = validation.wrong(1.0, best.C, [fold], steady.pulse)
                     self._held_out.append(_counted(best, wrong, rows_of(sample.weights, folds == fold), converged))
         if learned is None:
-            return learn_widths(sample, self._parameters, self._near, progress=self._progress, log=self._log)
+            return learn_widths(sample, self._parameters, self._near, progress=self._progress)
         chosen = self._decision(learned)
         steady = MonotonicProgress(self._progress.part(0.65, 1.0))
         if chosen.guarded:
             widths, best = self._best(sample, None, steady)
         else:
             near, only_near = (*self._near, (learned.widths, learned.C)), replace(self._parameters, starts=0)
-            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.7), log=self._log)
+            learned = learn_widths(sample, only_near, near, progress=steady.part(0.0, 0.7))
             widths, best = self._best(sample, learned, steady.part(0.7, 1.0))
         return SelectedWidths(widths, best.C, learned.history, chosen)
 
@@ -445,7 +432,7 @@ class _Comparison:
         given, limit = self._parameters, _STEPS_PER_ROW * len(folds)
         options = SolverOptions(self._squared, 1.0, max_iter=limit, memory=given.memory // 2, seed=given.seed)
         distances = sample.exponents(widths, progress)
-        return CrossValidation(distances, sample.codes, folds, options, sample.weights, self._log)
+        return CrossValidation(distances, sample.codes, folds, options, sample.weights, sample.log)
 
     def _decision(self, learned_widths: SelectedWidths) -> ChosenBy:
         """Return the selection by the number of errors on all held-out rows together."""
@@ -535,8 +522,8 @@ def fit_svm(
     refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learned, selected_by = _shares(rows, n_classes, parameters)
-    data = TrainingSet(Z, codes, sizes, weights, row_groups)
-    selected = _selected_widths(data, medians, parameters, learned, progress.part(0.0, selected_by), log)
+    data = TrainingSet(Z, codes, sizes, weights, row_groups, StepLog() if log is None else log)
+    selected = _selected_widths(data, medians, parameters, learned, progress.part(0.0, selected_by))
     rest = progress.part(selected_by, 1.0)
     return train(data, selected, parameters, medians=medians, start=start, progress=rest, client=client)
 
@@ -579,17 +566,12 @@ def training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
 
 
 def _selected_widths(
-    data: TrainingSet,
-    medians: Array,
-    parameters: SvmParameters,
-    learned: float,
-    progress: Progress,
-    log: StepLog | None,
+    data: TrainingSet, medians: Array, parameters: SvmParameters, learned: float, progress: Progress
 ) -> SelectedWidths:
     """Return the widths and C to train with; learning ends at the fraction `learned` of the progress."""
     given, layers = parameters.C, len(data.sizes)
     if parameters.widths == "learn":
-        return _learned_widths(data, parameters, learned, progress, log)
+        return _learned_widths(data, parameters, learned, progress)
     if isinstance(parameters.widths, str):
         scales: tuple[float, ...] = GLOBAL_SCALES
         widths = widths_from(medians, float(layers))
@@ -601,20 +583,18 @@ def _selected_widths(
             )
     if given is not None:
         return SelectedWidths(widths, given)
-    scale, C = tune(data, widths, scales, C_GRID, parameters, progress, log=log)
+    scale, C = tune(data, widths, scales, C_GRID, parameters, progress)
     return SelectedWidths(widths * scale, C)
 
 
-def _learned_widths(
-    data: TrainingSet, parameters: SvmParameters, learned: float, progress: Progress, log: StepLog | None
-) -> SelectedWidths:
+def _learned_widths(data: TrainingSet, parameters: SvmParameters, learned: float, progress: Progress) -> SelectedWidths:
     sample = WidthsSample.of(data, parameters, progress.part(0.0, 0.0))
-    selected = choose_widths(data, sample, parameters, progress.part(0.0, learned), log)
+    selected = choose_widths(data, sample, parameters, progress.part(0.0, learned))
     rows = sample.rows
     del sample
     if not (parameters.retune and enough_fresh(len(rows), len(data.codes))):
         return selected
     Cs = tuple(selected.C * factor for factor in (NEAR_CS if parameters.C is None else (1.0,)))
     last = progress.part(learned, 1.0)
-    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows, log=log)
+    scale, C = tune(data, selected.widths, NEAR_SCALES, Cs, parameters, last, learned_on=rows)
     return replace(selected, widths=selected.widths * scale, C=C)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import SvmModel, TrainedSvm, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, SelectedWidths, SvmParameters
+from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.workers import TaskProgress, results_of, sent
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
@@ -56,6 +57,8 @@ class TrainingSet:
         Positive weights of the rows.
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. No split separates rows of one group.
+    log : StepLog
+        Finished steps of the same training.
     """
 
     Z: NDArray[np.floating]
@@ -63,6 +66,7 @@ class TrainingSet:
     sizes: tuple[int, ...]
     weights: Array | None = None
     row_groups: Indices | None = None
+    log: StepLog = field(default_factory=StepLog)
 
     @property
     def n_classes(self) -> int:
@@ -71,8 +75,12 @@ class TrainingSet:
 
     def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> TrainingSet:
         """Return a copy of some rows."""
-        Z = take_rows(self.Z, rows, progress)
-        return TrainingSet(Z, self.codes[rows], self.sizes, rows_of(self.weights, rows), rows_of(self.row_groups, rows))
+        Z, weights, groups = (
+            take_rows(self.Z, rows, progress),
+            rows_of(self.weights, rows),
+            rows_of(self.row_groups, rows),
+        )
+        return TrainingSet(Z, self.codes[rows], self.sizes, weights, groups, self.log)
 
 
 def rows_of(values: Any, rows: NDArray[Any]) -> Any:

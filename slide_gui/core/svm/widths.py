@@ -45,6 +45,8 @@ class WidthsSample:
         Weights of the rows.
     row_groups : ndarray of int, shape (n,), or None
         Group of each row. No split separates rows of one group.
+    log : StepLog
+        As in `TrainingSet`.
     """
 
     rows: Indices
@@ -53,6 +55,7 @@ class WidthsSample:
     distances: Array
     weights: Array | None = None
     row_groups: Indices | None = None
+    log: StepLog = field(default_factory=StepLog)
 
     @classmethod
     def of(cls, data: TrainingSet, parameters: SvmParameters, progress: Progress = NO_PROGRESS) -> WidthsSample:
@@ -77,7 +80,7 @@ class WidthsSample:
         some = data.take(rows, steady.pulse)
         medians = median_distances(some.Z, data.sizes, seed=parameters.seed, progress=steady.pulse)
         distances = layer_distances(some.Z, data.sizes, steady.pulse)
-        return cls(rows, some.codes, medians, distances, some.weights, some.row_groups)
+        return cls(rows, some.codes, medians, distances, some.weights, some.row_groups, data.log)
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
         """Return the sample of the rows at some positions, with unchanged medians."""
@@ -85,7 +88,7 @@ class WidthsSample:
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
         weights, groups = rows_of(self.weights, some), rows_of(self.row_groups, some)
-        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups, self.log)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², of shape (n, n)."""
@@ -105,15 +108,10 @@ class Objective:
         Criterion, C and seed are used. C is learned if it is None.
     progress : Progress
         Can cancel the computation.
-    log : StepLog, optional
-        Each evaluation is a step of it.
     """
 
-    def __init__(
-        self, sample: WidthsSample, parameters: SvmParameters, progress: Progress, log: StepLog | None = None
-    ) -> None:
+    def __init__(self, sample: WidthsSample, parameters: SvmParameters, progress: Progress) -> None:
         self.sample, self.parameters, self.progress = sample, parameters, progress
-        self.log = StepLog() if log is None else log
         self.criterion = resolved(parameters.criterion, int(sample.codes.max()) + 1)
         self.held_out = np.zeros(len(sample.codes), bool)
         if CRITERIA[self.criterion].holds_out:
@@ -131,8 +129,7 @@ class Objective:
         few = stratified_subset(self.sample.codes, size, self.parameters.seed)
         if len(few) == len(self.sample.codes):
             return self
-        sample = replace(self.sample.on(few, self.progress), row_groups=None)
-        part = Objective(sample, self.parameters, self.progress, self.log)
+        part = Objective(replace(self.sample.on(few, self.progress), row_groups=None), self.parameters, self.progress)
         part.held_out = self.held_out[few]
         return part
 
@@ -144,7 +141,7 @@ class Objective:
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Return J(θ) and its gradient; J is infinite if an SVM did not converge."""
-        value, slope, self.n_support = self.log.step(lambda: self._evaluated(theta), self.starts)
+        value, slope, self.n_support = self.sample.log.step(lambda: self._evaluated(theta), self.starts)
         return value, slope
 
     def _evaluated(self, theta: Array) -> tuple[float, Array, int]:
@@ -319,7 +316,6 @@ def learn_widths(
     near: Sequence[tuple[Iterable[float], float]] = (),
     *,
     progress: Progress = NO_PROGRESS,
-    log: StepLog | None = None,
 ) -> SelectedWidths:
     """Learn the widths σ_t, and C unless it is given, on the rows of a sample.
 
@@ -334,8 +330,6 @@ def learn_widths(
         grid.
     progress : Progress
         Receives a `WidthsStep` at every iteration.
-    log : StepLog, optional
-        Finished steps of the same training.
 
     Raises
     ------
@@ -343,7 +337,7 @@ def learn_widths(
         If the criterion is unknown, or if it has no finite value at any start.
     """
     steady = MonotonicProgress(progress)
-    objective = Objective(sample, parameters, steady.pulse, log)
+    objective = Objective(sample, parameters, steady.pulse)
     origins = _origins(objective, near, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience, begun = _QUIET_STEPS, 0.15
@@ -357,7 +351,7 @@ def learn_widths(
         objective.starts.clear()
         _Descent(objective, number, origin, begin, share, history, patience).run()
     if not history and near:
-        return learn_widths(sample, parameters, progress=steady, log=log)
+        return learn_widths(sample, parameters, progress=steady)
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows "

@@ -21,7 +21,6 @@ from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, entry_share, fit_stack
 from slide_gui.core.svm.kernel import block_sizes, median_distances
 from slide_gui.core.svm.model import SvmModel, TrainedSvm
-from slide_gui.core.svm.parameters import SelectedWidths, SvmParameters
 from slide_gui.core.svm.selection import fit_svm, median_width_search
 from slide_gui.core.svm.step_log import StepLog
 from slide_gui.core.svm.training import TrainingSet, train
@@ -361,7 +360,11 @@ def train_svm(
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     method = METHODS[spec.method]
     if not method.learns or (method.network and spec.svm.widths == "median"):
-        grid = _grid(Z, codes, svm, row_groups, progress.part(0.0, 0.7), log)
+        data = TrainingSet(Z, codes, sizes, None, row_groups, StepLog() if log is None else log)
+        most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
+        rows = np.sort(stratified_sample(codes, most, svm.seed))
+        first = progress.part(0.0, 0.7)
+        grid = median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=first)
         return train(TrainingSet(Z, codes, sizes), grid, svm, medians=medians, progress=progress.part(0.7, 1.0))
     start = None
     if neighbour is not None and neighbour.classifier is not None:
@@ -376,17 +379,3 @@ def _near(neighbour: TrainedSvm, medians: NDArray[np.float64]) -> tuple[tuple[fl
     pairs = zip(medians.tolist(), neighbour.medians, strict=True)
     ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in pairs]
     return tuple(float(w * ratio**0.5) for w, ratio in zip(neighbour.widths, ratios, strict=True)), neighbour.C
-
-
-def _grid(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    svm: SvmParameters,
-    row_groups: Indices | None,
-    progress: Progress,
-    log: StepLog | None,
-) -> SelectedWidths:
-    most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
-    rows = np.sort(stratified_sample(codes, most, svm.seed))
-    data = TrainingSet(Z, codes, block_sizes(Z.shape[1], svm.groups), None, row_groups)
-    return median_width_search(data if len(rows) == len(Z) else data.take(rows), svm, progress=progress, log=log)
