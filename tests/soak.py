@@ -404,7 +404,7 @@ class Openings(WindowRun):
     def open(self) -> None:
         self.window = self.opened("window", labelled())
         self.stack.callback(lambda: tear_down(self.window))
-        self._names = ["export", "cluster", "guide", "palette", "shortcuts", "about", "settings", "full_screen"]
+        self._names = ["export", "cluster", "guide", "palette", "about", "settings", "full_screen"]
         self._names.append("sweep")
         self._names += sorted(name for name in self.window.actions_by_name if name.startswith(("page_", "view_")))
 

@@ -132,7 +132,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window):
 
 def test_that_everything_has_a_name_in_every_dialog(window):
     walked = Walk()
-    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about", "settings"):
+    for name in ("export", "palette", "cluster", "guide", "about", "settings"):
         window.actions_by_name[name].trigger()
         (dialog,) = dialogs(window)
         walked.over(dialog, name)

@@ -112,7 +112,7 @@ def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus
     faults = []
     image, _ = image_and_tiles(window)
     image.setFocus()
-    for name in ("export", "cluster", "guide", "shortcuts", "about", "settings", "palette"):
+    for name in ("export", "cluster", "guide", "about", "settings", "palette"):
         window.activateWindow()
         image.setFocus()
         window.actions_by_name[name].trigger()
@@ -130,20 +130,6 @@ def test_that_tab_reaches_every_control_of_a_dialog_and_escape_returns_the_focus
         if QApplication.focusWidget() is not image:
             faults.append(f"{name}: the keys are not where they were, but at {QApplication.focusWidget()!r}")
     assert not faults, "\n".join(faults)
-
-
-def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window):
-    window.workspace.select(pins=())
-    image, tiles = image_and_tiles(window)
-    image.setFocus()
-    press(image, Key.Key_Home, Key.Key_Down, Key.Key_Right)
-    assert window.weights_page.pixels.features()[0] == 7
-    assert image.accessibleDescription().startswith("row 1, column 1: ")
-    press(image, Key.Key_Return)
-    assert window.workspace.state.selection.pins == (7,)
-    assert "1 pinned" in image.accessibleDescription()
-    press(tiles, Key.Key_Down, Key.Key_Down, Key.Key_Delete)
-    assert window.workspace.state.selection.pins == ()
 
 
 def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window):
@@ -233,9 +219,3 @@ def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained):
     wide = head.sectionSize(2)
     press(view, Key.Key_Right, held=ALT | SHIFT)
     assert head.sectionSize(2) > wide
-
-
-def test_that_the_menu_of_a_run_has_its_actions(trained):
-    view = show_page(trained, "runs").run_table.view()
-    assert view.contextMenuPolicy() == Qt.ContextMenuPolicy.ActionsContextMenu
-    assert [action.text() for action in view.actions()][:2] == ["Open", "Compare"]

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QMenuBar, QSl
 
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.pages.weights.sample import Readout, SamplePanel
-from slide_gui.gui.shell.commands import COMMANDS, MENUS, ShortcutList
+from slide_gui.gui.shell.commands import COMMANDS, MENUS
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from tests.gui.helpers import at_rest, image_and_tiles, labelled, open_data, record, settle, wait
@@ -25,17 +25,6 @@ def test_that_every_command_has_its_own_name_and_shortcut(window):
     assert len(set(shortcuts)) == len({command.name for command in COMMANDS}) == len(COMMANDS)
     for command in COMMANDS:
         assert window.actions_by_name[command.name].shortcut().toString() == command.shortcut
-
-
-def test_that_the_list_of_shortcuts_has_every_command_with_its_keys_under_its_menu(window):
-    window.actions_by_name["shortcuts"].trigger()
-    listed = window.findChild(ShortcutList)
-    lines = {}
-    for menu in map(listed.list.topLevelItem, range(listed.list.topLevelItemCount())):
-        for line in map(menu.child, range(menu.childCount())):
-            lines[line.text(0)] = menu.text(0), line.text(1)
-    assert lines == {c.text.rstrip(" …"): (menu, c.shortcut) for menu, commands in MENUS.items() for c in commands}
-    listed.reject()
 
 
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):

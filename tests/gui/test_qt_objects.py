@@ -109,7 +109,7 @@ def made_whole(window):
     for depth in (6, 2):
         window.workspace.set_parameters(depth=depth)
         at_rest(window)
-    for name in ("export", "palette", "guide", "shortcuts", "about"):
+    for name in ("export", "palette", "guide", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
     for kind in (ExportDialog, CommandPalette, Guide, ShortcutList, QMessageBox):

@@ -128,14 +128,6 @@ def test_that_opening_other_data_replaces_everything_at_once(workspace):
     assert changes == [("other", None)]
 
 
-def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(workspace):
-    workspace.set_parameters(noise=0.8)
-    workspace.open(StubSource(dataset(seed=1, name="other")))
-    wait(lambda: workspace.dataset.name == "other" and workspace.model() is not None)
-    expected = fit_stack(workspace.dataset.train, workspace.state.parameters)
-    np.testing.assert_array_equal(workspace.fitting.stack.layers[0].weights, expected.layers[0].weights)
-
-
 def test_that_the_state_imports_qtcore_and_only_undo_of_qtgui():
     modules = sorted(Path(state.__file__).parent.glob("*.py"))
     nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Qt, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QDialog, QMessageBox, QTreeWidget, QTreeWidgetItem, QVBoxLayout
+from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
@@ -20,9 +20,8 @@ from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
-from slide_gui.gui.shell.palette import CommandPalette, set_columns
+from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.theme import THEMES, stored_theme
-from slide_gui.gui.widgets.layouts import flush
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier.page import ClassifierPage
@@ -513,12 +512,6 @@ def _palette(window: MainWindow) -> None:
     palette.ask()
 
 
-@_help("Keyboard shortcuts", "?", "List all commands with their shortcuts")
-def _shortcuts(window: MainWindow) -> None:
-    shortcuts = window.findChild(ShortcutList) or ShortcutList(window)
-    shortcuts.open()
-
-
 @_help("Licences", "Ctrl+Shift+F1", "List the program's components and their licences")
 def _licences(window: MainWindow) -> None:
     _open_guide(window, "licences.md")
@@ -548,25 +541,3 @@ def _about(window: MainWindow) -> None:
 
 
 COMMANDS = tuple(chain(*MENUS.values()))
-
-
-class ShortcutList(QDialog):
-    """A list of all commands and their shortcuts by menu."""
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self.setWindowTitle("Keyboard shortcuts")
-        self.resize(520, 560)
-        self.list = QTreeWidget(self)
-        self.list.setAccessibleName("Commands and their shortcuts")
-        self.list.setHeaderLabels(["Command", "Shortcut"])
-        for title, commands in MENUS.items():
-            menu = QTreeWidgetItem(self.list, [title])
-            for command in commands:
-                keys = window.actions_by_name[command.name].keys
-                line = QTreeWidgetItem(menu, [command.text.rstrip(" …"), keys])
-                line.setToolTip(0, command.tip)
-        self.list.expandAll()
-        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
-        set_columns(self.list)
-        flush(QVBoxLayout(self), 8, (12, 12, 12, 12)).addWidget(self.list)

@@ -40,9 +40,8 @@ from slide_gui.gui.state.jobs import UserMessage
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import apply_theme, icon, theme_of
-from slide_gui.gui.widgets.controls import ElidedLabel, add_button, label, stop_at_checked
+from slide_gui.gui.widgets.controls import add_button, label, stop_at_checked
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.text import printable
 
 if TYPE_CHECKING:
     from slide_gui.gui.shell.tour import Tour
@@ -51,7 +50,7 @@ _PANEL_ICON = '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.50
 
 
 class TitleBar(QFrame):
-    """The menus, the name of the open data set, and the most frequent commands.
+    """The menus and the most frequent commands.
 
     On systems with a global menu bar, the menus are there.
     """
@@ -62,9 +61,8 @@ class TitleBar(QFrame):
         self.setProperty("role", "bar")
         self.setFixedHeight(40)
         row = flush(QHBoxLayout(self), 12, (8, 0, 16, 0))
-        self._title = ElidedLabel("", self)
         row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self._title, 1)
+        row.addStretch(1)
         self._add_button("open", row)
         self._add_button("export", row, "primary")
 
@@ -90,12 +88,6 @@ class TitleBar(QFrame):
         button.setAccessibleName(action.text().rstrip(" …"))
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as in tool bars; the command has a shortcut
         button.clicked.connect(action.trigger)
-
-    def show_dataset(self, dataset: Dataset) -> None:
-        """Show the name of the open data set."""
-        files = dataset.source.split("; ")
-        origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
-        self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
 
 _LEAST_WIDTH, _MARGINS = 72, 8  # of the navigation; the margins are around its longest word
@@ -339,7 +331,6 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
-        self._title_bar.show_dataset(dataset)
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
         title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single [*]
         self.setWindowTitle(f"{title} – slide-gui")

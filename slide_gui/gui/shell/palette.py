@@ -71,7 +71,10 @@ class CommandPalette(QDialog):
         self._filter.setPlaceholderText("Type a command, a data set or a file")
         self._filter.setAccessibleName("Command")
         self._list = QTreeWidget(self)
-        set_columns(self._list)
+        self._list.setColumnCount(2)
+        self._list.header().setStretchLastSection(False)
+        self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._list.setHeaderHidden(True)
         self._list.setRootIsDecorated(False)
         self._list.setUniformRowHeights(True)
@@ -159,11 +162,3 @@ class CommandPalette(QDialog):
 def _contains(text: str, words: Iterable[str]) -> bool:
     lowered = text.lower()
     return all(word in lowered for word in words)
-
-
-def set_columns(lines: QTreeWidget) -> None:
-    """Let the first of two columns take the space that the second leaves."""
-    lines.setColumnCount(2)
-    lines.header().setStretchLastSection(False)
-    lines.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-    lines.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)

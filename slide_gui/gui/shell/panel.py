@@ -568,13 +568,9 @@ class ParameterPanel(QScrollArea):
         elif stack is None:
             self._note.setText("Fitting the first layers…")
         elif not workspace.fitting.is_fresh(depth):
-            fresh = min(workspace.fitting.n_fresh, depth)
-            if fresh:
-                behind = f"{fresh} of {depth} layers are fitted"
-            else:
-                behind = f"grey tiles still show noise {stack.parameters.noise:.2f}"
             doing = "Fitting…" if workspace.queue.busy else "Stopped (F5 refits):"
-            self._note.setText(f"{doing} {behind}")
+            fresh = min(workspace.fitting.n_fresh, depth)
+            self._note.setText(f"{doing} {fresh} of {depth} layers are fitted")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
             text, seconds = f"Fitted · reconstruction error {errors}", workspace.fitting.seconds
