@@ -21,7 +21,6 @@ import slide_gui
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.dialogs.export import ExportDialog
 from slide_gui.gui.help.guide import Guide
-from slide_gui.gui.shell.commands import ShortcutList
 from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.widgets.layouts import nested
 from tests.gui.helpers import at_rest, every_view, labelled, settle, wait
@@ -112,7 +111,7 @@ def made_whole(window):
     for name in ("export", "palette", "guide", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
-    for kind in (ExportDialog, CommandPalette, Guide, ShortcutList, QMessageBox):
+    for kind in (ExportDialog, CommandPalette, Guide, QMessageBox):
         for dialog in window.findChildren(kind):
             assert dialog.isVisible()
             dialog.reject()

@@ -112,7 +112,7 @@ def test_that_the_runs_are_listed_at_the_first_click_and_stay(fresh, jobs):
     assert "shipped with the program" in page.subtitle.text()
     page.run_table.select(page.run_table.shown()[:2])
     fresh.session.library.delete(page.run_table.selected())
-    assert not fresh.session.library.can_undelete
+    assert fresh.workspace.history.undoText() == ""
     page.run_table.select(())
     page.run_table.set_filter("-shipped")
     assert page.run_table.shown() == ()

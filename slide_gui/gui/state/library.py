@@ -90,20 +90,13 @@ class RunLibrary(QObject):
 
     @Slot(object)
     def delete(self, keys: Sequence[str]) -> None:
-        """Delete runs of the user; undo or `undelete` restores them."""
+        """Delete runs of the user; undo restores them."""
         shipped = {run.hash for run in self.runs if run.is_shipped}
         keys = [key for key in keys if key not in shipped]
         if not keys:
             return
         text = f"delete {counted(len(keys), 'run')}"
         self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
-
-    @Slot()
-    def undelete(self) -> None:
-        """Restore the runs deleted last."""
-        if self._deleted:
-            keys = next(reversed(self._deleted))
-            self._change(f"restore {counted(len(keys), 'run')}", self._hide, (keys, True), (keys, False))
 
     @Slot(object)
     def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
@@ -114,11 +107,6 @@ class RunLibrary(QObject):
         else:  # the queue makes one change after the other
             hidden = self._deleted.pop(keys, [])
             self._change_and_read(lambda store: store.delete(hidden, undo=True))
-
-    @property
-    def can_undelete(self) -> bool:
-        """True if there are deleted runs to restore."""
-        return bool(self._deleted)
 
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:

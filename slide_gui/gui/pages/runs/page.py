@@ -27,7 +27,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.tiles import TileRow, row_tile
 from slide_gui.gui.widgets.weight_tiles import TileScroll, WeightTiles
@@ -49,8 +49,6 @@ class RunsPage(Page):
     ) -> None:
         super().__init__("Runs", "all runs are stored", views, parent=parent)
         self._workspace, self._library = workspace, controller.library
-        self._undelete = add_button(self, self.head, "Undo delete", "Restore the runs deleted last")
-        self._undelete.clicked.connect(self._library.undelete)
         self.run_table = RunTable(self)
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._library.delete)
@@ -87,7 +85,6 @@ class RunsPage(Page):
             subtitle, empty = self._words()
             self.subtitle.setText(subtitle)
             self.run_table.set_placeholder(empty)
-            self._undelete.setVisible(self._library.can_undelete)
             self._choose_wanted()
 
     def _words(self) -> tuple[str, str]:
