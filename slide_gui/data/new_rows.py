@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +54,30 @@ def read_new_rows(
     DataError
         If the file cannot be read, lacks a column, or has text or missing cells in one.
     """
-    paths = [Path(path) for path in paths]
-    read_table = partial(_table, d=n_features, names=names, label_column=label_column, reading=reading)
+
+    def read_table(path: Path, *, reading: ParseOptions, progress: Progress) -> DataPart:
+        with path.open("rb") as file:
+            stream, _, _ = utf8_stream(file, path.stat().st_size, str(path))
+            layout = table_layout(stream, ParseOptions(NO_COLUMN, reading.header), str(path))
+        columns, label = layout.columns, reading.label_column
+        if not (names and layout.named):
+            if label is None:
+                has_label = len(columns) - n_features - len(reading.left_out) == 1
+                label = (label_column if label_column.isdecimal() else str(len(columns))) if has_label else NO_COLUMN
+            return read_csv(path, replace(reading, label_column=label), progress=progress)
+        if missing := [name for name in names if name not in columns]:
+            lacking = f"{plural('column', 'columns', len(missing))} {listed_names(missing)}"
+            raise DataError(f"lacks the {lacking} of the model; add what is missing", str(path))
+        if texts := [columns[k] for k in sorted(layout.text) if columns[k] in names]:
+            raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
+        if label is None:
+            label = label_column if label_column in columns and label_column not in names else NO_COLUMN
+        left_out = tuple(name for name in columns if name not in names and name != label)
+        reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
+        part = read_csv(path, reading, progress=progress)
+        position = {name: k for k, name in enumerate(part.feature_names)}
+        return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
+
     part = read_parts(paths, reading, progress, read_table)[-1]  # of a training set and a test set, the test set
     rows, place = part.rows, part.place
     if rows.shape[1] != n_features:
@@ -72,36 +93,6 @@ def read_new_rows(
         raise DataError(f"row {row + 1}: {name} is missing; fill the cells with slide-gui fill first", place)
     scaled = scaled_rows(replace(part, rows=rows, finite=False), scaling)
     return scaled, _class_texts(part)
-
-
-def _table(
-    path: Path, *, d: int, names: tuple[str, ...], label_column: str, reading: ParseOptions, progress: Progress
-) -> DataPart:
-    """Read the columns of a model from a text table."""
-    place = str(path)
-    with path.open("rb") as file:
-        stream, _, _ = utf8_stream(file, path.stat().st_size, place)
-        layout = table_layout(stream, ParseOptions(NO_COLUMN, reading.header), place)
-    columns, label = layout.columns, reading.label_column
-    if not (names and layout.named):
-        n_left = len(columns) - d - len(reading.left_out)
-        if label is None:
-            label = (label_column if label_column.isdecimal() else str(len(columns))) if n_left == 1 else NO_COLUMN
-        return read_csv(path, replace(reading, label_column=label), progress=progress)
-    missing = [name for name in names if name not in columns]
-    if missing:
-        noun = plural("column", "columns", len(missing))
-        raise DataError(f"lacks the {noun} {listed_names(missing)} of the model; add what is missing", place)
-    if texts := [columns[k] for k in sorted(layout.text) if columns[k] in names]:
-        raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", place)
-    if label is None:
-        label = label_column if label_column in columns and label_column not in names else NO_COLUMN
-    left_out = tuple(name for name in columns if name not in names and name != label)
-    part = read_csv(
-        path, replace(reading, label_column=label, header=layout.reading.header, left_out=left_out), progress=progress
-    )
-    position = {name: k for k, name in enumerate(part.feature_names)}
-    return replace(part, rows=np.ascontiguousarray(part.rows[:, [position[name] for name in names]]))
 
 
 def _class_texts(part: DataPart) -> list[str] | None:

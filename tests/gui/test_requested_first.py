@@ -32,8 +32,18 @@ def endless(monkeypatch):
     return begun, ended
 
 
-def test_that_a_long_estimate_is_not_started_but_offered_by_a_button(window, monkeypatch):
-    monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
+def start(controller, wanted):
+    if wanted == "train":
+        controller.train(controller.spec_of(controller.svm))
+    else:
+        {"try": controller.start_trial, "sweep": controller.start_sweep}[wanted]()
+
+
+@pytest.mark.parametrize(("cost", "value"), [("typical_seconds", 5.1), ("peak_bytes", 500_000_001)])
+def test_that_an_estimate_of_over_5_s_or_500_mb_is_not_started_but_offered_by_a_button(
+    window, monkeypatch, cost, value
+):
+    monkeypatch.setattr(runs_module, cost, lambda spec, shape: value)
     curves, runs = show_page(window, "curves"), window.session.runs
     wait(lambda: runs.offered is not None)
     assert not runs.estimate.running
@@ -66,12 +76,7 @@ def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wante
     show_page(window, "curves")
     wait(begun.is_set)
     controller = window.session.runs
-    if wanted == "train":
-        controller.train(controller.spec_of(controller.svm))
-    elif wanted == "try":
-        controller.start_trial()
-    else:
-        controller.start_sweep()
+    start(controller, wanted)
     assert controller.estimated is None
     assert ended.wait(30)
     controller.stop()
@@ -106,22 +111,11 @@ def test_that_train_try_and_sweep_start_at_once_during_a_slow_fit(window, endles
 
     for name in ("get_or_run", "try_data", "run_sweep"):
         monkeypatch.setattr(runs_module, name, work)
-    {
-        "train": lambda: controller.train(controller.spec_of(controller.svm)),
-        "try": controller.start_trial,
-        "sweep": controller.start_sweep,
-    }[wanted]()
+    start(controller, wanted)
     assert started.wait(2)  # 0.2 s on a quiet computer
     endless_fit.clear()
     wait(endless_fit.is_set)  # the fit is still needed
     window.queue.cancel()
-
-
-def test_that_an_estimate_that_needs_more_than_500_mb_is_only_offered(window, monkeypatch):
-    monkeypatch.setattr(runs_module, "peak_bytes", lambda spec, shape: 500_000_001)
-    show_page(window, "curves")
-    wait(lambda: window.session.runs.offered is not None)
-    assert not window.session.runs.estimate.running
 
 
 def test_that_cancelling_an_estimate_keeps_the_jobs_that_wait(window, endless):
