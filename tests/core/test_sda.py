@@ -245,13 +245,7 @@ def test_that_rows_and_rates_that_cannot_be_trained_with_are_refused(rows, chang
         ({"noise": 1.0}, "noise is 1.0; it must be at least 0 and below 1"),
         ({"noise": (0.1,)}, "noise has 1 numbers"),
         ({"pretraining_rate": 0.0}, "pretraining_rate is 0.0; it must be a positive number"),
-        ({"fine_tuning_rate": np.nan}, "fine_tuning_rate is nan"),
-        ({"pretraining_epochs": -1}, "pretraining_epochs is -1"),
-        ({"fine_tuning_epochs": 1.5}, "fine_tuning_epochs is 1.5"),
-        ({"batch_size": 0}, "batch_size is 0"),
         ({"batch_size": 5000}, "batch_size is 5000; it must be an integer, 1 to 4096"),
-        ({"patience": 0}, "patience is 0"),
-        ({"seed": -1}, "seed is -1"),
         ({"dtype": "int32"}, "dtype is 'int32'; it must be one of float32, float64"),
     ],
 )

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import fit_svm, median_width_search
+from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.step_log import StepLog
-from slide_gui.core.svm.training import TrainingSet
 from slide_gui.progress import Cancelled, Progress
 
 
@@ -77,15 +76,3 @@ def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted
     assert continued.history == whole.history
     assert continued.coefficients.tobytes() == whole.coefficients.tobytes()
     assert continued.biases.tobytes() == whole.biases.tobytes()
-
-
-def test_that_a_cancelled_grid_search_continues_with_the_same_points() -> None:
-    Z, codes = rows(90, 3)
-    counter, log, parameters = CancelAt(), StepLog(), SvmParameters(groups=1)
-    whole = median_width_search(TrainingSet(Z, codes, (6,)), parameters, progress=counter)
-    data = TrainingSet(Z, codes, (6,), log=log)
-    with pytest.raises(Cancelled):
-        median_width_search(data, parameters, progress=CancelAt(counter.n_reports // 2))
-    assert 3 < len(log.results) < len(whole.grid)
-    log.rewind()
-    assert median_width_search(data, parameters).grid == whole.grid

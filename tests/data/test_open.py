@@ -59,17 +59,6 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path: Path) -> None:
     assert open_data([one_channel]).image_shape == (8, 8)
 
 
-def test_that_integer_pixels_are_scaled_and_other_numbers_are_not(tmp_path: Path) -> None:
-    grey = np.array([[0, 51, 255, 102]] * 2).repeat(16, axis=1)
-    assert np.allclose(
-        open_npz(tmp_path, X_train=grey.astype(np.uint8), X_test=np.zeros((1, 64), np.uint8)).train[0, ::16],
-        [0, 0.2, 1, 0.4],
-    )
-    assert np.allclose(open_npz(tmp_path, X=grey / 255 * 3 - 1).train, grey / 255 * 3 - 1)
-    assert open_npz(tmp_path, X=grey // 17).train.max() == np.float32(15 / 16)
-    assert open_npz(tmp_path, X=grey > 0).train.max() == 1
-
-
 def test_that_training_and_test_files_are_combined(tmp_path: Path) -> None:
     train, test = (write_amat(tmp_path / f"x_{part}.amat", np.eye(16), np.arange(16)) for part in ("train", "test"))
     data = open_data([test, train])

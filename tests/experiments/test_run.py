@@ -319,17 +319,6 @@ def test_that_a_classifier_of_scikit_learn_replaces_the_svm(tmp_path: Path) -> N
         restore(DATA, again)
 
 
-def test_that_a_transformer_of_scikit_learn_replaces_slide() -> None:
-    pca = Estimator.of("decomposition.PCA", {"n_components": 20})
-    with_svm = run(DATA, spec(DATA, method="custom", transformer=pca))
-    assert with_svm.classifier is not None
-    both = run(DATA, spec(DATA, method="custom", transformer=pca, classifier=KNN))
-    projection = PCA(20, svd_solver="full").fit(DATA.train)
-    oracle = KNeighborsClassifier(3).fit(projection.transform(DATA.train), DATA.train_labels)
-    predicted = oracle.predict(projection.transform(DATA.test))
-    assert abs(np.count_nonzero(predicted != DATA.test_labels) - len(both.misclassified)) <= 1
-
-
 def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows() -> None:
     base = spec(DATA, 0.4, 1, widths="median", C=10.0, labels=30)
     found = run(DATA, base)
