@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 
 from PySide6 import QtCore, QtGui, QtWidgets
 
@@ -31,13 +30,6 @@ ROOTS = {"QApplication", "MainWindow", "QGuiApplication", "QCoreApplication"}
 """What may have no parent."""
 
 
-@dataclass
-class _Class:
-    bases: tuple[str, ...]
-    methods: dict[str, bool] = field(default_factory=dict)  # whether it is a Slot
-    signals: set[str] = field(default_factory=set)
-
-
 class _Program:
     """The classes that the modules of a program define."""
 
@@ -46,24 +38,20 @@ class _Program:
 
     def is_qobject(self, name: str) -> bool:
         if name in self.classes:
-            return any(self.is_qobject(base) for base in self.classes[name].bases)
+            return any(map(self.is_qobject, self.classes[name][0]))
         return _qt(name) is not None
 
     def receives(self, name: str, attribute: str) -> bool | None:
         """Whether an attribute may be connected to: a Slot, a Signal or Qt's own; None if no class defines it."""
-        own = self.classes.get(name)
-        if own is None:
+        if name not in self.classes:
             return True if hasattr(_qt(name), attribute) else None
-        if attribute in own.methods or attribute in own.signals:
-            return own.methods.get(attribute, True)
-        inherited = [self.receives(base, attribute) for base in own.bases]
-        return next((found for found in inherited if found is not None), None)
+        bases, receivers = self.classes[name]
+        inherited = (self.receives(base, attribute) for base in bases)
+        return next((found for found in (receivers.get(attribute), *inherited) if found is not None), None)
 
     def unmarked(self, method: str) -> list[str]:
         """Return the classes of Qt objects that define a method of this name which is no Slot."""
-        return [
-            name for name, own in self.classes.items() if own.methods.get(method) is False and self.is_qobject(name)
-        ]
+        return [name for name, own in self.classes.items() if own[1].get(method) is False and self.is_qobject(name)]
 
 
 def problems(modules: Mapping[str, str]) -> list[str]:
@@ -166,16 +154,17 @@ def _orphan(program: _Program, node: ast.AST) -> Iterator[str]:
         yield f"{kind} is made without a parent"
 
 
-def _described(node: ast.ClassDef) -> _Class:
-    found = _Class(tuple(_name(base) for base in node.bases))
+def _described(node: ast.ClassDef) -> tuple[list[str], dict[str, bool]]:
+    """Return the bases of a class, and its methods and signals with whether they may be connected to."""
+    receivers: dict[str, bool] = {}
     for item in node.body:
         if isinstance(item, ast.FunctionDef):
             marks = {_name(mark.func if isinstance(mark, ast.Call) else mark) for mark in item.decorator_list}
             if not marks & {"property", "staticmethod", "classmethod"}:
-                found.methods[item.name] = "Slot" in marks
+                receivers[item.name] = "Slot" in marks
         elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call) and _name(item.value.func) == "Signal":
-            found.signals |= {_name(target) for target in item.targets}
-    return found
+            receivers |= {_name(target): True for target in item.targets}
+    return [_name(base) for base in node.bases], receivers
 
 
 def _qt(name: str) -> type | None:

@@ -146,24 +146,6 @@ def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window):
     assert window.workspace.state.selection.pins == (first - 7,)
 
 
-def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained):
-    show_page(trained, "classifier")
-    plot = trained.pages.page("classifier").criterion
-    whole = plot.shown()
-    press(plot, Key.Key_Plus, held=CONTROL)
-    assert plot.shown()[0] != whole[0]
-    assert plot.shown()[1] == whole[1]
-    press(plot, Key.Key_Plus, held=ALT)
-    assert plot.shown()[1] != whole[1]
-    before = plot.shown()
-    press(plot, Key.Key_Right, held=ALT)
-    assert plot.shown()[0][0] > before[0][0]
-    press(plot, Key.Key_Up, held=ALT)
-    assert plot.shown()[1][0] > before[1][0]
-    press(plot, Key.Key_0)
-    assert plot.shown() == whole
-
-
 def test_that_keys_walk_over_all_rows_and_choose_the_row_shown_below(window):
     tiles = window.weights_page.shown_view().tiles
     first = window.weights_page.pixels.features()[0]

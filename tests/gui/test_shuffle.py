@@ -37,7 +37,7 @@ def test_that_the_queue_fits_to_shuffled_pixels_and_the_rows_put_back_are_the_or
     assert len(view.numbers().split("\n")) == 1 + 4
 
 
-def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the_fit(window):
+def test_that_each_press_shuffles_anew_and_other_layers_data_or_another_view_drop_the_fit(window):
     view = window.weights_page.set_view("shuffle")
     orders = []
     for _ in range(2):
@@ -55,10 +55,7 @@ def test_that_each_press_shuffles_anew_and_other_layers_or_another_view_drop_the
     assert not window.queue.busy
     settle(0.05)
     assert view.fit is None
-
-
-def test_that_data_of_another_size_and_depth_0_drop_what_was_shuffled(window):
-    view = window.weights_page.set_view("shuffle")
+    window.weights_page.set_view("shuffle")
     view.start()
     wait(lambda: view.fit is not None)
     window.workspace.set_parameters(depth=0)

@@ -2,11 +2,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSettings, QSize, Qt
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.theme import (
     BLUE,
     DARK,
@@ -14,7 +13,6 @@ from slide_gui.gui.theme import (
     ORANGE,
     apply_theme,
     contrast,
-    icon,
     ink_on,
     sequential,
     stored_theme,
@@ -118,17 +116,3 @@ def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme):
     pictures = [line.split('url("')[1].split('"')[0] for line in sheet.splitlines() if "url(" in line]
     assert pictures
     assert all(Path(p).is_file() for p in pictures)
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_that_every_icon_is_drawn_in_the_themes_colours(app, page):
-    for state, colour in ((QIcon.State.Off, LIGHT.text), (QIcon.State.On, LIGHT.accent_text)):
-        image = icon(page.icon, LIGHT).pixmap(QSize(48, 48), QIcon.Mode.Normal, state).toImage()
-        solid = [
-            image.pixelColor(x, y)
-            for x in range(image.width())
-            for y in range(image.height())
-            if image.pixelColor(x, y).alpha() == 255
-        ]
-        assert len(solid) > 20
-        assert {c.name().upper() for c in solid} == {colour}

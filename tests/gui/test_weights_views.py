@@ -19,7 +19,7 @@ from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.why import COPIES, EXPLAIN, WhyView
 from slide_gui.gui.state import workspace as workspace_module
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
+from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.helpers import StubSource, at_rest, button, dataset, labelled, open_data, press, settle, wait
 
 
@@ -71,16 +71,13 @@ def test_that_the_flow_follows_the_sample_its_noise_and_the_stack_also_while_it_
 
 def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, window):
     page = window.weights_page
-    try:
-        for theme in (DARK, LIGHT):
-            apply_theme(app, theme.name)
-            assert page.set_view(FLOW).findChild(ColorBar).scale.map == theme.diverging
-            for name in (WEIGHTS, EXPLAIN):
-                row = page.set_view(name).tiles.rows[0 if name == EXPLAIN else 1]
-                assert row.tiles[-1].scale.map == theme.diverging
-                assert row.color.name().upper() == theme.accent
-    finally:
-        apply_theme(app, "light")
+    for theme in (DARK, LIGHT):
+        apply_theme(app, theme.name)
+        assert page.set_view(FLOW).findChild(ColorBar).scale.map == theme.diverging
+        for name in (WEIGHTS, EXPLAIN):
+            row = page.set_view(name).tiles.rows[0 if name == EXPLAIN else 1]
+            assert row.tiles[-1].scale.map == theme.diverging
+            assert row.color.name().upper() == theme.accent
 
 
 def test_that_drawing_changes_every_layer_and_undo_restores_them(window):
@@ -239,17 +236,6 @@ def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_
 
 def columns_of(text):
     return {len(line.split("\t")) for line in text.split("\n")}
-
-
-def test_that_the_colour_bar_is_next_to_tiles_of_the_largest_size_that_fits(window):
-    window.resize(1920, 1080)
-    part = window.weights_page.set_view("flow")
-    window.workspace.set_parameters(depth=2)
-    at_rest(window)
-    settle(0.2)
-    layout, bar = part.view.layout_of(), part.findChild(ColorBar)
-    assert layout.size == part.view.layout_of(part.width() - part.findChild(BesideColorBar).outer_width).size
-    assert bar.geometry().left() - layout.needed < 40
 
 
 def choose_layer(part, layer):

@@ -164,3 +164,12 @@ def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(sh
                 plot.grab()
         plot.show_full_range()
         assert plot.grab().toImage() == before
+
+
+def test_that_keys_zoom_along_one_axis_and_pan(plot):
+    press(plot, Qt.Key.Key_Plus, held=Qt.KeyboardModifier.ControlModifier)
+    assert [b - a for a, b in plot.shown()] == pytest.approx((8.0, 4.0))
+    press(plot, Qt.Key.Key_Plus, held=Qt.KeyboardModifier.AltModifier)
+    assert [b - a for a, b in plot.shown()] == pytest.approx((8.0, 3.2))
+    press(plot, Qt.Key.Key_Right, Qt.Key.Key_Up, held=Qt.KeyboardModifier.AltModifier)
+    assert flat(plot) == pytest.approx([1.8, 9.8, -1.28, 1.92])
