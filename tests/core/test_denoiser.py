@@ -18,25 +18,6 @@ def test_that_the_closed_form_equals_the_papers_listing(noise):
     np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
 
 
-def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_square_root():
-    rows = blobs(n=150)
-    exact = denoiser_weights(scatter_of(rows), 0.4)
-    deviation = {}
-    for copies in (10, 100, 1000):
-        runs = []
-        for seed in range(3):
-            sampled = CorruptedCopies(rows, 0.4, random_state=seed)
-            sampled.add(copies)
-            # The pixel that is nonzero once is too rare to estimate a rate of convergence.
-            runs.append(np.sqrt(np.mean((sampled.weights() - exact)[:-1, :-2] ** 2)))
-        deviation[copies] = np.mean(runs)
-    rate_1 = np.log10(deviation[10] / deviation[100])
-    rate_2 = np.log10(deviation[100] / deviation[1000])
-    assert 0.4 < rate_1 < 0.6
-    assert 0.4 < rate_2 < 0.6
-    assert deviation[1000] < 0.01
-
-
 def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
     rows = blobs(n=60, side=3)
     random = np.random.default_rng(5)

@@ -104,25 +104,6 @@ def test_that_a_fit_can_be_cancelled_after_every_block_of_rows(monkeypatch):
     assert all("report" in pair for pair in pairwise(events))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"noise": 1.0}, "noise is"),
-        ({"noise": -0.1}, "noise is"),
-        ({"depth": -1}, "depth is"),
-        ({"depth": 10**8}, "depth is 100000000; it must be an integer, 0 to 8"),
-        ({"depth": 10**400}, "depth is 10{400}; it must be an integer, 0 to 8"),
-        ({"noise": 10**400}, "noise is"),
-        ({"threshold": float("inf")}, "threshold is"),
-        ({"ridge": -1.0}, "ridge is"),
-        ({"batch_size": 0}, "batch_size is"),
-    ],
-)
-def test_that_a_parameter_out_of_range_is_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        fit_stack(images(n=10), StackParameters(**change))
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_that_a_value_that_is_not_finite_is_named_with_its_place(bad):
     rows = images(n=3000)

@@ -19,8 +19,7 @@ from slide_gui.data.readers import matlab
 from slide_gui.data.readers.arrays import known_names, parts_from_named, read_array, read_npy, read_npz
 from slide_gui.data.readers.idx import read_idx
 from slide_gui.data.readers.matlab import read_mat
-from slide_gui.progress import Cancelled
-from tests.data.writers import IDX_TYPES, CancelAfter, mat_bytes, npy_bytes, npz_bytes, write, write_idx
+from tests.data.writers import IDX_TYPES, mat_bytes, npy_bytes, npz_bytes, write, write_idx
 
 
 @settings(max_examples=25)
@@ -166,12 +165,6 @@ def test_that_written_idx_arrays_are_read_back(array: np.ndarray, name: str) -> 
 def test_that_idx_arrays_have_one_to_four_axes(tmp_path: Path, name: str, axes: int) -> None:
     with pytest.raises(DataError, match=f"begins with 00 00 08 0{axes}, expected an IDX header"):
         read_idx(write_idx(tmp_path / name, np.ones((1,) * axes, np.uint8)))
-
-
-def test_that_reading_idx_can_be_cancelled(tmp_path: Path) -> None:
-    path = write_idx(tmp_path / "x", np.zeros((3000, 28, 28), np.uint8))
-    with pytest.raises(Cancelled):
-        read_idx(path, progress=CancelAfter(2))
 
 
 # MATLAB --------------------------------------------------------------------------------------------------------------
