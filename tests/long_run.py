@@ -4,7 +4,6 @@
 - kills: SIGKILL of sweeps, training, saves, downloads and sessions.
 - user: random use of the window: clicks, drags, keys, files, cancellations, closing.
 - cycles: jobs that are started and cancelled at random moments.
-- openings: every page, dialog and the window itself, opened and closed.
 - interleavings: changes at random moments between the results of earlier ones.
 
 Counts are written to the summary on the way. A run resumes from it if kind, commit and seed are the same. The exit code
@@ -34,7 +33,6 @@ KINDS = {
     "kills": ("tests.kills", "Kills", 1000),
     "user": ("tests.soak", "User", 120),
     "cycles": ("tests.soak", "Cycles", 10_000),
-    "openings": ("tests.soak", "Openings", 500),
     "interleavings": ("tests.soak", "Interleavings", 10_000),
 }
 """Kind → module and class of the run, and its usual amount."""

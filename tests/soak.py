@@ -398,36 +398,6 @@ class Cycles(WindowRun):
         super().finish()
 
 
-class Openings(WindowRun):
-    """Every dialog and page in turn, and the window itself, opened and closed."""
-
-    def open(self) -> None:
-        self.window = self.opened("window", labelled())
-        self.stack.callback(lambda: tear_down(self.window))
-        self._names = ["export", "cluster", "guide", "palette", "about", "settings", "full_screen"]
-        self._names.append("sweep")
-        self._names += sorted(name for name in self.window.actions_by_name if name.startswith(("page_", "view_")))
-
-    def use(self) -> None:
-        self.random.shuffle(self._names)
-        for name in self._names:
-            self.window.actions_by_name[name].trigger()
-            QTest.qWait(1)
-            for dialog in QApplication.topLevelWidgets():
-                if isinstance(dialog, QDialog) and dialog.isVisible():
-                    self.done_of[f"{type(dialog).__name__} closed"] += 1
-                    dialog.reject()
-            if name == "full_screen":
-                QTest.keyClick(QApplication.focusWidget() or self.window, Qt.Key.Key_Escape)
-            self.done_of[name] += 1
-        other = self.opened("other", dataset())
-        other.close()
-        tear_down(other)
-
-    def rest(self) -> None:
-        cancel_all(self.window)
-
-
 class Interleavings(WindowRun):
     """Changes between results; at rest the window is compared with a second one that took one step."""
 

@@ -79,23 +79,6 @@ def test_that_a_source_that_breaks_a_rule_is_found(source, said):
     assert found[0].startswith("bar.py:")
 
 
-def test_that_slots_signals_and_what_qt_has_may_be_connected():
-    source = """
-    @Slot()
-    def go(self): pass
-class Long(Bar):
-    def __init__(self, parent):
-        super().__init__(parent)
-        label, row = QLabel('text', self), nested(layout, QHBoxLayout())
-        for signal in (label.a, label.b):
-            signal.connect(self.go)
-        label.c.connect(self.changed)
-        label.d.connect(self.update)
-        label.e.connect(label.hide)
-"""
-    assert problems({"bar.py": CLASS + source}) == []
-
-
 def made_whole(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
     window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
