@@ -3,7 +3,6 @@
 - fuzz: damaged inputs of every kind that is read; inputs that fail are saved in a folder next to the summary.
 - kills: SIGKILL of sweeps, training, saves, downloads and sessions.
 - user: random use of the window: clicks, drags, keys, files, cancellations, closing.
-- cycles: jobs that are started and cancelled at random moments.
 - interleavings: changes at random moments between the results of earlier ones.
 
 Counts are written to the summary on the way. A run resumes from it if kind, commit and seed are the same. The exit code
@@ -32,7 +31,6 @@ KINDS = {
     "fuzz": ("tests.fuzz", "Fuzz", 1_000_000),
     "kills": ("tests.kills", "Kills", 1000),
     "user": ("tests.soak", "User", 120),
-    "cycles": ("tests.soak", "Cycles", 10_000),
     "interleavings": ("tests.soak", "Interleavings", 10_000),
 }
 """Kind → module and class of the run, and its usual amount."""

@@ -359,45 +359,6 @@ class User(WindowRun):
         self.window.session.stop()
 
 
-class Cycles(WindowRun):
-    """Jobs that are started and cancelled; in the end the window fits as if there had been none."""
-
-    def open(self) -> None:
-        window = self.window = self.opened("window", labelled(n=400))
-        self.stack.callback(lambda: tear_down(window))
-        runs, page, workspace = window.session.runs, window.weights_page, window.workspace
-        self._starts: dict[str, Callable[[], object]] = {
-            "fit": lambda: workspace.set_parameters(
-                noise=self.random.choice((0.1, 0.2, 0.4, 0.6)) + self.random.random() / 10
-            ),
-            "training": window.actions_by_name["train"].trigger,
-            "sweep": runs.start_sweep,
-            "trial": runs.start_trial,
-            "copies": lambda: page.set_view("copies").toggle(),
-            "data": lambda: workspace.open(StubSource(labelled(self.random.randrange(5), 400))),
-        }
-
-    def use(self) -> None:
-        name = self.random.choice(sorted(self._starts))
-        self._starts[name]()
-        QTest.qWait(self.random.choice((0, 0, 1, 2, 5, 15)))
-        self.window.session.stop()
-        self.done_of[name] += 1
-
-    def rest(self) -> None:
-        cancel_all(self.window)
-
-    def finish(self) -> None:
-        self.rest()
-        workspace = self.window.workspace
-        workspace.set_parameters(noise=0.35)
-        workspace.fitting.fit()
-        until(lambda: workspace.model() is not None)
-        expected = fit_stack(workspace.dataset.train, workspace.state.parameters)
-        self.compare(workspace.model().stack, expected, "after all")
-        super().finish()
-
-
 class Interleavings(WindowRun):
     """Changes between results; at rest the window is compared with a second one that took one step."""
 

@@ -234,10 +234,6 @@ def test_that_a_view_is_created_when_its_tab_is_chosen_and_refreshed_only_while_
     assert len(refreshed) == 1
 
 
-def columns_of(text):
-    return {len(line.split("\t")) for line in text.split("\n")}
-
-
 def choose_layer(part, layer):
     press(part.layers, *[Qt.Key.Key_Down] * (layer - part.layer))
     assert part.layer == layer
