@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
@@ -75,74 +76,52 @@ def faults_of(seen):
     return faults
 
 
-class Walk:
-    """Counts what was seen, and names what is at fault."""
+@pytest.fixture
+def walk_over():
+    """Return a function that returns the kinds of what a window shows; at the end, fail if something has no name."""
+    faults = []
 
-    def __init__(self):
-        self.focusable = 0
-        self.kinds = set()
-        self.faults = []
-
-    def over(self, root, where):
-        """Look at a window as it is now."""
+    def over(root, where):
         settle()
         things = [seen for seen in walk(root) if seen.focusable]
         assert things, where
-        self.focusable += len(things)
-        self.kinds |= {type(seen.thing).__name__ for seen in things}
-        self.faults += [f"{where}: {type(s.thing).__name__} {text}" for s in things for text in faults_of(s)]
+        faults.extend(f"{where}: {type(s.thing).__name__} {text}" for s in things for text in faults_of(s))
+        return [type(seen.thing).__name__ for seen in things]
+
+    yield over
+    assert not faults, "\n".join(faults)
 
 
-def over_pages(walked, window, shown):
-    """Look at every page and view."""
-    for view in every_view(window):
-        walked.over(window, f"{shown}, {view}")
-
-
-def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window):
-    walked = Walk()
+def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window, walk_over):
     window.workspace.select(pins=(3, 20))
     train(window)
-    over_pages(walked, window, "images")
+    kinds = [kind for view in every_view(window) for kind in walk_over(window, f"images, {view}")]
     window.actions_by_name["full_screen"].trigger()
-    walked.over(window, "full screen")
+    kinds += walk_over(window, "full screen")
     window.actions_by_name["full_screen"].trigger()
     open_data(window, plain())
-    over_pages(walked, window, "plain features")
-    assert not walked.faults, "\n".join(walked.faults)
-    assert walked.focusable > 300
-    assert {
-        "WeightTiles",
-        "HeatMap",
-        "ErrorPlot",
-        "CopiesPlot",
-        "ConfusionMatrix",
-    } <= walked.kinds
+    kinds += [kind for view in every_view(window) for kind in walk_over(window, f"plain features, {view}")]
+    assert len(kinds) > 300
+    assert {"WeightTiles", "HeatMap", "ErrorPlot", "CopiesPlot", "ConfusionMatrix"} <= set(kinds)
 
 
-def test_that_everything_has_a_name_while_no_data_are_open(closed_window):
-    walked = Walk()
+def test_that_everything_has_a_name_while_no_data_are_open(closed_window, walk_over):
     closed_window.resize(1280, 720)
     closed_window.show()
-    over_pages(walked, closed_window, "no data")
+    for view in every_view(closed_window):
+        walk_over(closed_window, f"no data, {view}")
     closed_window.notice.show_message(UserMessage("A title", "A sentence.", "Do it", details="a trace", path="/a/path"))
-    walked.over(closed_window, "notice")
-    assert not walked.faults, "\n".join(walked.faults)
+    walk_over(closed_window, "notice")
 
 
-def test_that_everything_has_a_name_in_every_dialog(window):
-    walked = Walk()
-    for name in ("export", "palette", "cluster", "guide", "about", "settings"):
-        window.actions_by_name[name].trigger()
+def test_that_everything_has_a_name_in_every_dialog(window, walk_over):
+    actions = {name: action.trigger for name, action in window.actions_by_name.items()}
+    for name in ("export", "palette", "cluster", "guide", "about", "settings", "sweep"):
+        open_dialog = actions.get(name) or window.pages.page("curves").sweep_button.click
+        open_dialog()
         (dialog,) = dialogs(window)
-        walked.over(dialog, name)
+        walk_over(dialog, name)
         dialog.hide()
-    window.pages.turn_to("curves")
-    window.pages.page("curves").sweep_button.click()
-    (dialog,) = dialogs(window)
-    walked.over(dialog, "sweep")
-    dialog.hide()
-    assert not walked.faults, "\n".join(walked.faults)
 
 
 def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(window, monkeypatch):

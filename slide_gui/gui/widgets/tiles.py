@@ -177,11 +177,10 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     """
     width, height = size
     count = values.size
-    if count <= width:
-        shown = values[np.arange(width) * count // width]
-    else:
-        starts = np.arange(width) * count // width
-        high, low = np.maximum.reduceat(values, starts), np.minimum.reduceat(values, starts)
+    columns = np.arange(width) * count // width
+    shown = values[columns]
+    if count > width:
+        high, low = np.maximum.reduceat(values, columns), np.minimum.reduceat(values, columns)
         shown = np.where(high >= -low, high, low)
     limit = max(abs(scale.low), abs(scale.high))
     middle = height // 2
@@ -189,8 +188,7 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     rows = np.arange(height)[:, None]
     inside = (rows >= np.minimum(tips, middle).round()) & (rows < np.maximum(tips, middle + 1).round())
     if width >= 4 * count:
-        edges = np.arange(width) * count // width
-        inside[:, np.flatnonzero(np.diff(edges))] = False
+        inside[:, np.flatnonzero(np.diff(columns))] = False
     return coloured_image(
         np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8),
         colour_table(scale, background),

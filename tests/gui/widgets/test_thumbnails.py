@@ -59,13 +59,6 @@ def test_that_a_click_and_enter_report_the_index(view):
     assert view.model().index(2, 0).data(Qt.ItemDataRole.ToolTipRole) == "sample 17"
 
 
-@pytest.mark.parametrize("shape", [(16, 40), (96, 96)])
-def test_that_images_of_any_shape_fit(view, shape):
-    view.set_images(items(20, shape))
-    assert max(view.iconSize().width(), view.iconSize().height()) <= 66
-    assert view.iconSize().width() < view.gridSize().width()
-
-
 def test_that_stale_images_are_paler_and_an_empty_gallery_describes_the_next_step(view):
     for stale, ink in ((False, QColor(LIGHT.ink).lightness()), (True, QColor(LIGHT.ink).lightness() + 60)):
         view.set_images([Thumbnail(0, np.ones((28, 28), np.float32), "", "")], stale)
