@@ -20,7 +20,8 @@ from tests.bench.measurement import Figure, scaled
 Rows = NDArray[np.float64]
 
 _TABLES = ("iris", "wine", "breast_cancer", "diabetes", "digits")
-_N_IMAGES = 600
+_N_IMAGES = scaled(600, 60)
+_SIDE = scaled(14, 7)
 _ITERATIVE_ROUNDS = 3  # on images; ten rounds take minutes and change the errors by less than one per cent
 
 
@@ -71,19 +72,20 @@ def _data() -> Iterator[tuple[str, Rows, int]]:
     for name in scaled(_TABLES, _TABLES[:1]):
         X = getattr(datasets, f"load_{name}")().data
         yield name.replace("_", " "), X, 8 if name == "digits" else 0
-    n = scaled(_N_IMAGES, 60)
     for key in scaled(("mnist", "rectangles", "rectangles-images"), ()):
         data = load(key)
-        yield f"{'' if find(key) else 'generated '}{data.name}", _halved(data.train, n), 14
+        yield f"{'' if find(key) else 'generated '}{data.name}", _reduced(data.train), _SIDE
     rows, _, name = convex(depth=0)
-    yield name, _halved(rows, n), 14
+    yield name, _reduced(rows), _SIDE
     if name != "generated Convex":
-        yield "generated Convex", _halved(generate("convex").train, n), 14
+        yield "generated Convex", _reduced(generate("convex").train), _SIDE
 
 
-def _halved(images: NDArray[np.float32], n: int) -> Rows:
-    some = images[np.random.default_rng(0).choice(len(images), n, replace=False)]
-    return some.reshape(n, 14, 2, 14, 2).mean(axis=(2, 4)).reshape(n, -1).astype(np.float64)
+def _reduced(images: NDArray[np.float32]) -> Rows:
+    """Return some images of 28 × 28 pixels, reduced by averages over squares."""
+    some = images[np.random.default_rng(0).choice(len(images), _N_IMAGES, replace=False)]
+    squares = some.reshape(_N_IMAGES, _SIDE, 28 // _SIDE, _SIDE, 28 // _SIDE)
+    return squares.mean(axis=(2, 4)).reshape(_N_IMAGES, -1).astype(np.float64)
 
 
 def _at_random(shape: tuple[int, ...], share: float) -> NDArray[np.bool_]:

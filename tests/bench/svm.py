@@ -59,9 +59,10 @@ def _against_svc(
     models = []
     (ours,) = interleaved([lambda: models.append(fit_svm(Z, codes.astype(np.intp), parameters))], rounds=3)
     model = models[-1]
-    rows, other = _divided(Z, model.widths), SVC(C=C, gamma=1.0, cache_size=2000)
+    widths = model.trained.widths
+    rows, other = _divided(Z, widths), SVC(C=C, gamma=1.0, cache_size=2000)
     (theirs,) = interleaved([lambda: other.fit(rows, codes)], rounds=1)
-    errors = np.mean(model.predict(test) != truth), np.mean(other.predict(_divided(test, model.widths)) != truth)
+    errors = np.mean(model.predict(test) != truth), np.mean(other.predict(_divided(test, widths)) != truth)
     note = f"scikit-learn's SVC, {Z.shape[0]} × {Z.shape[1]}, {data}, hinge, C = {C:g}; {_errors(errors)}"
     yield Figure(name, ours, "s", theirs, note, most)
     yield Figure(f"{name}-error", 100 * abs(errors[0] - errors[1]), "points", 100 * errors[1], "difference", most=0.1)
