@@ -36,7 +36,7 @@ _GRID = (0.3, 0.1, 0.5, 0.7), (0, 1, 2, 3), 5
 """Noise levels, the first ones first, depths, and number of splits."""
 _FEWEST_LABELS, _MOST_TEST_ROWS = 500, 10_000
 _FEWER = 0.7  # factor between two numbers of labels
-_MARGIN = 1.1  # factor of the expected time of the runs on the test set
+_MARGIN = 1.2  # factor of the expected time of the runs on the test set
 _NUMBERS = ("no layers", "one layer", "two layers", "three layers")
 
 
