@@ -87,6 +87,8 @@ def test_that_settings_change_theme_size_and_session_at_once_or_at_the_next_star
     settings.scale.setCurrentText("150 %")
     settings.scale.activated.emit(settings.scale.currentIndex())
     assert stored_scale(window.settings) == 1.5
+    window.settings.setValue("scale", "huge")
+    assert stored_scale(window.settings) == 1.0
     resumed = []
     window.keeper.start = lambda resume: resumed.append(resume)
     window.start([])

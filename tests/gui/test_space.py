@@ -25,7 +25,6 @@ from slide_gui.gui.shell.main_window import _opening_size
 from slide_gui.gui.shell.page_stack import PAGES
 from slide_gui.gui.shell.panel import ParameterPanel
 from slide_gui.gui.state.jobs import UserMessage
-from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.helpers import at_rest, every_view, settle, wait
 
@@ -288,8 +287,3 @@ def test_that_no_word_is_cut_on_a_small_screen(window, size):
     for view in every_view(window):
         seen += [f"{view}: {words}" for words in cut(window)]
     assert not seen, "\n".join(seen)
-
-
-def test_that_a_damaged_scale_counts_as_one(window):
-    window.settings.setValue("scale", "huge")
-    assert stored_scale(window.settings) == 1.0

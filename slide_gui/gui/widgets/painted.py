@@ -74,36 +74,24 @@ class PixelGrid:
         rows, columns = self.shape
         return QRectF(self.x, self.y, columns * self.scale, rows * self.scale)
 
-    def place(self, index: int) -> tuple[int, int]:
-        """Return the row and column on the screen of a pixel, given its index."""
-        return divmod(index, self.shape[1])
-
-    def index(self, row: int, column: int) -> int | None:
-        """Return the pixel at a row and column on the screen, or None outside the image."""
-        rows, columns = self.shape
-        if not (0 <= row < rows and 0 <= column < columns):
-            return None
-        return row * columns + column
-
     def at(self, point: QPointF) -> int | None:
         """Return the pixel under a point, or None outside the image."""
-        return self.index(int((point.y() - self.y) // self.scale), int((point.x() - self.x) // self.scale))
+        rows, columns = self.shape
+        row, column = int((point.y() - self.y) // self.scale), int((point.x() - self.x) // self.scale)
+        return row * columns + column if 0 <= row < rows and 0 <= column < columns else None
 
     def rect(self, index: int) -> QRectF:
         """Return the rectangle of a pixel."""
-        row, column = self.place(index)
+        row, column = divmod(index, self.shape[1])
         return QRectF(self.x + column * self.scale, self.y + row * self.scale, self.scale, self.scale)
 
     def moved(self, index: int | None, step: tuple[int, int]) -> int:
         """Return the pixel one step further on the screen, within the image; the central pixel for None."""
         rows, columns = self.shape
-        row, column = (rows // 2, columns // 2) if index is None else self.place(index)
-        if index is not None:
-            row = min(max(row + step[0], 0), rows - 1)
-            column = min(max(column + step[1], 0), columns - 1)
-        moved = self.index(row, column)
-        assert moved is not None
-        return moved
+        if index is None:
+            return rows // 2 * columns + columns // 2
+        row, column = divmod(index, columns)
+        return min(max(row + step[0], 0), rows - 1) * columns + min(max(column + step[1], 0), columns - 1)
 
 
 def integer_scale(pixels: int, extent: float, ratio: float) -> float:

@@ -393,11 +393,6 @@ class TileLayout(ImageLayout):
         """Return the horizontal gap between two tiles."""
         return GAP if self.columns <= 6 and self.width >= NARROW else NARROW_GAP
 
-    @property
-    def label_width(self) -> int:
-        """Return the width of a row's label: coordinates of a pixel, or the longer name of a feature."""
-        return NAME_LABEL if self.bars else LABEL
-
     def _is_bare(self, bands: int, folds: int) -> bool:
         """True if the mosaics have no line of their own, because the headings are directly above them."""
         return self.has_mosaics and bands == folds == 1 and self.only is None
@@ -535,7 +530,7 @@ class TileLayout(ImageLayout):
         if row == 0 and self._is_bare(*self._split):
             return QRectF(box.x(), box.y(), 0.0, 0.0)
         top = box.y() - LINE if self.folds == 1 else box.y() - HEAD - LINE
-        return QRectF(box.x(), top, self.label_width, LINE - 2)
+        return QRectF(box.x(), top, NAME_LABEL if self.bars else LABEL, LINE - 2)
 
     def remove(self, row: int) -> QRectF:
         """Return the box of a row's × button, next to its label."""
