@@ -251,7 +251,7 @@ def _connect(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         if choice.workers:
             with dask.config.set(_LOCAL), _blocked_interrupt():
                 local = LocalCluster(
-                    n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address=None,
+                    n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
                     preload=workers.__name__,
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
