@@ -109,14 +109,14 @@ class Box:
 
 @dataclass(frozen=True)
 class WeightsPage:
-    """The image and the rows of tiles of the Weights page in a picture."""
+    """The image, and the mosaics and rows of tiles below them that are in sight whole, on the Weights page."""
 
     picture: Picture
     image: Box
     rows: tuple[tuple[Box, ...], ...]
 
     def tile(self, row: int, layer: int) -> Picture:
-        """Return the tile of a row, from 0, and a layer, from 1."""
+        """Return the tile of a row, where 0 are the mosaics, and a layer, from 1."""
         return self.rows[row][layer - 1].of(self.picture)
 
     def has_pin(self, number: int) -> bool:
@@ -274,20 +274,20 @@ class Program:
         rows = tuple(tuple(box for box in tiles if box.top == top) for top in sorted({box.top for box in tiles}))
         return WeightsPage(picture, self._image, rows)
 
-    def wait_page(self, rows: int, layers: int) -> WeightsPage:
-        """Wait for so many rows and layers of painted tiles that do not change any more."""
+    def wait_page(self, layers: int) -> WeightsPage:
+        """Wait for tiles of so many layers that do not change any more."""
         self.move(_IDLE)
         before: list[WeightsPage | None] = [None]
 
         def unchanged() -> WeightsPage | None:
             time.sleep(0.2)
             page = self.page()
-            if page is not None and [len(row) for row in page.rows] != [layers] * rows:
+            if page is not None and {len(row) for row in page.rows} != {layers}:
                 page = None
             previous, before[0] = before[0], page
             return page if page and previous and page.same_tiles(previous) and not self.busy() else None
 
-        return until(unchanged, f"{rows} rows of {layers} tiles")
+        return until(unchanged, f"tiles of {layers} layers")
 
     def busy(self) -> bool:
         """Return True if the status bar shows a job."""
@@ -303,6 +303,13 @@ class Program:
                 assert box is not None
                 return Box(box.left + _PANEL.start, int(group[0]), box.width, len(group))
         return None
+
+    def panel_words(self) -> list[Box]:
+        """Return the lines of the panel in the colour of links, from the top; the last one opens More."""
+        mask = of_colour(self.picture()[:, _PANEL], LIGHT.accent_text)
+        lines = np.flatnonzero(mask.any(axis=1))
+        groups = np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1)
+        return [Box(_PANEL.start, int(group[0]), 100, int(np.ptp(group)) + 1) for group in groups]
 
     def notice(self, colour: str) -> Box | None:
         """Return where a notice of this colour is."""

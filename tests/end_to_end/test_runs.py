@@ -63,6 +63,16 @@ def test_that_a_click_trains_and_the_confusion_matrix_is_exported(start, outline
     program.quit()
 
 
+def test_that_a_click_in_the_panel_tries_the_data_and_stores_each_result(start, outlines):
+    program = start(outlines)
+    program.wait_title("outlines")
+    program.wait_page(layers=4)
+    program.click(program.panel_words()[-2].center)
+    program.wait_runs(4)
+    until(lambda: not program.busy(), "the answer")
+    program.quit()
+
+
 @pytest.mark.parametrize("display", [None, ":4711"])
 def test_that_a_missing_display_is_reported_in_one_sentence(tmp_path, display):
     variables = environment(tmp_path, display)

@@ -9,7 +9,7 @@ import pytest
 from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.shell.commands import MENUS
 from slide_gui.gui.theme import DARK, LIGHT, THEMES
-from tests.end_to_end.program import environment, of_colour, until
+from tests.end_to_end.program import Box, environment, frames, of_colour, until
 
 pytestmark = pytest.mark.display
 
@@ -39,7 +39,10 @@ app.exec()
 @pytest.fixture(scope="module")
 def program(start):
     running = start()
-    running.wait_page(rows=5, layers=4)
+    running.wait_page(layers=4)
+    offered = running.panel_words()
+    running.key("alt+j")  # Just look
+    until(lambda: len(running.panel_words()) < len(offered), "the offer of a tour dismissed")
     yield running
     running.quit()
 
@@ -47,31 +50,33 @@ def program(start):
 @pytest.fixture
 def page(program):
     program.focus()
-    return program.wait_page(rows=5, layers=4)
+    return program.wait_page(layers=4)
 
 
 def test_that_it_opens_on_generated_rectangles_with_four_pins(program, page):
     assert program.title == "Rectangles (generated) – slide-gui"
-    assert page.image.width == page.image.height == 280
+    assert page.image.width == page.image.height == 196
     assert [page.has_pin(number) for number in range(5)] == [True] * 4 + [False]
 
 
-def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
-    program.move(page.image.pixel(6, 22))
+def test_that_the_row_below_the_mosaics_follows_the_mouse_over_image_and_mosaics_and_no_pin_does(program, page):
+    for place in (page.image.pixel(6, 22), page.rows[0][3].pixel(3, 3)):
+        before = program.wait_page(layers=4)
+        program.move(place)
 
-    def followed():
-        now = program.page()
-        return now and not any(np.array_equal(now.tile(0, k), page.tile(0, k)) for k in (1, 2, 3, 4)) and now
+        def followed(before=before):
+            now = program.page()
+            return now and not any(np.array_equal(now.tile(1, k), before.tile(1, k)) for k in (1, 2, 3, 4)) and now
 
-    now = until(followed, "other weights in the first row")
-    assert all(np.array_equal(now.tile(row, k), page.tile(row, k)) for row in (1, 2, 3, 4) for k in (1, 2, 3, 4))
+        now = until(followed, "other weights below the mosaics")
+        assert all(np.array_equal(now.tile(2, k), page.tile(2, k)) for k in (1, 2, 3, 4))
 
 
 def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):
     program.click(page.image.pixel(4, 12))
-    assert program.wait_page(rows=6, layers=4).has_pin(4)
+    assert program.wait_page(layers=4).has_pin(4)
     program.key("ctrl+z")
-    assert not program.wait_page(rows=5, layers=4).has_pin(4)
+    assert not program.wait_page(layers=4).has_pin(4)
 
 
 def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_after(program, page):
@@ -80,7 +85,7 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
 
     def changed(layers):
         now = program.page()
-        return now and all(not np.array_equal(now.tile(i, k), page.tile(i, k)) for i in range(5) for k in layers)
+        return now and all(not np.array_equal(now.tile(i, k), page.tile(i, k)) for i in (1, 2) for k in layers)
 
     program.drag((x, y), (x + 80, y))
     until(lambda: program.noise_slider().width > slider.width + 60, "the slider at the pointer")
@@ -89,6 +94,70 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
     until(lambda: changed([1, 2, 3, 4]), "other weights of all layers")
     program.key("ctrl+z")
     until(lambda: program.noise_slider() == slider and program.page().same_tiles(page), "the tiles as before")
+
+
+def test_that_full_screen_enlarges_the_tiles_and_more_shows_other_parameters(program, page):
+    program.key("F11")
+    until(lambda: any(box.width > 1.2 * page.rows[0][0].width for box in frames(program.picture())), "larger tiles")
+    program.key("F11")
+    assert program.wait_page(layers=4).same_tiles(page)
+    more = program.panel_words()[-1]
+    below = Box(more.left, more.top + 30, 200, 160)
+    for shown in (True, False):
+        program.click(more.center)
+        until(lambda shown=shown: (np.ptp(below.of(program.picture())) > 100) == shown, "more or fewer sliders")
+
+
+def test_that_flow_follows_what_is_drawn_and_erased_and_blank_paper(program, page):
+    program.key("alt+2")
+    boxes = until(lambda: len(found := frames(program.picture())) == 10 and found, "an image and four layers")
+
+    def images():
+        return [box.of(program.picture()) for box in (boxes[0], boxes[-1])]
+
+    def equal(then):
+        return [np.array_equal(one, other) for one, other in zip(images(), then, strict=True)]
+
+    given = images()
+    for expected in (False, True):
+        program.drag(boxes[0].pixel(26, 4), boxes[0].pixel(26, 20))
+        program.release()
+        program.move((640, 12))  # the pixel under the mouse has a cross-hair on every layer
+        until(lambda expected=expected: equal(given) == [expected] * 2, "the image and its last layer")
+        program.key("ctrl+d")
+    program.key("ctrl+shift+r")
+    until(lambda: of_colour(images()[0], LIGHT.paper).all() and not equal(given)[1], "blank paper")
+    program.key("ctrl+z")
+    until(lambda: all(equal(given)), "the image as before")
+    program.key("alt+1", "shift+Tab")  # the ring of the focus hides the frame of a tile
+
+
+@pytest.mark.parametrize(
+    ("keys", "colour"),
+    [("ctrl+2", LIGHT.pin(4).name()), ("ctrl+3", LIGHT.pin(4).name()), ("ctrl+4", "#F8E5D6"), ("ctrl+5", LIGHT.text)],
+    ids=["curves of depth 4", "share of layer 4", "significantly more errors", "a table of runs"],
+)
+def test_that_shipped_results_are_shown_at_the_first_click_and_nothing_is_computed(program, page, keys, colour):
+    program.focus()
+    program.key(keys)
+    until(lambda: of_colour(program.picture()[120:, 320:], colour).sum() > 500, "results")
+    assert not program.busy()
+    program.key("ctrl+1")
+
+
+def test_that_settings_change_the_theme_and_a_reset_restores_it(program, page):
+    program.key("ctrl+comma")
+    program.wait_for("Settings")
+    program.key("Down", "Down")
+    until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
+    program.key("shift+Tab", "shift+Tab", "space")
+    program.wait_for("Reset all settings")
+    program.key("Tab", "space")
+    until(lambda: of_colour(program.picture(), LIGHT.background).mean() > 0.2, "the theme of the system")
+    program.wait_for("Settings")
+    program.key("Escape")
+    program.wait_gone("Settings")
+    assert program.wait_page(layers=4).same_tiles(page)
 
 
 def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
@@ -113,9 +182,9 @@ def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
     program.type("remove a layer")
     program.key("Return")
     program.wait_gone("Commands")
-    program.wait_page(rows=5, layers=3)
+    program.wait_page(layers=3)
     program.key("ctrl+z")
-    program.wait_page(rows=5, layers=4)
+    program.wait_page(layers=4)
 
 
 def test_that_a_damaged_file_leaves_the_tiles_and_another_is_opened(program, page, outlines, tmp_path):
@@ -126,16 +195,17 @@ def test_that_a_damaged_file_leaves_the_tiles_and_another_is_opened(program, pag
     program.click((notice.left + notice.width - 20, notice.top + 20))
     until(lambda: not program.notice(LIGHT.danger_wash), "the notice dismissed")
     assert program.title.startswith("Rectangles")
-    assert program.wait_page(rows=5, layers=4).same_tiles(page)
+    assert program.wait_page(layers=4).same_tiles(page)
     program.open_by_dialog(outlines)
     program.wait_title("outlines")
-    program.wait_page(rows=5, layers=4)
+    program.wait_page(layers=4)
 
 
 def test_that_an_exported_figure_dragged_onto_the_window_restores_what_it_shows(program, tmp_path):
     usual = program.noise_slider()
     program.key("ctrl+Up", "ctrl+Up")
     moved = until(lambda: (now := program.noise_slider()).width > usual.width + 15 and now, "two steps more noise")
+    program.wait_page(layers=4)  # an export needs the new fit
     figure = tmp_path / "figure.pdf"
     assert program.export("Export the weight figure", figure).startswith(b"%PDF")
     assert read_session(figure).parameters.noise == pytest.approx(0.4)

@@ -465,6 +465,8 @@ class MainWindow(QMainWindow):
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
         self.panel.setVisible(bool(needed) and self.shows_panel and not self.is_full)
+        tours = "tour" in vars(self) and self.tour.is_running  # its offer takes no width from a page without a panel
+        self.side.setVisible(tours or (bool(needed) and not self.is_full))
         self.follow()
 
     @Slot()
