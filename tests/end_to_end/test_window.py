@@ -145,35 +145,27 @@ def test_that_shipped_results_are_shown_at_the_first_click_and_nothing_is_comput
     program.key("ctrl+1")
 
 
-def test_that_settings_change_the_theme_and_a_reset_restores_it(program, page):
-    program.key("ctrl+comma")
-    program.wait_for("Settings")
-    program.key("Down", "Down")
-    until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
-    program.key("shift+Tab", "shift+Tab", "space")
-    program.wait_for("Reset all settings")
-    program.key("Tab", "space")
-    until(lambda: of_colour(program.picture(), LIGHT.background).mean() > 0.2, "the theme of the system")
-    program.wait_for("Settings")
-    program.key("Escape")
-    program.wait_gone("Settings")
-    assert program.wait_page(layers=4).same_tiles(page)
-
-
-def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
-    above = list(dict.fromkeys(command.submenu or command.name for command in MENUS["View"])).index("Theme")
-    program.key("alt+v", *["Down"] * above, "Right", *["Down"] * THEMES.index("dark"), "Return")
-    until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
-
+def test_that_a_theme_is_chosen_from_the_menu_bar_and_a_reset_of_all_settings_restores_the_first(program, page):
     def words():
-        columns = np.flatnonzero(~of_colour(program.picture()[10:30, 8:200], DARK.panel).all(axis=0)) + 8
+        columns = np.flatnonzero(~of_colour(program.picture()[10:30, 8:200], LIGHT.panel).all(axis=0)) + 8
         split = np.split(columns, np.flatnonzero(np.diff(columns) > 8) + 1)
         return len(split) == 4 and split
 
     _, _, view, _ = until(words, "File, Edit, View and Help in the menu bar")
     program.click((int(view.mean()), 20))
-    program.key(*["Down"] * (above + 1), "Right", *["Down"] * THEMES.index("light"), "Return")
-    until(lambda: (now := program.page()) and now.same_tiles(page), "the tiles in the light theme")
+    above = list(dict.fromkeys(command.submenu or command.name for command in MENUS["View"])).index("Theme")
+    program.key(*["Down"] * (above + 1), "Right", *["Down"] * THEMES.index("dark"), "Return")
+    until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "the dark theme")
+    program.key("ctrl+comma")
+    program.wait_for("Settings")
+    program.key("shift+Tab", "shift+Tab", "space")
+    program.wait_for("Reset all settings")
+    program.key("Tab", "space")
+    program.wait_gone("Reset all settings")
+    program.wait_for("Settings")
+    program.key("Escape")
+    program.wait_gone("Settings")
+    assert program.wait_page(layers=4).same_tiles(page)
 
 
 def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
