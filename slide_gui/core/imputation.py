@@ -10,69 +10,17 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.estimators import checked_rows, store_parameters
-from slide_gui.core.linear_algebra import inverse_definite, product, rows_per_block
-from slide_gui.core.validation import check_integer, check_noise, check_ridge
+from slide_gui.core.linear_algebra import Array, Pattern, fill_scaled, missing_patterns, rows_per_block
+from slide_gui.core.validation import check_integer, check_ridge
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 from slide_gui.text import count
-
-Array = NDArray[np.float64]
-
-Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""All rows with the same missing cells: the indices of the rows, and of their missing columns."""
 
 MOST_WORK = 5 * 10**12
 """Largest number of multiplications of one fit or one transform; about ten minutes on two cores."""
 
 _CALLS = 300_000  # multiplications in the time of the calls for one pattern
 _SMALLEST_RIDGE = 1e-9
-
-
-def missing_patterns(missing: NDArray[np.bool_]) -> list[Pattern]:
-    """Group the rows of a mask of missing cells by their missing columns; complete rows are left out."""
-    rows = np.flatnonzero(missing.any(axis=1))
-    codes = np.unique(np.packbits(missing[rows], axis=1), axis=0, return_inverse=True)[1].ravel()
-    order = np.argsort(codes, kind="stable")
-    groups = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1) if len(rows) else []
-    return [(group, np.flatnonzero(missing[group[0]])) for group in groups]
-
-
-def fill_scaled(
-    Z: Array,
-    patterns: list[Pattern],
-    S: Array,
-    ridge: float,
-    added: Array | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> None:
-    """Replace the missing cells of centred, scaled rows by their conditional mean S_MO (S_OO + ridge I)⁻¹ x_O.
-
-    With P = (S + ridge I)⁻¹ this equals −P_MM⁻¹ P_MO x_O, so each pattern needs only the inverse of its missing block.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n, d), float64
-        Changed in place; the values of missing cells are not read.
-    patterns : list of Pattern
-    S : ndarray of shape (d, d)
-        The covariance of the scaled columns.
-    ridge : float
-        Added to the diagonal of S, above 0.
-    added : ndarray of shape (d, d), optional
-        Receives the sum over the rows of the conditional covariance S_MM − S_MO (S_OO + ridge I)⁻¹ S_OM.
-    progress : Progress
-    """
-    steady = MonotonicProgress(progress)
-    precision = inverse_definite(S + ridge * np.eye(len(S)), steady.pulse)
-    for number, (rows, missing) in enumerate(patterns):
-        Z[np.ix_(rows, missing)] = 0.0
-        block = precision[missing]
-        products = product(Z[rows], block.T, steady.pulse)
-        inverse = inverse_definite(block[:, missing], steady.pulse)
-        Z[np.ix_(rows, missing)] = -product(products, inverse, steady.pulse)
-        if added is not None:
-            added[np.ix_(missing, missing)] += len(rows) * (inverse - ridge * np.eye(len(missing)))
-        steady.report(number / len(patterns))
 
 
 class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -213,26 +161,6 @@ def _moments(rows: NDArray[np.floating]) -> tuple[Array, Array]:
     low, high = (each.reduce(rows).astype(np.float64) for each in (np.fmin, np.fmax))
     mean = np.where(high > low, np.nansum(rows, axis=0, dtype=np.float64) / known, np.nan_to_num(low))
     return mean, np.sqrt(np.nansum((rows - mean) ** 2, axis=0) / known)
-
-
-def denoiser_fill(imputer: LinearImputer, X: Any, noise: float) -> NDArray[np.floating]:
-    """Fill missing cells by a linear denoiser, whose W is an average over all masks, to compare it with the imputer.
-
-    Both use the same covariance S. On centred columns W = S (p S + (1 − p) diag S + r I)⁻¹ with p = 1 − noise.
-
-    Parameters
-    ----------
-    imputer : LinearImputer
-        A fitted imputer.
-    X : array_like of shape (n, d)
-        Missing cells are NaN.
-    noise : float
-        Noise level 1 − p; a fair comparison takes the fraction of missing cells.
-    """
-    S, p, rows = imputer.covariance_, 1.0 - check_noise(noise), np.asarray(X)
-    Z = np.nan_to_num((rows - imputer.mean_) / imputer.scale_)
-    Z = Z @ np.linalg.solve(p * S + np.diag((1.0 - p) * np.diag(S) + imputer.ridge_), S)
-    return np.where(np.isnan(rows), imputer.mean_ + imputer.scale_ * Z, rows)
 
 
 def hidden_cell_errors(

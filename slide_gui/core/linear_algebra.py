@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 Array = NDArray[np.float64]
+
+Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""All rows with the same missing cells: the indices of the rows, and of their missing columns."""
 
 WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s
 _PIECE = 512
@@ -256,3 +259,72 @@ def float32_scatter_is_exact() -> bool:
     single, packed = bits.astype(np.float32), np.packbits(bits.astype(np.uint8), axis=1)
     counts = np.bitwise_count(packed[:, None] & packed).sum(axis=2, dtype=np.int64)
     return bool(np.array_equal((single @ single.T).astype(np.int64), counts))
+
+
+def missing_patterns(missing: NDArray[np.bool_]) -> list[Pattern]:
+    """Group the rows of a mask of missing cells by their missing columns; complete rows are left out."""
+    rows = np.flatnonzero(missing.any(axis=1))
+    codes = np.unique(np.packbits(missing[rows], axis=1), axis=0, return_inverse=True)[1].ravel()
+    order = np.argsort(codes, kind="stable")
+    groups = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1) if len(rows) else []
+    return [(group, np.flatnonzero(missing[group[0]])) for group in groups]
+
+
+def fill_scaled(
+    Z: Array,
+    patterns: list[Pattern],
+    S: Array,
+    ridge: float,
+    added: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> None:
+    """Replace the missing cells of centred, scaled rows by their conditional mean S_MO (S_OO + ridge I)⁻¹ x_O.
+
+    With P = (S + ridge I)⁻¹ this equals −P_MM⁻¹ P_MO x_O, so each pattern needs only the inverse of its missing block.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, d), float64
+        Changed in place; the values of missing cells are not read.
+    patterns : list of Pattern
+    S : ndarray of shape (d, d)
+        The covariance of the scaled columns.
+    ridge : float
+        Added to the diagonal of S, above 0.
+    added : ndarray of shape (d, d), optional
+        Receives the sum over the rows of the conditional covariance S_MM − S_MO (S_OO + ridge I)⁻¹ S_OM.
+    progress : Progress
+    """
+    steady = MonotonicProgress(progress)
+    precision = inverse_definite(S + ridge * np.eye(len(S)), steady.pulse)
+    for number, (rows, missing) in enumerate(patterns):
+        Z[np.ix_(rows, missing)] = 0.0
+        block = precision[missing]
+        products = product(Z[rows], block.T, steady.pulse)
+        inverse = inverse_definite(block[:, missing], steady.pulse)
+        Z[np.ix_(rows, missing)] = -product(products, inverse, steady.pulse)
+        if added is not None:
+            added[np.ix_(missing, missing)] += len(rows) * (inverse - ridge * np.eye(len(missing)))
+        steady.report(number / len(patterns))
+
+
+def fill_row(row: Array, scatter: Array, ridge: float, progress: Progress = NO_PROGRESS) -> Array:
+    """Return a row with its missing values replaced by their conditional mean μ_M + S_MO S_OO⁻¹ (x_O − μ_O).
+
+    Parameters
+    ----------
+    row : ndarray of shape (d,)
+        Missing values are NaN.
+    scatter : ndarray of shape (d + 1, d + 1)
+        Scatter of complete rows with a constant 1 appended, from which mean μ and covariance S follow.
+    ridge : float
+        Added to the diagonal of the covariance of the scaled columns, above 0.
+    progress : Progress
+    """
+    mean, squares = scatter[-1, :-1] / scatter[-1, -1], scatter[:-1, :-1] / scatter[-1, -1]
+    S = squares - np.outer(mean, mean)
+    varies = np.diag(S) > 1e-12 * np.diag(squares)  # less is the rounding error of a constant column
+    scale = np.sqrt(np.where(varies, np.diag(S), 1.0))
+    Z = ((row - mean) / scale)[None]
+    fill_scaled(Z, missing_patterns(np.isnan(Z)), S * np.outer(varies / scale, varies / scale), ridge, None, progress)
+    return np.where(np.isnan(row), mean + scale * Z[0], row)

@@ -123,6 +123,7 @@ def colourfulness(picture):
 @pytest.mark.parametrize("place", [name for name in SHOWN if name != COPIES])
 def test_that_results_of_another_stack_are_pale_without_numbers_until_the_fit_ends(window, fit_may_go_on, place):
     widget = show(window, place)
+    at_rest(window)
     target = widget.shown_view()
     before = colourfulness(pixels(target))
     assert bool(widget.numbers()) == (place != SHUFFLE)

@@ -1,4 +1,4 @@
-"""The layers fitted to shuffled pixels: put back, they are those of the pixels in their places."""
+"""Layers fitted to shuffled pixels are those of the pixels in their places; hidden pixels are filled in two ways."""
 
 import threading
 
@@ -65,3 +65,21 @@ def test_that_each_press_shuffles_anew_and_other_layers_data_or_another_view_dro
     open_data(window, plain())
     assert [[tile is None for tile in row.tiles] for row in view.tiles.rows] == [[False, True, True]] * 2
     assert view.button.text() == "Shuffle features"
+
+
+def test_that_fill_shows_the_fills_of_numpy_for_each_mask_as_large_as_the_noise_and_none_at_depth_0(window):
+    view = window.weights_page.set_view("fill")
+    for seed, noise in enumerate((0.5, 0.5, 0.25), 1):
+        view.draw()
+        window.workspace.set_parameters(noise=noise)
+        at_rest(window)
+        image, rest, by_w, by_mask = view.pictures
+        M, W, X = np.isnan(rest), window.workspace.fitting.stack.layers[0].weights, window.workspace.dataset.train * 1.0
+        assert set(np.flatnonzero(M)) == set(np.random.default_rng(seed).permutation(64)[: round(noise * 64)])
+        np.testing.assert_allclose(by_w[M], W[M] @ np.append(np.where(M, 0.0, image), 1.0))
+        mean, scale = X.mean(axis=0, dtype=float), np.maximum(X.std(axis=0, dtype=float), 1e-9)
+        S = np.cov(((X - mean) / scale).T, bias=True) + np.eye(64) * 64 / (5 * len(X))
+        z = S[np.ix_(M, ~M)] @ np.linalg.solve(S[np.ix_(~M, ~M)], ((image - mean) / scale)[~M])
+        np.testing.assert_allclose(by_mask[M], (mean[M] + scale[M] * z), atol=1e-6)
+    window.workspace.set_parameters(depth=0)
+    assert (len(view.tiles.rows[0].tiles), view.numbers(), view.button.isEnabled()) == (1, "", False)

@@ -353,16 +353,14 @@ class CopiesPart(Experiment):
         has_points = copies is not None and not self._outdated
         self._run.setText("Stop" if running else "Resume" if has_points and self._study is not None else "Start")
         self._run.setVisible(running or (self._study is not None and self._is_fitted))
-        a, name = self._pixels.features()[0], ""
+        a = self._pixels.features()[0]
         if copies is None:
             start = f"Press Start to corrupt up to {count(MOST_COPIES)} copies while this view is open."
             self.plot.set_placeholder(self._refusal or (start if self._workspace.state.parameters.depth else NO_LAYER))
-        else:
-            name = self._workspace.feature_name(a)
         stale = copies is not None and self._is_stale(copies)
         point = None if copies is None else self._point(copies)
         self.status.setText("" if copies is None else _summary(copies))
-        self.plot.set_copies(copies, a, name, stale)
+        self.plot.set_copies(copies, a, self._workspace.feature_name(a), stale)
         self.plot.set_chosen(None if point is None else point.copies)
         if copies is None or point is None:
             self._set_tiles((), ())

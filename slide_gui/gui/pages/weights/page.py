@@ -60,7 +60,7 @@ VIEWS = (
     ),
     ViewSpec(
         "Why it works",
-        "The formula with its numbers, corrupted copies and shuffled pixels",
+        "The formula with its numbers, corrupted copies, shuffled pixels and hidden pixels",
         name=WHY,
         title="Why it works",
         make=WhyView,

@@ -133,10 +133,8 @@ class ShuffleView(Experiment):
         return "" if ready else "The layers are still being fitted."
 
     def numbers(self) -> str:
-        fit = self.fit
-        if fit is None:
+        if self.fit is None:
             return ""
-        names = [(str(k),) for k in range(1, len(fit.differences) + 1)]
-        cells = list(zip(fit.differences, fit.largest, strict=True))
-        heads = ("largest difference", "largest weight")
-        return table_text(("layer",), names, heads, cells)
+        names = [(str(k),) for k in range(1, len(self.fit.differences) + 1)]
+        cells = list(zip(self.fit.differences, self.fit.largest, strict=True))
+        return table_text(("layer",), names, ("largest difference", "largest weight"), cells)

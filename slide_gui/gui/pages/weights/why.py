@@ -1,4 +1,4 @@
-"""The view Why it works: three experiments, of which one is visible."""
+"""The view Why it works: four experiments, of which one is visible."""
 
 from __future__ import annotations
 
@@ -31,7 +31,13 @@ def _shuffle(context: ViewContext, parent: QWidget) -> View:
     return ShuffleView(context, parent)
 
 
-EXPLAIN, COPIES, SHUFFLE = "explain", "copies", "shuffle"
+def _fill(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.fill import FillView
+
+    return FillView(context, parent)
+
+
+EXPLAIN, COPIES, SHUFFLE, FILL = "explain", "copies", "shuffle", "fill"
 EXPERIMENTS = (
     ViewSpec(
         "Formula",
@@ -62,12 +68,21 @@ EXPERIMENTS = (
         about="W does not depend on the positions of pixels",
         covers_image=True,
     ),
+    ViewSpec(
+        "Fill",
+        "Compare both fills: W is one for all masks; the formula for this mask is usually closer to the image.",
+        name=FILL,
+        title="Hidden pixels filled",
+        make=_fill,
+        about="one W for all masks, and the best reconstruction for a known mask",
+        covers_image=True,
+    ),
 )
 """The experiments in the order of their tabs; the tip is the sentence above the experiment."""
 
 
 class WhyView(View):
-    """Three experiments with tabs that select one; an experiment is built when it is first shown.
+    """Four experiments with tabs that select one; an experiment is built when it is first shown.
 
     Attributes
     ----------

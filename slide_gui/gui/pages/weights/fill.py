@@ -1,0 +1,98 @@
+"""The experiment that hides pixels of an image and fills them by W, and by the formula for exactly this mask."""
+
+from __future__ import annotations
+
+import numpy as np
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.core.linear_algebra import Array, fill_row
+from slide_gui.gui.pages.page import table_text
+from slide_gui.gui.pages.weights.experiment import Experiment
+from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
+from slide_gui.gui.widgets.painted import INK
+from slide_gui.gui.widgets.tiles import Tile
+from slide_gui.progress import Progress
+from slide_gui.text import count, significant
+
+_MOST = 3000  # features up to which the formula for a mask is computed
+
+
+class FillView(Experiment):
+    """Hides a random part of the pixels, as large as the noise level but not empty, and fills them in two ways."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(context, parent, "Image, its hidden pixels, and two ways to fill them")
+        self.layers.hide()
+        self.pictures: Array | None = None
+        """The image, the image with NaN for hidden pixels, and both fills; None while there are none of these data."""
+        self._wanted: object = None  # layer, image and mask of the pictures
+        self._seed, self._is_stale, self._dataset = 0, False, self._workspace.dataset
+        self.button = self._add_action("Hide other pixels", "Draw another random mask", self.draw)
+
+    def draw(self) -> None:
+        """Hide other pixels."""
+        self._seed += 1
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        if self._workspace.dataset is not self._dataset:
+            self._workspace.queue.cancel(channel="fill")
+            self._dataset, self.pictures, self._wanted = self._workspace.dataset, None, None
+        self.set_layer(self.layer)
+        sentence, tiles = self._start(), []
+        self.button.setEnabled(not sentence)
+        self.button.setText(f"Hide other {self._noun}s")
+        if sentence:
+            self._wanted, self._is_stale = None, True
+        if self.pictures is not None and self._workspace.state.parameters.depth:
+            hidden = np.isnan(self.pictures[1])
+            squares = (self.pictures[2:, hidden] - self.pictures[0, hidden]) ** 2
+            first, second = (significant(float(error), 3) for error in np.sqrt(squares.mean(axis=1)))
+            captions = f"{count(int(hidden.sum()))} {self._noun}s", f"error {first}", f"error {second}"
+            for values, caption in zip(self.pictures[1:], captions, strict=True):
+                tiles.append(Tile.of(values, self._shape, INK, caption, self._pixels.target, stale=self._is_stale))
+            if not self._is_stale:
+                sentence = f"Root mean squared error on hidden {self._noun}s: {first} by W, {second} for this mask."
+        self.status.setText(sentence)
+        self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
+
+    def _start(self) -> str:
+        """Fill the hidden pixels unless that is done, or return the reason why they cannot be filled."""
+        parameters, fitting = self._workspace.state.parameters, self._workspace.fitting
+        shown, layer = self._shown.values, fitting.stack.layers[0] if fitting.stack and fitting.is_fresh(1) else None
+        if not parameters.depth or shown is None or layer is None or layer.scatter is None:
+            return "Layer 1 is being fitted." if parameters.depth else NO_LAYER
+        if len(shown) > _MOST:
+            return f"A mask is filled with up to {count(_MOST)} features. Open data with fewer features."
+        weights, scatter = layer.weights, layer.scatter
+        image = parameters.squash(shown) if parameters.fit_on == "thresholded" else shown
+        order = np.random.default_rng(self._seed).permutation(np.setdiff1d(np.arange(len(image)), self._shown.missing))
+        rest = image.astype(np.float64)
+        rest[order[: max(1, round(parameters.noise * len(order)))]] = np.nan
+
+        def work(progress: Progress) -> Array:
+            by_w = np.where(np.isnan(rest), weights @ np.append(np.nan_to_num(rest), 1.0), rest)
+            by_mask = fill_row(rest, scatter, max(1e-9, len(rest) / (5 * scatter[-1, -1])), progress)
+            return np.stack([image, rest, by_w, by_mask])
+
+        wanted = layer, image.tobytes(), rest.tobytes()
+        if wanted != self._wanted:
+            self._wanted, self._is_stale = wanted, True
+            submit, failure = self._workspace.queue.submit, "The hidden pixels could not be filled"
+            submit("Filling pixels", work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
+        return ""
+
+    @Slot(object)
+    def _filled(self, pictures: Array) -> None:
+        self.pictures, self._is_stale = pictures, False
+        self._refresh_if_seen()
+
+    def numbers(self) -> str:
+        if self.pictures is None or self._is_stale:
+            return ""
+        hidden = np.flatnonzero(np.isnan(self.pictures[1]))
+        names = [(self._workspace.feature_name(int(k)),) for k in hidden]
+        cells = self.pictures[[0, 2, 3]][:, hidden].T.tolist()
+        return table_text((self._noun,), names, ("image", "filled by W", "filled for this mask"), cells)
