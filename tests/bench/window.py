@@ -212,7 +212,8 @@ def hover() -> Iterator[Figure]:
     floor = _image_seconds(app, tiles)
     paints, times = paint_times(tiles), []
     for step in range(scaled(200, 10) + 20):
-        place = QPoint(9 * (step * 5 % 26) + 12, 9 * (step * 11 % 26) + 12)
+        column, row = step * 5 % 26 + 1.5, step * 11 % 26 + 1.5
+        place = QPoint(int(column * image.width() / 28), int(row * image.height() / 28))
         before, began = len(paints), time.perf_counter()
         QTest.mouseMove(image, place)
         image.setCursor(Qt.CursorShape.CrossCursor)
