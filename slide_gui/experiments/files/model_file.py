@@ -9,7 +9,7 @@ import time
 import zipfile
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,12 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.limits import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import checked_value, from_document
-from slide_gui.experiments.runs.result import RunResult
-from slide_gui.experiments.runs.run import restore
 from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import clean_name, label_names, unmarked
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.runs.result import RunResult
 
 T = TypeVar("T")
 
@@ -136,6 +137,8 @@ def trained_model(dataset: Dataset, result: RunResult, *, progress: Progress = N
     DataError, ValueError
         As `restore`, and if the representation is not a stack.
     """
+    from slide_gui.experiments.runs.run import restore  # slow to import, and the window needs models before runs
+
     restored = restore(dataset, result, progress=progress)
     stack = restored.representation
     if not isinstance(stack, Stack):

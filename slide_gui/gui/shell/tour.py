@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QBoxLayout, QS
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.help.tour_card import OFFER, Outline, TourCard, card_texts
-from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.workspace import Opened, State, panel_parameters
 
 if TYPE_CHECKING:
@@ -112,6 +111,8 @@ def _show_misclassified(window: MainWindow) -> None:
 
 def _flipped(window: MainWindow) -> bool | None:
     """Return True if the drawn test image is classified correctly."""
+    from slide_gui.gui.state.decision import DecisionController  # not imported while the tour is only offered
+
     decider, state, dataset = window.findChild(DecisionController), window.workspace.state, window.workspace.dataset
     decision = None if decider is None else decider.decision
     if decision is None or state.drawing is None or state.test_row is None or dataset is None:
