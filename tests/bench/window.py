@@ -323,11 +323,13 @@ def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
     import sqlite3
     from contextlib import closing
 
+    from slide_gui.gui.state.evaluation import EvaluationChoice
     from tests.bench.full_store import fill
 
     app, window = _fitted_window(lambda path: fill(path, n_runs))
     floor = _image_seconds(app, window.centralWidget())
     began = time.perf_counter()
+    window.session.evaluation.choose(EvaluationChoice.everything("full"))
     window.actions_by_name[f"page_{page}"].trigger()
     app.processEvents()
     painted = time.perf_counter() - began
@@ -336,7 +338,7 @@ def opened_page(page: str, n_runs: int) -> tuple[float, float, float, float]:
         cells = window.session.evaluation.state().cells
         assert all(cell.complete for cell in cells), "some cells are empty"
     else:
-        wait(app, lambda: len(window.session.runs.library.runs) == n_runs)
+        wait(app, lambda: len(window.session.library.stored_runs) == n_runs)
     app.processEvents()
     filled = time.perf_counter() - began
     began = time.perf_counter()
