@@ -103,7 +103,7 @@ def test_that_chunks_without_rows_change_nothing():
         (lambda: chunked()[chunked()[:, 0] > 0.5], ValueError, r"chunks of unknown sizes; call X.compute_chunk_sizes"),
         (lambda: chunked()[:1], ValueError, "at least 2 samples"),
         (
-            lambda: chunked().to_dask_dataframe(),
+            lambda: pytest.importorskip("pyarrow") and chunked().to_dask_dataframe(),
             TypeError,
             r"X is a Dask DataFrame, not an array; call its to_dask_array\(lengths=True\)",
         ),
