@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import ParseOptions
-from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.experiments.files.session import Selection
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.inspection.rows import Explorer
@@ -29,6 +28,10 @@ from slide_gui.gui.state.jobs import JobQueue, UserMessage
 from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name
+
+if TYPE_CHECKING:
+    from slide_gui.core.slide.stack import Stack
+    from slide_gui.experiments.files.model_file import FittedModel
 
 MAX_PINS = 16
 _MOST_BYTES = 128 << 20  # weights of earlier data; four layers on MNIST take 20 MB
@@ -268,6 +271,11 @@ class Workspace(QObject):
         if dataset is None or stack is None or self.fitting.n_fresh < parameters.depth:
             return None
         stack = replace(stack, parameters=parameters, layers=stack.layers[: parameters.depth])
+        return self._fitted_model(dataset, stack)
+
+    def _fitted_model(self, dataset: Dataset, stack: Stack) -> FittedModel:
+        from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
+
         return FittedModel.of(dataset, stack, self.fitting.seconds)
 
     def _keep_layers(self) -> None:
@@ -276,7 +284,7 @@ class Workspace(QObject):
         if dataset is None or stack is None or not stack.layers:
             return
         layers = tuple(replace(layer, scatter=None) for layer in stack.layers[: self.state.parameters.depth])
-        model = FittedModel.of(dataset, replace(stack, layers=layers), self.fitting.seconds)
+        model = self._fitted_model(dataset, replace(stack, layers=layers))
         models, left = [], _MOST_BYTES
         for each in (model, *(other for other in self.earlier if other.fingerprint != model.fingerprint)):
             left -= sum(layer.weights.nbytes for layer in each.stack.layers)
