@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QRectF, QSizeF, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPainter, QPen, QPixmap, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPainter, QPen, QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -109,6 +109,8 @@ class DecidedPart(QWidget):
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
         self._workspace.dataset_changed.connect(self._show)
+        self._workspace.dataset_changed.connect(self._show_shipped)
+        runs.library.changed.connect(self._show_shipped)
         self._show()
 
     def _bar(self) -> tuple[ElidedLabel, QProgressBar, QLabel]:
@@ -185,6 +187,16 @@ class DecidedPart(QWidget):
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_train"):
             self._show()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._show_shipped()
+
+    @Slot()
+    def _show_shipped(self) -> None:
+        """Use the shipped classifier of the open data if there is no result."""
+        if self.isVisible():
+            self._runs.show_shipped()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
