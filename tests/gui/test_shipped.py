@@ -8,6 +8,7 @@ from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.store.store import RunStore
+from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import State
 from slide_gui.resources import resource
@@ -144,3 +145,10 @@ def test_that_an_own_run_takes_the_place_of_the_shipped_one(fresh, tmp_path):
 def test_that_results_of_another_version_say_so():
     assert "an earlier version" in str(replace(shipped_results(), version="1"))
     assert "an earlier version" not in str(shipped_results())
+
+
+def test_that_flow_predicts_with_the_shipped_classifier_at_the_first_click(fresh):
+    fresh.actions_by_name["view_flow"].trigger()
+    decided = fresh.findChild(DecidedPart)
+    wait(lambda: decided.title.text().startswith("wider, by"))
+    assert fresh.session.runs.result.hash == shipped_results().classifier.hash
