@@ -334,7 +334,7 @@ class Tour(QObject):
         _content(window).setFocus()
 
     def _end(self) -> None:
-        """Hide the card and drop the snapshot."""
+        """End the tour: hide its card and discard the snapshot of the window."""
         self._clock.stop()
         self.outline.hide()
         self.card.hide()

@@ -200,7 +200,7 @@ class Workspace(QObject):
         )
 
     def snapshot(self) -> Opened | None:
-        """Return the open data and the state, or None without data."""
+        """Return the open data with their source and state, or None if no data are open."""
         dataset, source, explorer = self.dataset, self.source, self.fitting.explorer
         if dataset is None or source is None or explorer is None:
             return None

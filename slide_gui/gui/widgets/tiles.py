@@ -100,7 +100,7 @@ def row_tile(
 
 
 def short_size(size: float) -> str:
-    """Return a size in at most four characters, from 1e−9 to 9999."""
+    """Format a magnitude between 1e−9 and 9999 in at most four characters."""
     if 0 < size < 0.005:
         return f"{size:.0e}".replace("e-0", "e-")  # the short hyphen saves space in captions
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"

@@ -513,7 +513,7 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
 
 
 def _fitting_caption(caption: str, metrics: QFontMetrics, width: float) -> str:
-    """Return a caption, its part after or before the dot, or "": the first that fits."""
+    """Return the longest form of a caption that fits: all, the part after or before the dot, or nothing."""
     first, _, last = caption.partition(" · ")
     return next((text for text in (caption, last, first) if metrics.horizontalAdvance(text) <= width), "")
 

@@ -269,7 +269,7 @@ class ClassifierPage(Page):
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
     def _show_cancelled(self, spec: RunSpec, seen: RunProgress) -> None:
-        """Show the state in which the training was cancelled."""
+        """Show how far the cancelled training had come."""
         self._show_training(seen)
         self.criterion.set_stale(panel_parameters(spec.stack) != panel_parameters(self._workspace.state.parameters))
         self.rate.setText("")
