@@ -1,5 +1,6 @@
 """A fresh profile shows shipped results on every page at the first click; own runs take their place."""
 
+import lzma
 from dataclasses import replace
 
 import pytest
@@ -67,8 +68,10 @@ def test_that_the_shipped_classifier_is_the_one_that_train_would_compute_in_a_ne
 
 def test_that_results_are_written_as_they_were_read(tmp_path):
     shipped_results().save(tmp_path)
-    for name in ("results.json", "classifier.npz.xz"):
-        assert (tmp_path / name).read_bytes() == (resource("shipped") / name).read_bytes()
+    assert (tmp_path / "results.json").read_bytes() == (resource("shipped") / "results.json").read_bytes()
+    # Versions of liblzma compress the same bytes differently.
+    name = "classifier.npz.xz"
+    assert lzma.decompress((tmp_path / name).read_bytes()) == lzma.decompress((resource("shipped") / name).read_bytes())
 
 
 def test_that_the_error_curves_are_drawn_at_the_first_click(fresh, jobs):
