@@ -1,4 +1,4 @@
-"""Where runs are made, chosen in the window: connected, described, used by sweeps, left at the end."""
+"""Where runs are computed, chosen in the window: connected, described, used by sweeps, left at the end."""
 
 import socket
 import time

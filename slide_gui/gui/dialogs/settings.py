@@ -132,7 +132,7 @@ class SettingsDialog(QDialog):
         return box
 
     def ask(self, place: str) -> None:
-        """Open the dialog; `place` says where runs are computed."""
+        """Open the dialog; `place` names where runs are computed."""
         self.place.setText(place)
         self.show_settings()
         self.open()

@@ -42,7 +42,7 @@ class ClusterDialog(QDialog):
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Where runs are made")
+        self.setWindowTitle("Where runs are computed")
         self._controller = controller
         column = flush(QVBoxLayout(self), 14, (20, 18, 20, 16))
         grid = nested(column, QGridLayout())

@@ -326,7 +326,7 @@ def _cancel(window: MainWindow) -> None:
 
 
 @_edit(
-    "Where runs are made…",
+    "Where runs are computed…",
     "Ctrl+Alt+R",
     "Choose this window, worker processes on this computer, or a Dask scheduler",
     starts_group=True,
@@ -338,7 +338,7 @@ def _cluster(window: MainWindow) -> None:
     dialog.ask()
 
 
-@_edit("Settings…", "Ctrl+,", "Choose the theme, the size, what is remembered and where runs are made")
+@_edit("Settings…", "Ctrl+,", "Choose the theme, the size, what is remembered and where runs are computed")
 def _settings(window: MainWindow) -> None:
     window.ask_for_settings()
 
@@ -499,7 +499,7 @@ def _not_now(window: MainWindow) -> str:
 @_help(
     "Take the tour",
     "Ctrl+F1",
-    "Visit all views on generated Rectangles, in eleven cards",
+    "Learn from generated Rectangles what SLIDE does, in eleven cards",
     why_not=lambda w: "" if "tour" in vars(w) and w.tour.is_running else _not_now(w),
 )
 def _tour(window: MainWindow) -> None:

@@ -176,8 +176,7 @@ class Tour(QObject):
     seen : object
         The state that the card watches.
     number : int
-        Number of the card from 0, or −1 while the tour is offered.
-    is_running : bool
+        Number of the card from 0, or −1 while the tour is not running.
     reached : bool
         True if the state that the card asks for is reached.
     pause : float
@@ -190,7 +189,7 @@ class Tour(QObject):
         self.card = TourCard(window.panel.width(), window.side)
         self._place_card(wide=False)
         self.outline = Outline(window)
-        self.number, self.is_running, self.reached, self.pause = _OFFER, False, False, 6.0
+        self.number, self.reached, self.pause = _OFFER, False, 6.0
         self._before: _Snapshot | None = None
         self.control: QWidget | None = None
         self.seen: object = None
@@ -203,6 +202,11 @@ class Tour(QObject):
         self.card.leave.clicked.connect(self.leave)
         self.card.action.linkActivated.connect(self._follow)
         window.workspace.dataset_changed.connect(self._follow_data)
+
+    @property
+    def is_running(self) -> bool:
+        """True from the first card until the user leaves the tour."""
+        return self._before is not None
 
     def offer(self) -> None:
         """Show a card that offers the tour."""
@@ -224,7 +228,6 @@ class Tour(QObject):
         )  # fmt: skip
         window.keeper.snapshot = window.keeper.record()
         window.set_full(False)
-        self.is_running = True
         window.show_panel(True)
         if workspace.source != _DATA:
             workspace.open(_DATA, _STATE)
@@ -338,7 +341,7 @@ class Tour(QObject):
         self._clock.stop()
         self.outline.hide()
         self.card.hide()
-        self.number, self.is_running, self._before = _OFFER, False, None
+        self.number, self._before = _OFFER, None
         self._window.keeper.snapshot = None
 
     @Slot(str)

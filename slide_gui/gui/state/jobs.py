@@ -396,7 +396,7 @@ class Task(QObject):
         self.pause = threading.Event()
 
     def start(self, work: Callable[[Progress], Any], latest: Any = None, *, queue: JobQueue | None = None) -> None:
-        """Run `work` in the window's queue or another; `latest`, else the previous report, stays until a new one."""
+        """Run `work` in the window's queue or another; `latest`, or else the previous report, stays until the first."""
         self.running, self.stopped, self.latest = True, False, self.latest if latest is None else latest
         self.pause.clear()
         self._used = queue or self._queue
@@ -404,7 +404,7 @@ class Task(QObject):
             self._title,
             work,
             channel=self._channel,
-            on_payload=self._tell,
+            on_payload=self._take_payload,
             on_result=self._finish,
             on_failure=self._end,
             on_stop=self._stopped,
@@ -438,7 +438,7 @@ class Task(QObject):
         self.changed.emit()
 
     @Slot(object)
-    def _tell(self, payload: object) -> None:
+    def _take_payload(self, payload: object) -> None:
         if isinstance(payload, self._shows):
             self.latest = payload
             self.changed.emit()

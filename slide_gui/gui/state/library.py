@@ -130,7 +130,7 @@ class RunLibrary(QObject):
 
     @property
     def opening_key(self) -> str:
-        """Hash of the shipped classifier of the opening data set, which an own run may have replaced; or ""."""
+        """Hash of the shipped classifier of the opening data set, which a run of the user may replace; or ""."""
         classifier = shipped_results().classifier
         return "" if classifier is None else classifier.hash
 

@@ -17,7 +17,7 @@ from slide_gui.gui.widgets.tiles import ImageLayout
 
 BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
 LINE = 16
-_LYING = LINE + BAR + TICK + LINE + 2
+_HORIZONTAL_HEIGHT = LINE + BAR + TICK + LINE + 2
 HEAD = 28
 """Height of the note of an upright bar in pixels."""
 
@@ -27,19 +27,19 @@ class ColorBar(QWidget):
 
     Parameters
     ----------
-    lies : bool
-        True for a horizontal bar, which has its note at its left and its ticks below it.
+    horizontal : bool
+        True for a horizontal bar, with its ticks below it.
     """
 
-    def __init__(self, parent: QWidget | None = None, *, lies: bool = False) -> None:
+    def __init__(self, parent: QWidget | None = None, *, horizontal: bool = False) -> None:
         super().__init__(parent)
-        self._lies = lies
+        self._horizontal = horizontal
         self.scale: ColorScale | None = None
         """The colour scale shown."""
         self._note = ""
         self._labels: tuple[str, ...] = ()
         policies = QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding
-        self.setSizePolicy(*(policies[::-1] if lies else policies))
+        self.setSizePolicy(*(policies[::-1] if horizontal else policies))
         self.setAccessibleName("Colour scale")
 
     def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
@@ -65,17 +65,17 @@ class ColorBar(QWidget):
 
     def sizeHint(self) -> QSize:
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
-        if self._lies:
-            return QSize(200, _LYING)
+        if self._horizontal:
+            return QSize(200, _HORIZONTAL_HEIGHT)
         widest = max(map(advance, self._labels), default=0.0)
         return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), 320)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(120, _LYING) if self._lies else QSize(self.sizeHint().width(), 120)
+        return QSize(120, _HORIZONTAL_HEIGHT) if self._horizontal else QSize(self.sizeHint().width(), 120)
 
     def bar(self) -> QRectF:
         """Return the rectangle of the colours; the space of the note is always reserved."""
-        if self._lies:
+        if self._horizontal:
             return QRectF(2, LINE, max(self.width() - 4, 1), BAR)
         return QRectF(2, HEAD, BAR, max(self.height() - HEAD - FOOT, 1))
 
@@ -83,18 +83,18 @@ class ColorBar(QWidget):
         """Return the position of a value along the bar: its height, or its distance from the left."""
         box = self.bar()
         share = 0.5 if self.scale is None else (value - self.scale.low) / (self.scale.high - self.scale.low)
-        return box.left() + share * box.width() if self._lies else box.bottom() - share * box.height()
+        return box.left() + share * box.width() if self._horizontal else box.bottom() - share * box.height()
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.bar()
         painter = QPainter(self)
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        note = QRectF(2, 0, self.width() - 2, LINE if self._lies else HEAD)
+        note = QRectF(2, 0, self.width() - 2, LINE if self._horizontal else HEAD)
         painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
         if self.scale is not None:
             ramp = _ramp(self.scale)
-            painter.drawImage(box, ramp.transformed(QTransform().rotate(90)) if self._lies else ramp)
+            painter.drawImage(box, ramp.transformed(QTransform().rotate(90)) if self._horizontal else ramp)
             self._paint_ticks(painter)
         frame(painter, box, theme.line)
         painter.end()
@@ -111,7 +111,7 @@ class ColorBar(QWidget):
         for value, text in ticks:
             place = round(self.position_of(value)) + 0.5
             painter.setPen(QPen(QColor(theme.muted), 1.0))
-            if self._lies:
+            if self._horizontal:
                 wide, low = metrics.horizontalAdvance(text), box.bottom() + 1
                 painter.drawLine(QPointF(place, low), QPointF(place, low + TICK))
                 left = min(max(place - wide / 2, 2), self.width() - wide - 2)

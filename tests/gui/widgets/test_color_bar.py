@@ -15,16 +15,16 @@ def bar(shown):
     return made
 
 
-@pytest.mark.parametrize("lies", [False, True])
-def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown, lies):
-    bar = shown(ColorBar(lies=lies), *((204, 60) if lies else (68, 300)))
+@pytest.mark.parametrize("horizontal", [False, True])
+def test_that_each_value_has_its_colour_with_all_labels_inside_and_no_scale_leaves_an_empty_frame(shown, horizontal):
+    bar = shown(ColorBar(horizontal=horizontal), *((204, 60) if horizontal else (68, 300)))
     bar.set_scale(SCALE, "per layer", ("−limit", "0", "+limit"))
     shot, box = bar.grab().toImage(), bar.bar()
-    start, end = (box.left(), box.right()) if lies else (box.top(), box.bottom())
+    start, end = (box.left(), box.right()) if horizontal else (box.top(), box.bottom())
     for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
         at = int(min(max(bar.position_of(value), start + 1), end - 1))
         middle = box.center().toPoint()
-        found = shot.pixelColor(at, middle.y()) if lies else shot.pixelColor(middle.x(), at)
+        found = shot.pixelColor(at, middle.y()) if horizontal else shot.pixelColor(middle.x(), at)
         wanted = SCALE.lut()[SCALE.indices(value)].tolist()
         assert max(abs(a - b) for a, b in zip(found.getRgb()[:3], wanted, strict=True)) <= 8
     edges = {shot.pixelColor(x, y).name() for x in (0, shot.width() - 1) for y in range(shot.height())}

@@ -31,7 +31,7 @@ from slide_gui.text import plain
 
 
 @dataclass(frozen=True)
-class Standing:
+class SignificanceMark:
     """A result of the comparison with the reference method.
 
     Attributes
@@ -50,12 +50,12 @@ class Standing:
 
 
 STANDINGS = {
-    "reference": Standing("◆", "SLIDE-SVM", ""),
-    "better": Standing(
+    "reference": SignificanceMark("◆", "SLIDE-SVM", ""),
+    "better": SignificanceMark(
         "▼", "significantly fewer errors", "significantly fewer errors than SLIDE-SVM", "#0072B2", "#56B4E9"
     ),
-    "equal": Standing("○", "no significant difference", "no significant difference from SLIDE-SVM"),
-    "worse": Standing(
+    "equal": SignificanceMark("○", "no significant difference", "no significant difference from SLIDE-SVM"),
+    "worse": SignificanceMark(
         "▲", "significantly more errors", "significantly more errors than SLIDE-SVM", "#D55E00", "#E69F00"
     ),
 }

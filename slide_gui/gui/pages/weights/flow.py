@@ -39,7 +39,7 @@ _AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes 
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # height below which the prediction takes one line
 _IMAGE_ROW = 232  # width of the image selection
-_UNLIKE = "Unlike the training images: fewer of them light these pixels than those of 99 % of the training images."
+_UNLIKE = "Unlike the training images: few of them light the same pixels, or the image is blank."
 Shape = tuple[int, int] | None
 
 

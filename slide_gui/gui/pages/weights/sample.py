@@ -166,7 +166,7 @@ class SamplePanel(QWidget):
         left.addWidget(self._pointer)
         left.addWidget(ImageRow(self._shown, self))
         left.addWidget(self._readout)
-        self._bar = ColorBar(self, lies=True)
+        self._bar = ColorBar(self, horizontal=True)
         self.shows_scale = True
         left.addWidget(self._bar)
         self._noise = NumberSlider(

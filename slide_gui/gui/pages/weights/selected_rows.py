@@ -20,7 +20,8 @@ from slide_gui.gui.widgets.tiles import Mosaic, Tile, row_tile, short_size
 SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
-_STRENGTH = 0.4  # colour limits relative to the largest weight of a typical row, so that small weights are visible
+STRENGTH = 0.4
+"""Colour limits relative to the largest weight of a typical row, or nearby, so that small weights are visible."""
 
 
 class PixelSelection(QObject):
@@ -185,7 +186,7 @@ class TileSource:
                 return None
             limit = limits[k - 1]
             if levels == "tile":
-                limit = _STRENGTH * nearby_peak(row.shown[:-1], feature, shape)
+                limit = STRENGTH * nearby_peak(row.shown[:-1], feature, shape)
             scale = ColorScale.symmetric(self.color_map, limit)
             return row_tile(row.shown, shape, scale, feature, quantity, row.stale)
 
@@ -226,8 +227,8 @@ class TileSource:
         """Return the colour limit of a layer; with *global*, that of all layers."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
-            return _STRENGTH * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
-        return _STRENGTH * self._fields(layer)[0] if layer <= len(layers) else 1.0
+            return STRENGTH * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
+        return STRENGTH * self._fields(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""

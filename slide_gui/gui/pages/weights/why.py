@@ -51,7 +51,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Copies",
-        "Press Start: Wₘ, fitted to m corrupted copies, approaches the W of the formula as 1/√m, so no copy is needed.",
+        "Press Start: Wₘ, fitted to m corrupted copies, approaches W of the formula as 1/√m, so no copies are needed.",
         name=COPIES,
         title="Corrupted copies",
         make=_copies,
@@ -70,7 +70,7 @@ EXPERIMENTS = (
     ),
     ViewSpec(
         "Fill",
-        "Compare both fills: W is one for all masks; the formula for this mask is usually closer to the image.",
+        "Compare both fills: W is the same for all masks; the formula for this mask is usually closer to the image.",
         name=FILL,
         title="Hidden pixels filled",
         make=_fill,
@@ -111,7 +111,7 @@ class WhyView(View):
         self.tabs.setExpanding(False)
         for number, spec in enumerate(EXPERIMENTS, 1):
             self.tabs.setTabToolTip(self.tabs.addTab(f"{number}  {spec.text}"), spec.tip)
-        self._sentence = label("", self, "body", wraps=True)
+        self._sentence = label("", self, "", wraps=True)
         column = flush(QVBoxLayout(self))
         column.addWidget(self.tabs)
         column.addWidget(self._sentence)
