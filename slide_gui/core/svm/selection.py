@@ -516,7 +516,7 @@ def fit_svm(
         raise ValueError("all rows belong to one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
-    needed, rows = training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters.memory), len(codes)
+    needed, rows = training_bytes(np.bincount(codes).tolist(), Z.shape[1], parameters), len(codes)
     check_free(needed, f"training on {rows} rows of {Z.shape[1]} columns", "use fewer rows or less memory for it")
     pulse = progress.part(0.0, 0.0)
     refuse_large(Z, pulse)
@@ -549,16 +549,27 @@ def _shares(n: int, n_classes: int, parameters: SvmParameters) -> tuple[float, f
     return learning / max(learning + tuning, 1), (learning + tuning) / (learning + tuning + n**2)
 
 
-def training_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
-    """Return the approximate peak memory, in bytes, of training, without its input.
+def training_bytes(counts: Sequence[int], columns: int, parameters: SvmParameters) -> int:
+    """Return the approximate peak memory, in bytes, of `tune` and of training, without the input and learned widths.
 
-    It consists of embedded rows, kernel values and support vectors, assuming that all rows are support vectors.
+    `tune` copies up to 10 000 rows and trains on four fifths of them. All rows are assumed to be support vectors.
 
     Parameters
     ----------
     counts : sequence of int
         Number of rows in each class.
     """
+    n, learns = sum(counts), parameters.widths == "learn"
+    needed = _solving_bytes(counts, columns, parameters.memory)
+    if parameters.retune and enough_fresh(min(n, parameters.subset_size), n) if learns else parameters.C is None:
+        copied = min(n, MOST_ROWS)
+        fitted = [math.ceil(0.8 * copied / n * count) for count in counts]
+        needed = max(needed, 4 * copied * columns + _solving_bytes(fitted, columns, parameters.memory))
+    return needed
+
+
+def _solving_bytes(counts: Sequence[int], columns: int, memory: int) -> int:
+    """Return the memory, in bytes, of embedded rows, kernel values and support vectors at given widths and C."""
     rows = 4 * sum(counts) * columns
     left = max(memory - rows, 0)
     shared = min(left // 3, 4 * sum(count**2 for count in counts)) if len(counts) > 2 else 0

@@ -101,7 +101,7 @@ def peak_bytes(spec: RunSpec, shape: RunShape) -> int:
     rows, columns = trained_rows(spec.training, spec.labels, shape.rows), shape.columns * (spec.layers + 1)
     per_class = [-(-rows // shape.classes)] * shape.classes
     fit = fit_bytes(shape.rows, shape.columns, spec.stack)
-    return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm.memory)
+    return fit + 4 * rows * columns + training_bytes(per_class, columns, spec.svm)
 
 
 def run_shares(spec: RunSpec, shape: RunShape) -> tuple[float, float]:
