@@ -51,7 +51,10 @@ def width_mm(text: str, size: float, weight: str = "normal") -> float:
 def fitted(
     text: str, size: float, space: float, weight: str = "normal", smallest: float = SMALLEST
 ) -> tuple[str, float]:
-    """Return text and type size that fit into `space` mm. The type is reduced first, then the text is shortened."""
+    """Return the text and its type size in points such that it fits into `space` mm.
+
+    Type larger than `smallest` is reduced first. If that does not suffice, the text is shortened, with an ellipsis.
+    """
     needed = width_mm(text, size, weight)
     if needed <= space:
         return text, size
@@ -177,7 +180,19 @@ class Plot:
         smallest: float = SMALLEST,
         **properties: Any,
     ) -> None:
-        """Write text with its baseline at y, fitted into `space` mm. Sizes are in points before scaling."""
+        """Write text that starts at x and has its baseline at y, in mm.
+
+        Parameters
+        ----------
+        size : float
+            Type size in points, before scaling to the width of the figure.
+        space : float, optional
+            Width in mm into which the text is fitted, as by `fitted`.
+        smallest : float
+            Size in points, before scaling, to which the type is reduced before the text is shortened.
+        **properties
+            Properties of `matplotlib.text.Text`.
+        """
         if space is not None:
             weight = properties.get("weight", "normal")
             text, fitting = fitted(text, size * self.scale, space, weight, smallest * self.scale)
@@ -189,7 +204,7 @@ class Plot:
         )
 
     def key(self, x: float, y: float, text: str, color: str, space: float | None = None) -> None:
-        """Write a legend entry, a coloured dot and a text, centred on y."""
+        """Write an entry of the legend, a coloured dot and a text that is fitted into `space` mm, both centred on y."""
         self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
         self.text(x + 2.4 * self.scale, y, text, SMALL_SIZE, space, va="center")
 

@@ -1,4 +1,4 @@
-"""The finished steps of a training, so that a cancelled training continues where it stopped."""
+"""A log of the finished steps of a training, with which a cancelled training can continue."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ T = TypeVar("T")
 
 
 class StepLog:
-    """Results of the slow steps of a training, in their order.
+    """The results of the slow steps of a training, in their order.
 
-    A training is a function of its rows and parameters alone. With the log of a cancelled training on the same rows and
-    with the same parameters, it takes the first steps from the log and gives the same result to the bit.
+    Training the same rows with the same parameters takes the same steps. A training that receives the log of a
+    cancelled one reads the first results from it, computes the others, and gives the same result to the bit.
 
     Attributes
     ----------
     results : list
         Results of the finished steps.
     seconds : float
-        Time that the logged steps took.
+        Time that these steps took, in seconds.
     """
 
     def __init__(self) -> None:
@@ -30,20 +30,20 @@ class StepLog:
         self.seconds = 0.0
 
     def rewind(self) -> float:
-        """Begin again with the first step, and return the seconds that the logged steps took."""
+        """Start again with the first step, and return the seconds that the logged steps took."""
         self._next = 0
         return self.seconds
 
     def step(self, compute: Callable[[], T], state: dict[Any, Any] | None = None) -> T:
-        """Return the result of the next step from the log, or compute and log it.
+        """Return the result of the next step. It is read from the log if it is there, otherwise computed and logged.
 
         Parameters
         ----------
         compute : callable
-            Computes the step.
+            Returns the result of the step.
         state : dict, optional
-            Values that the step changes and the next one uses, such as starts of a solver. It is restored after the
-            last logged step only, so steps with one state must follow each other directly.
+            Values that the step changes and the next step uses, such as the starts of a solver. Only the state after
+            the last logged step is stored and restored, so steps with one state must follow each other directly.
         """
         number, state = self._next, {} if state is None else state
         if number == len(self.results):

@@ -90,7 +90,7 @@ class InlineExecutor:
         self._submitted: tuple[RunRequest, RunResult | None] | None = None
 
     def accepts(self, request: RunRequest) -> bool:
-        """Return True if the run may be submitted now, here if no other run is submitted."""
+        """Return True if no other run is submitted."""
         return self._submitted is None
 
     def submit(self, request: RunRequest, neighbour: RunResult | None, seconds: float) -> None:
@@ -113,7 +113,7 @@ class InlineExecutor:
         return run(request.dataset, request.spec, progress=progress, reuse=reuse)
 
     def close(self) -> None:
-        """Cancel the active runs, of which there are none between two calls of `completed`."""
+        """Do nothing, because no run is active between two calls of `completed`."""
 
 
 @dataclass(eq=False)

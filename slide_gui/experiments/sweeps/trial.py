@@ -100,7 +100,7 @@ class Trial:
 
     @cached_property
     def p_value(self) -> float | None:
-        """McNemar's exact test of both results."""
+        """P value of McNemar's exact test between `result` and `other`. None if there is no other setting."""
         test = None if self.other is None else compare_errors(self.result, self.other)
         return None if test is None else test.exact
 
@@ -118,7 +118,7 @@ class Trial:
 
     @cached_property
     def sentence(self) -> str:
-        """The answer in whole sentences: the error, what guessing would give, the setting, and the comparison."""
+        """The answer in whole sentences: error, error of guessing, best setting, and comparison with `other`."""
         result, rate, other, depth = self.result, self.result.rate, self.other, self.result.spec.stack.depth
         plain = f"plain SVM on your {'columns' if self.dataset.image_shape is None else 'pixels'}"
         error, low, high, correct = (fixed(100 * x, 1) for x in (rate.error, rate.low, rate.high, 1 - rate.error))
@@ -152,7 +152,7 @@ class Trial:
 
     @property
     def details(self) -> str:
-        """The procedure of the trial, in one line."""
+        """The procedure of the trial in one sentence."""
         points, rows = [answer.point for answer in self.done], counted(self.done[0].rate.n, "validation row")
         places, planned = ({point.spec.drawn(0, 0) for point in each} for each in (points, self.sweep.points()))
         n_splits = len({point.split for point in points})
@@ -314,7 +314,10 @@ class _Trying:
     def _compute(
         self, specs: Sequence[RunSpec], store: RunStore | None, cluster: Cluster | None, *, ends: bool = False
     ) -> None:
-        """Add the results of some runs. If the budget `ends` them, raise `_OutOfTime` after at least one result."""
+        """Compute some runs and add their results. With `ends`, raise `_OutOfTime` when the budget requires it.
+
+        At least one result is always computed.
+        """
 
         def report(_fraction: float, _payload: object, *, news: bool = False) -> None:
             spent, left = time.monotonic() - self._started, loop.seconds_left
