@@ -81,8 +81,8 @@ _COMMANDS = {
 }  # fmt: skip
 """Subcommand → the module of `slide_gui.cli` with it in its `COMMANDS`, short help, first sentence of its own help."""
 
-_MULTIPLY_NOTHING = ("datasets", "runs", "doctor", "licences")
-"""Subcommands that do not need a fixed number of BLAS threads."""
+_WITHOUT_PRODUCTS = ("datasets", "runs", "doctor", "licences")
+"""Subcommands that multiply no matrices, for which the number of BLAS threads is not set."""
 
 _DESCRIPTION = """\
 Show and use stacked linear denoisers (SLIDE).
@@ -112,7 +112,7 @@ class _Parser(argparse.ArgumentParser):
             if run is not None:
                 add_json(self)
                 self.set_defaults(run=run)
-            self.set_defaults(computes=command not in _MULTIPLY_NOTHING)
+            self.set_defaults(computes=command not in _WITHOUT_PRODUCTS)
         return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:

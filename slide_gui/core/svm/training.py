@@ -75,11 +75,8 @@ class TrainingSet:
 
     def take(self, rows: Indices, progress: Progress = NO_PROGRESS) -> TrainingSet:
         """Return a copy of some rows."""
-        Z, weights, groups = (
-            take_rows(self.Z, rows, progress),
-            rows_of(self.weights, rows),
-            rows_of(self.row_groups, rows),
-        )
+        Z = take_rows(self.Z, rows, progress)
+        weights, groups = rows_of(self.weights, rows), rows_of(self.row_groups, rows)
         return TrainingSet(Z, self.codes[rows], self.sizes, weights, groups, self.log)
 
 
