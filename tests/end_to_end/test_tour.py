@@ -176,11 +176,11 @@ class Visitor:
         assert values[0] == values[1]
 
     def card_6(self):
-        from slide_gui.gui.pages.weights.copies import CopiesPart
+        from slide_gui.gui.pages.weights.copies import CopiesView
 
         self.do("space")
         wait(lambda: self.tour.reached, 60)
-        assert -0.6 < self.window.findChild(CopiesPart).copies.slope(None) < -0.4
+        assert -0.6 < self.window.findChild(CopiesView).copies.slope(None) < -0.4
 
     def card_7(self):
         from slide_gui.gui.pages.weights.shuffle import ShuffleView

@@ -71,9 +71,9 @@ def _fitted(window: MainWindow, **parameters: float | str) -> bool | None:
 
 def _copies(window: MainWindow) -> object:
     """Return the copies once enough are computed to see the slope."""
-    from slide_gui.gui.pages.weights.copies import CopiesPart
+    from slide_gui.gui.pages.weights.copies import CopiesView
 
-    part = window.findChild(CopiesPart)
+    part = window.findChild(CopiesView)
     copies = None if part is None else part.copies
     return True if copies is not None and copies.points and copies.points[-1].copies >= 64 else None
 

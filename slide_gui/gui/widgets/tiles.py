@@ -68,10 +68,13 @@ class Tile:
         """Return a key of the rendered image."""
         return self
 
+    def place_of(self, index: int) -> str:
+        """Return the position of a pixel, or the number of a feature."""
+        return "{}, {}".format(*divmod(index, self.shape[1])) if len(self.shape) == 2 else str(index)
+
     def value_at(self, index: int) -> tuple[str, str]:
         """Return the value of a pixel or feature and its position as texts."""
-        place = "{}, {}".format(*divmod(index, self.values.shape[1])) if self.values.ndim == 2 else str(index)
-        return self.scale.label(float(self.values.flat[index]), 4), place
+        return self.scale.label(float(self.values.flat[index]), 4), self.place_of(index)
 
     def equals(self, other: Tile) -> bool:
         """True if another tile looks the same."""

@@ -418,16 +418,12 @@ class WeightTiles(PaintedWidget):
         tile = self.rows[row].tiles[column]
         assert tile is not None
         if isinstance(tile, Mosaic):
-            text = f"the row of {self._place_of(index)}"
+            text = f"the row of {tile.place_of(index)}"
         else:
             text = f"{tile.quantity} {' at '.join(tile.value_at(index))}".strip()
         click = "Click to enlarge" if self.enlarged is None else "Click to show all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
         return f"{self.rows[row].title} · {self._columns[column]}\n{text}\n{hint}"
-
-    def _place_of(self, index: int) -> str:
-        """Return the position of a pixel, or the number of a feature."""
-        return str(index) if len(self._shape) == 1 else "{}, {}".format(*divmod(index, self._shape[1]))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
@@ -473,7 +469,7 @@ class WeightTiles(PaintedWidget):
         grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0)
         index = grid.moved(None if spot is None else spot[2], step)
         self._hover((row, column, index))
-        text = f"row of {self._place_of(index)}" if is_mosaic else ": ".join(reversed(tile.value_at(index)))
+        text = f"row of {tile.place_of(index)}" if is_mosaic else ": ".join(reversed(tile.value_at(index)))
         self.setAccessibleDescription(f"{text}; {self.rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:

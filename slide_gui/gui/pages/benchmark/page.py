@@ -25,7 +25,7 @@ from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS, errors_export, times_export
 from slide_gui.gui.dialogs.export import TABLES, ExportOption
 from slide_gui.gui.pages.benchmark.cells import all_times, error_rows, heads_of, time_rows_of
-from slide_gui.gui.pages.benchmark.table import STANDINGS, EvaluationTable
+from slide_gui.gui.pages.benchmark.table import SIGNIFICANCE_MARKS, EvaluationTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
@@ -96,7 +96,7 @@ class EvaluationPage(Page):
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._show_runs)
         self.add_stack(self.errors, self._build_times())
-        self._legend = label("    ".join(f"{each.symbol} {each.legend}" for each in STANDINGS.values()), self)
+        self._legend = label("    ".join(f"{each.symbol} {each.legend}" for each in SIGNIFICANCE_MARKS.values()), self)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
         marks = f"Marks: {MARKS}"
@@ -317,9 +317,9 @@ class EvaluationPage(Page):
         else:
             cells = [cell for cell in controller.reading.latest[1].cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
-            done, asked = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
+            done, requested = sum(min(len(c.answers), c.n_splits) for c in cells), sum(c.n_splits for c in cells)
             cost = controller.cost()
-            finished = f"all {asked}" if done == asked else f"{done} of {asked}"
+            finished = f"all {requested}" if done == requested else f"{done} of {requested}"
             start = f"Start computes {cost}" if cost else ""
             text = "; ".join(filter(None, (f"{finished} splits are finished", start)))
             self.status.setText(controller.why_not() or text)

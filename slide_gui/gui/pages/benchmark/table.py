@@ -49,7 +49,7 @@ class SignificanceMark:
     dark: str = ""
 
 
-STANDINGS = {
+SIGNIFICANCE_MARKS = {
     "reference": SignificanceMark("◆", "SLIDE-SVM", ""),
     "better": SignificanceMark(
         "▼", "significantly fewer errors", "significantly fewer errors than SLIDE-SVM", "#0072B2", "#56B4E9"
@@ -62,9 +62,9 @@ STANDINGS = {
 _INDENT = 15  # pixels, the space of a mark
 
 
-def standing_color(standing: str, theme: Theme) -> str:
+def mark_color(standing: str, theme: Theme) -> str:
     """Return the colour of a comparison's result, muted if there is none."""
-    record = STANDINGS.get(standing)
+    record = SIGNIFICANCE_MARKS.get(standing)
     color = "" if record is None else record.dark if theme.is_dark else record.light
     return color or (theme.text if standing == "reference" else theme.muted)
 
@@ -140,7 +140,7 @@ class EvaluationDelegate(QStyledItemDelegate):
         last = index.row() + 1 < len(rows) and bool(row.key) and not rows[index.row() + 1].key
         painter.save()
         if cell.standing in ("better", "worse"):
-            painter.fillRect(box.adjusted(0, 0, -1, -1), washed(standing_color(cell.standing, theme), 0.16))
+            painter.fillRect(box.adjusted(0, 0, -1, -1), washed(mark_color(cell.standing, theme), 0.16))
         elif cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
             painter.fillRect(box.adjusted(0, 0, -1, -1), QColor(theme.hover))
         line, bar = box.adjusted(0, box.height() - 1, 0, 0), box.adjusted(0, box.height() - 3, 0, 0)
@@ -163,8 +163,8 @@ class EvaluationDelegate(QStyledItemDelegate):
         upper, lower = inner.adjusted(0, 0, 0, -half if cell.note else 0), inner.adjusted(indent, half, 0, 0)
         painter.setFont(figure_font(view, BODY, strong=strong))
         if cell.standing:
-            painter.setPen(QColor(standing_color(cell.standing, theme)))
-            painter.drawText(upper, MIDDLE, STANDINGS[cell.standing].symbol)
+            painter.setPen(QColor(mark_color(cell.standing, theme)))
+            painter.drawText(upper, MIDDLE, SIGNIFICANCE_MARKS[cell.standing].symbol)
         painter.setPen(QColor(theme.text))
         value = upper.adjusted(indent, 0, 0, 0)
         _paint_line(painter, value, cell.main)
@@ -268,7 +268,7 @@ class EvaluationTable(QTableWidget):
             title = f"{row.title} {row.note}".strip()
             self._set_item(line, 0, title, row.title, row.note)
             for number, cell in enumerate(row.cells, start=1):
-                spoken = STANDINGS[cell.standing].spoken if cell.standing else ""
+                spoken = SIGNIFICANCE_MARKS[cell.standing].spoken if cell.standing else ""
                 self._set_item(line, number, cell.tip, cell.main, spoken, cell.aside, cell.note)
 
     def _set_item(self, line: int, column: int, tip: str, *texts: str) -> None:

@@ -229,8 +229,8 @@ class CopiesPlot(Plot):
         return known[-1 if last else 0] if known else None
 
 
-class CopiesPart(Experiment):
-    """The computation of corrupted copies, which other jobs may interrupt.
+class CopiesView(Experiment):
+    """Fits W_m to more and more corrupted copies; other jobs may interrupt it.
 
     Once started, it restarts after each new fit. It stops while the view is hidden.
     """

@@ -20,9 +20,9 @@ def _explained(context: ViewContext, parent: QWidget) -> View:
 
 
 def _copies(context: ViewContext, parent: QWidget) -> View:
-    from slide_gui.gui.pages.weights.copies import CopiesPart
+    from slide_gui.gui.pages.weights.copies import CopiesView
 
-    return CopiesPart(context, parent)
+    return CopiesView(context, parent)
 
 
 def _shuffle(context: ViewContext, parent: QWidget) -> View:
