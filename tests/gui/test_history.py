@@ -152,7 +152,7 @@ def test_that_deletions_and_tags_of_runs_are_undone_with_other_changes(window):
     wait(lambda: listed() == [(key, ("first", "good"))])
     show_page(window, "runs").run_table.delete_requested.emit((key,))
     wait(lambda: listed() == [])
-    assert workspace.history.undoText() == "delete 1 run"
+    assert workspace.history.undoText() == "deletion of 1 run"
     workspace.toggle_pin(3)
     for expected in ([], [(key, ("first", "good"))], [(key, ())]):
         workspace.history.undo()

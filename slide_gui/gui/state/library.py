@@ -95,7 +95,7 @@ class RunLibrary(QObject):
         keys = [key for key in keys if key not in shipped]
         if not keys:
             return
-        text = f"delete {counted(len(keys), 'run')}"
+        text = f"deletion of {counted(len(keys), 'run')}"
         self._change(text, self._hide, (tuple(keys), False), (tuple(keys), True))
 
     @Slot(object)

@@ -366,7 +366,7 @@ class RunController(QObject):
         self.train(spec)
 
     def show_shipped(self) -> None:
-        """Show the shipped classifier of the open data, or the user’s run that replaces it, if there is no result."""
+        """Show the shipped classifier of the open data, or the user's run that replaces it, if there is no result."""
         known = {run.hash for run in self.current_runs()}
         if self.spec is None and self.library.opening_key in known:
             self.library.load(self.library.opening_key, self._show_shipped)

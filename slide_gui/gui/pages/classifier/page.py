@@ -275,7 +275,7 @@ class ClassifierPage(Page):
         self.rate.setText("")
         at = place_name(spec.stack.noise, spec.stack.depth)
         step = _describe_step(seen, spec)
-        self.details.setText(f"Cancelled at {at}: {step}. Press Continue to go on from here; the result is the same.")
+        self.details.setText(f"Cancelled at {at}: {step}. Press Continue to resume; the result is the same.")
 
     def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""

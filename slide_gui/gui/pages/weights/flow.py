@@ -292,7 +292,11 @@ class FlowPart(View):
             return self._forward.flow(stack, image, surviving)
 
         self._workspace.queue.submit(
-            "Sending one image through", work, channel="flow", on_result=partial(self._show, stack), automatic=True
+            "Passing the image through the layers",
+            work,
+            channel="flow",
+            on_result=partial(self._show, stack),
+            automatic=True,
         )
 
     @property
