@@ -5,12 +5,12 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.pages.benchmark.table import (
-    STANDINGS,
+    SIGNIFICANCE_MARKS,
     EvaluationCell,
     EvaluationHead,
     EvaluationRow,
     EvaluationTable,
-    standing_color,
+    mark_color,
 )
 from slide_gui.gui.theme import DARK, LIGHT
 
@@ -95,5 +95,5 @@ def test_that_new_numbers_keep_order_and_current_cell(table):
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
 def test_that_each_standing_has_a_mark_and_a_colour_of_its_own(theme):
-    assert len({standing.symbol for standing in STANDINGS.values()}) == len(STANDINGS)
-    assert len({standing_color(name, theme) for name in STANDINGS}) == len(STANDINGS)
+    assert len({standing.symbol for standing in SIGNIFICANCE_MARKS.values()}) == len(SIGNIFICANCE_MARKS)
+    assert len({mark_color(name, theme) for name in SIGNIFICANCE_MARKS}) == len(SIGNIFICANCE_MARKS)
