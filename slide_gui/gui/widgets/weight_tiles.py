@@ -515,7 +515,7 @@ def _fitting_caption(caption: str, metrics: QFontMetrics, width: float) -> str:
 
 
 class TileScroll(QScrollArea):
-    """A scroll area that tells the tiles the available height, so that they are as large as possible.
+    """A scroll area that gives the tiles the available height, so that they are as large as possible.
 
     The scroll bar is decided here from the full area. Tiles next to a scroll bar can be small enough to fit
     without it. Qt's automatic scroll bar would then be removed and added recursively until the

@@ -253,8 +253,8 @@ class ClassifierPage(Page):
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
             whole = seen.test.done == seen.test.total
-            text = f"test error so far, on {done} of {total} images with its 95 % confidence interval"
-            text = f"test error on {total} images · {_PHASES[seen.phase]}" if whole else text
+            text = f"test error so far, on {done} of {total} {self._unit()}s with its 95 % confidence interval"
+            text = f"test error on {total} {self._unit()}s · {_PHASES[seen.phase]}" if whole else text
             self.details.setText(text)
             return
         self.rate.setText("…")
@@ -332,7 +332,7 @@ class ClassifierPage(Page):
         return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
 
     def _unit(self) -> str:
-        """Return what a row of the data is."""
+        """Return the noun for a row of the data."""
         dataset = self._workspace.dataset
         return "image" if dataset is None or dataset.image_shape is not None else "row"
 
