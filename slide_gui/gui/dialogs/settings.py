@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMessageBox,
     QPushButton,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -23,7 +22,7 @@ from slide_gui.experiments.sweeps.trial import LEAST_BUDGET, MOST_BUDGET
 from slide_gui.gui.state.files import REOPEN, FileChoices, RecentFiles
 from slide_gui.gui.state.runs import TRY_SECONDS, stored_budget
 from slide_gui.gui.theme import SCALES, THEMES, stored_scale, stored_theme
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import counted
 
@@ -73,7 +72,8 @@ class SettingsDialog(QDialog):
         self.recent, self.forget = self._line("Recent files and how they are read", "Forget")
         self._heading("COMPUTING")
         self.place, self.change_place = self._line("Runs are computed", "Change…")
-        self.budget = QSpinBox(self, minimum=LEAST_BUDGET, maximum=MOST_BUDGET, suffix=" s")
+        self.budget = spin_box("Time to try your data", LEAST_BUDGET, MOST_BUDGET, self)
+        self.budget.setSuffix(" s")
         self._add("Time to try your data", self.budget)
         column.addStretch(1)
         row = nested(column, QHBoxLayout())

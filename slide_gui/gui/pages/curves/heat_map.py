@@ -93,7 +93,9 @@ class HeatMap(PointPlot):
                 self._paint_cell(painter, theme, self.cell(row, column), self._cells.get((row, column)))
 
     def _paint_head(self, painter: QPainter, theme: Theme) -> None:
-        """Draw the smallest error and the legend of the colours."""
+        """Draw the smallest error and the legend of the colours, if there are results."""
+        if not any(point.is_known and point.state == "done" for point in self._points):
+            return
         metrics = QFontMetricsF(painter.font())
         painter.setPen(QColor(theme.muted))
         low, high = (fixed(limit, 2) for limit in self._limits)

@@ -488,7 +488,9 @@ def _rows(points: Iterable[ErrorPoint], part: str) -> str:
         rates = [point.rate for point in points if point.state == state and point.rate is not None]
         if rates:
             most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
-            each = f" in each of {most.n_splits} splits" if most.n_splits > 1 else ""
+            fewest = min(rate.n_splits for rate in rates)
+            splits = f"{most.n_splits}" if fewest == most.n_splits else f"{fewest} to {most.n_splits}"
+            each = f" in each of {splits} splits" if most.n_splits > 1 else ""
             texts.append(f"{name}: error on {counted(most.n, f'{part} row')}{each}")
     return "; ".join(texts)
 

@@ -26,7 +26,7 @@ from slide_gui.gui.pages.weights.selected_rows import SHARES_OF_LIMIT
 from slide_gui.gui.pages.weights.view import ImageRow, View, ViewContext
 from slide_gui.gui.state.workspace import State
 from slide_gui.gui.widgets.color_bar import BesideColorBar
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, add_button, label, name_box
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedBox, ElidedLabel, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.progress import Progress
@@ -95,7 +95,7 @@ class FlowPart(View):
         self._tools.addWidget(image)
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
-        self.learned = QComboBox(self)
+        self.learned = ElidedBox(self)
         """The data whose layers are shown; an item has their fingerprint, "" for the open data."""
         self.learned.setMinimumContentsLength(14)
         self.learned.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
