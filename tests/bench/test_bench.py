@@ -1,7 +1,5 @@
 """A benchmark prints its figures as ratios."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`slide-gui datasets`, and what reading a file reports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

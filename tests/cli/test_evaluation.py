@@ -1,7 +1,5 @@
 """`slide-gui benchmark` and `slide-gui reproduce`: tables and pages, filled once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

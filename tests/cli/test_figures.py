@@ -1,7 +1,5 @@
 """`fit`, `weights`, `flow` and `copies`: the numbers of the Python interface, sessions in pictures, and bundles."""
 
-from __future__ import annotations
-
 import csv
 import os
 from functools import partial

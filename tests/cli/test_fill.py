@@ -1,7 +1,5 @@
 """`slide-gui fill` fills missing cells and measures its error on cells that it hides."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Hostile names pass through every command that takes data: nothing that they say is carried out."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

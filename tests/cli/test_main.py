@@ -1,7 +1,5 @@
 """The command itself: fast start, exit codes, what stands on stdout and stderr, cancelling."""
 
-from __future__ import annotations
-
 import io
 import os
 import re

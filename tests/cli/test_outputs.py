@@ -1,7 +1,5 @@
 """No command writes over an input, a store, or a file that the user did not name."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

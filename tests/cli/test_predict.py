@@ -1,7 +1,5 @@
 """`predict` and `features` use the columns and the scale of training."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

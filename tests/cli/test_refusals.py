@@ -1,7 +1,5 @@
 """Commands that cannot run end with one sentence and an exit code, and write nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

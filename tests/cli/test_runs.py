@@ -1,7 +1,5 @@
 """`train`, `sweep`, `try`, `decide` and `runs`: the numbers of the Python interface, stored and described."""
 
-from __future__ import annotations
-
 import json
 import os
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Scikit-learn classes by name: only its own, only plain parameters, and the same results as direct use."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -122,6 +122,9 @@ def test_that_huge_and_tiny_columns_are_filled_as_well_as_others():
     unit = np.array([1.0, 1e100, 1e-100, 1.0, 1e30, 1e-30, 1.0])
     expected = LinearImputer().fit_transform(X)
     np.testing.assert_allclose(LinearImputer().fit_transform(X * unit), expected * unit, rtol=1e-6)
+    steep = LinearImputer(ridge=1e-9).fit(np.outer(np.arange(9), [1, 1000]).astype(np.float32))
+    largest = np.finfo(np.float32).max
+    assert steep.transform(np.array([[1e37, np.nan]], np.float32))[0, 1] == largest
 
 
 @pytest.mark.parametrize(
@@ -168,7 +171,10 @@ def test_that_hidden_cells_do_not_take_part_in_the_fit():
     assert max(errors) > 1.5
 
 
-def test_that_tables_of_one_row_or_without_known_cells_have_no_errors():
+def test_that_only_columns_of_three_known_cells_or_more_have_errors():
+    X = _correlated(n=6, d=2)
+    X[3:, 0], X[2:, 1] = np.nan, np.nan
+    assert hidden_cell_errors(LinearImputer(), X)[0].tolist() == [1, 0]
     for X in (np.array([[1.0, np.nan]]), np.full((4, 2), np.nan)):
         counts, errors, _ = hidden_cell_errors(LinearImputer(), X)
         assert not counts.any()

@@ -1,7 +1,5 @@
 """A cancelled training continues with its log and gives the numbers of an uninterrupted one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rows of .amat files equal ``float`` of their text to the last bit, in both layouts of numbers."""
 
-from __future__ import annotations
-
 import io
 import tracemalloc
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arrays of .npy, .npz, IDX and MATLAB files equal those that were written, and are chosen by their names."""
 
-from __future__ import annotations
-
 import struct
 import tempfile
 from pathlib import Path

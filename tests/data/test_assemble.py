@@ -1,7 +1,5 @@
 """Sets are checked, scaled, converted to float32 and named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Benchmark files are found, downloaded with verified hashes, or replaced by generated data."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Text tables keep their numbers, names, classes and groups; the options of the user come before any guess."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from random import Random

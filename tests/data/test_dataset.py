@@ -1,7 +1,5 @@
 """A data set is immutable, checked, and identified by the fingerprint of its arrays."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Text in UTF-8, UTF-16 with a byte order mark or Windows-1252 keeps every letter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

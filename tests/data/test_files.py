@@ -1,7 +1,5 @@
 """Files are written completely or not at all, with the usual permissions; refusals name the requested file."""
 
-from __future__ import annotations
-
 import os
 import stat
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Generated data have the stated shapes and distributions, and those of the benchmark."""
 
-from __future__ import annotations
-
 import sys
 from math import gcd
 

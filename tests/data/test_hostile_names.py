@@ -1,7 +1,5 @@
 """Names from files are cleaned once: they remain different, and can be shown on one line."""
 
-from __future__ import annotations
-
 import os
 import unicodedata
 from pathlib import Path

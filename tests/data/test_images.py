@@ -1,7 +1,5 @@
 """Pictures become grey images, and their folders become classes and sets."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 import tracemalloc

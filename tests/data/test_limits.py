@@ -1,7 +1,5 @@
 """Sizes that files claim are checked to the byte."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Files of every format, alone or together, become one data set."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Names, shapes and numbers are recognised as roles, images, classes or quantities."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Files that are damaged, hostile or of another kind are refused in one sentence that names them."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 import tracemalloc

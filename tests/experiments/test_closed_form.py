@@ -1,7 +1,5 @@
 """Explicit copies converge to the closed form, which ignores the positions of pixels."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

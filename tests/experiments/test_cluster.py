@@ -1,7 +1,5 @@
 """Runs on a Dask cluster: the same bits by any number of workers, and nothing is lost if one is killed."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -1,7 +1,5 @@
 """The expected duration of runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Decisions on one image agree with the model that predicts many, and flips are flips."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import combinations
 

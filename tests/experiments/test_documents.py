@@ -1,7 +1,5 @@
 """Documents: a value of another type than expected is refused by name."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The evaluation selects on validation rows, tests once and resumes; its table compares what is comparable."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import fields, replace
 from pathlib import Path

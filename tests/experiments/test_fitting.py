@@ -1,7 +1,5 @@
 """Autoencoders are shared between runs that train the same, and widths are selected by a grid or from a neighbour."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from unittest.mock import MagicMock
 

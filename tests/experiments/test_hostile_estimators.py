@@ -1,7 +1,5 @@
 """A class of scikit-learn that is not offered, named by a stored run."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 from pathlib import Path

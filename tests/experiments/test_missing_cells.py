@@ -1,7 +1,5 @@
 """Data with missing cells open, and their cells are filled by an imputer fitted on the training rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

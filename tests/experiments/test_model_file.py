@@ -1,7 +1,5 @@
 """Models on disk: exact round trips, and one sentence for every damaged or alien file."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

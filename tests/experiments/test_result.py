@@ -1,7 +1,5 @@
 """Results from documents and arrays: parts that do not fit are refused by name, other archives before they are read."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Rows of W for selected pixels, the default selection, one weight explained, and the rows of two runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

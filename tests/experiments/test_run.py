@@ -1,7 +1,5 @@
 """Runs of every method: right numbers, the same bits with and without shared data, and clear refusals."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

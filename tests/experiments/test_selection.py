@@ -1,7 +1,5 @@
 """Candidates are selected by validation error with fixed rules between equals; curves average over splits and seeds."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Specs of runs: equal hashes mean equal results; unknown words, wrong numbers and contradictions are refused."""
 
-from __future__ import annotations
-
 import hashlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Splits and samples: stratified, seeded, never the first rows."""
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Tests of difference against their definitions."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """The run store keeps what it saved, whatever happens to the process or the files."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Runs of another results version are kept and read, and never taken for a run that is requested now."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

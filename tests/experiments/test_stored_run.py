@@ -1,7 +1,5 @@
 """Rows of the table of runs, and settings: runs of one setting are points of one curve."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Sweeps: interrupted anywhere they give the bits of an uninterrupted one, and no run is computed twice."""
 
-from __future__ import annotations
-
 import copy
 import json
 import multiprocessing

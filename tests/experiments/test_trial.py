@@ -1,7 +1,5 @@
 """A trial selects on validation rows, tests once on held-out rows and answers in whole sentences within its budget."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 from pathlib import Path

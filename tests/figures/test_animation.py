@@ -1,7 +1,5 @@
 """Animations: each picture is the still figure, the same input gives the same bytes, and the session is held."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figures of curves, confusion, widths, flow and copies show the numbers, and so do their tables."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
 from itertools import pairwise

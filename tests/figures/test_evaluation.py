@@ -1,7 +1,5 @@
 """The tables of the evaluation: the same numbers in every form, the best bold, what differs marked."""
 
-from __future__ import annotations
-
 import csv
 import re
 from pathlib import Path

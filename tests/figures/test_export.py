@@ -1,7 +1,5 @@
 """Exports: the same bytes for the same input, whole files, text as text, exact numbers."""
 
-from __future__ import annotations
-
 import csv
 import os
 import re

@@ -1,7 +1,5 @@
 """Figures and tables write names as text: not as mathematics, markup, formulas or control characters."""
 
-from __future__ import annotations
-
 import csv
 import re
 import time

@@ -1,7 +1,5 @@
 """All figures: they have their width, all of them is on the page, and the same input gives the same bytes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Everything of the paper made on tiny data: files, page, and going on after a break."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import replace

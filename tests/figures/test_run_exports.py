@@ -1,7 +1,5 @@
 """Bundles reproduce themselves by their script and by their command line; provenances are read and checked."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """What the weight figure contains."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 

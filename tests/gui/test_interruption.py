@@ -4,10 +4,12 @@ import os
 import signal
 
 import pytest
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QSettings
 from shiboken6 import Shiboken
 
+from slide_gui.gui import app as app_module
 from slide_gui.gui.shell.faults import Interruption
+from slide_gui.gui.shell.main_window import MainWindow
 from tests.gui.helpers import settle, wait
 
 
@@ -54,3 +56,13 @@ def test_that_a_signal_ignored_before_stays_ignored(owner, number):
     assert interruption.stop() is None
     assert came == []
     assert signal.getsignal(number) is signal.SIG_IGN
+
+
+def test_that_a_signal_ends_the_wait_for_a_screenshot(app, number, tmp_path, monkeypatch):
+    monkeypatch.setattr(app_module, "make_settings", lambda: QSettings(str(tmp_path / "x"), QSettings.Format.IniFormat))
+    monkeypatch.setattr(app_module, "store_path", lambda: tmp_path / "runs.sqlite")
+    monkeypatch.setattr(MainWindow, "start", lambda *_: None)
+    monkeypatch.setattr(MainWindow, "show", lambda _: os.kill(os.getpid(), number))
+    with pytest.raises(KeyboardInterrupt):
+        app_module.take_screenshot(tmp_path / "picture.png")
+    assert not (tmp_path / "picture.png").exists()

@@ -395,12 +395,15 @@ def test_that_a_run_stored_while_the_table_is_being_read_is_listed(window, monke
     listed(window, 1)
 
 
-def test_that_an_unreadable_store_is_reported(window, tmp_path):
+def test_that_an_unreadable_store_is_reported_and_not_waited_for(window, tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
     runs = show_page(window, "runs")
     wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()
+    evaluation = show_page(window, "evaluation")
+    wait(lambda: not window.session.evaluation.is_reading)
+    assert evaluation.status.text() == ""
 
 
 def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -233,3 +234,7 @@ def test_that_labels_and_values_follow_what_is_zoomed_to(plot):
         assert end.x() == pytest.approx(plot.box().right())
         assert plot.box().top() <= end.y() <= plot.box().bottom()
     assert spread(colour(plot, place(plot, 0.5, 1.8)), LIGHT.pin(1)) <= 3
+    plot.set_points([ErrorPoint(0.4, d, rate(1.95 + 0.001 * d, 1.9, 2.0), str(d)) for d in range(9)])
+    heights = [y for _, _, y in plot.end_labels()]
+    assert len(heights) == 9
+    assert min(abs(b - a) for a, b in pairwise(sorted(heights))) > 15.9
