@@ -44,10 +44,10 @@ def compute(store: RunStore) -> None:
     """Compute the opening data set's classifier, a sweep on it, and the quick evaluation."""
     dataset, base = load("rectangles", NO_PROGRESS), classifier_spec()
     get_or_run(dataset, base, store)
-    told = Listener(lambda fraction, _: print(f"\r{100 * fraction:5.1f} %", end="", flush=True))
-    run_evaluation(plan("quick"), load, store, progress=told)
+    shown = Listener(lambda fraction, _: print(f"\r{100 * fraction:5.1f} %", end="", flush=True))
+    run_evaluation(plan("quick"), load, store, progress=shown)
     sweep = SweepSpec(replace(base, training="split"), SWEEP_NOISES, SWEEP_DEPTHS, warm=False, choose="pooled")
-    run_sweep(dataset, sweep, store, progress=told)
+    run_sweep(dataset, sweep, store, progress=shown)
 
 
 def machine() -> str:

@@ -44,14 +44,19 @@ def _features_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.npz", help=text)
 
 
-def _read(arguments: argparse.Namespace, progress: Progress) -> tuple[FittedModel, NDArray[np.float32], Any]:
-    """Return the model, the new rows, and the class names of their labels or None."""
+def _read(
+    arguments: argparse.Namespace, progress: Progress, *, classify: bool = False
+) -> tuple[FittedModel, NDArray[np.float32], Any]:
+    """Return the model, the new rows, and the class names of their labels or None.
+
+    With `classify`, refuse a model without a classifier before the rows are read.
+    """
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(str(arguments.model), *arguments.data))])
     reading = ParseOptions(
         arguments.label_column, arguments.header, None, arguments.transposed, tuple(arguments.left_out)
     ).checked()
     model = load_model(arguments.model)
-    if arguments.run.__name__ == "_predict" and model.svm is None:
+    if classify and model.svm is None:
         raise UsageError(f"{arguments.model} has no classifier; save one with slide-gui train or try --save-model")
     rows, labels = read_new_rows(
         [Path(name) for name in arguments.data],
@@ -68,7 +73,7 @@ def _read(arguments: argparse.Namespace, progress: Progress) -> tuple[FittedMode
 
 def _predict(arguments: argparse.Namespace) -> int:
     with progress_bar("predicting") as progress:
-        model, rows, labels = _read(arguments, progress.part(0.0, 0.3))
+        model, rows, labels = _read(arguments, progress.part(0.0, 0.3), classify=True)
         codes, margins = model.predict(rows, progress.part(0.3, 1.0))
     names = [model.class_names[code] for code in codes.tolist()]
     output, counts = arguments.output, Counter(names)

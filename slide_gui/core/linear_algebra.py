@@ -27,7 +27,7 @@ def rows_per_block(d: int) -> int:
 
 
 def tiles(n: int, size: int, progress: Progress, *, fraction: bool = False) -> Iterator[slice]:
-    """Yield slices of at most `size` of n rows in order, and report after each, so that it is a cancel point.
+    """Yield slices of at most `size` of n rows in order. Report after each slice, which is a cancel point.
 
     Parameters
     ----------

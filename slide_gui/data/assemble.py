@@ -332,9 +332,11 @@ def _refuse_columns(reading: ParseOptions, place: str) -> None:
 
 def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
     """Return a part with images of the requested shape, stored row by row."""
-    d, opened = part.rows.shape[1], part.opened
-    shape = reading.image_shape(d, part.image_shape, part.place)
+    d, shape, opened = part.rows.shape[1], part.image_shape, part.opened
     if reading.shape is not None:
+        shape = (reading.shape[0], reading.shape[1]) if reading.shape else None
+        if shape is not None and shape[0] * shape[1] != d:
+            raise DataError(f"has {d} features, not {shape[0]} × {shape[1]} pixels; give another shape", part.place)
         opened = replace(opened, guesses=tuple(guess for guess in opened.guesses if not guess.of_shape))
     elif reading.transposed and shape is not None:
         shape = shape[1], shape[0]

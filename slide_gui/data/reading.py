@@ -84,21 +84,6 @@ class ParseOptions:
             raise ValueError(f"column {self.label_column} cannot be the label column and be left out; choose another")
         return self
 
-    def image_shape(self, n_features: int, stored: tuple[int, int] | None, place: str) -> tuple[int, int] | None:
-        """Return the requested shape of images, by default the stored one; None for features that are not pixels.
-
-        Raises
-        ------
-        DataError
-            If an image of this shape has another number of pixels.
-        """
-        if self.shape is None:
-            return stored
-        if self.shape and self.shape[0] * self.shape[1] != n_features:
-            shown = f"{self.shape[0]} × {self.shape[1]}"
-            raise DataError(f"has {n_features} features, not {shown} pixels; give another shape", place)
-        return (self.shape[0], self.shape[1]) if self.shape else None
-
 
 AS_GUESSED = ParseOptions()
 """Options that leave everything to be guessed."""

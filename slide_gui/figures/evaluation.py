@@ -57,7 +57,7 @@ class TextTable:
     notes: tuple[str, ...]
 
     def marked_rows(self, escape: Callable[[str], str], bold: str) -> list[list[str]]:
-        """Return the rows escaped for a markup, whose format string `bold` sets a text in bold."""
+        """Return the rows with escaped cells. The format string `bold` sets a cell in bold."""
         return [
             [bold.format(escape(cell)) if (i, j) in self.bold else escape(cell) for j, cell in enumerate(row)]
             for i, row in enumerate(self.rows)

@@ -416,7 +416,8 @@ def noise_animation(datasets: Sequence[Dataset], now: Sequence[WeightRows]) -> F
     Parameters
     ----------
     now : sequence of WeightRows
-        Rows of each data set for a still picture. The others have their pixels and, except the noise level, parameters.
+        Rows of each data set for a still picture. The animation has the same pixels, and the same parameters except
+        the noise level.
     """
 
     def frames(style: Style, progress: Progress) -> list[Frame]:

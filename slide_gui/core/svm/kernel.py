@@ -485,7 +485,7 @@ class DistanceRows:
     Attributes
     ----------
     rounding : float
-        0, because the kernel belongs to the matrix as it is.
+        0, because the distances are taken as exact.
     """
 
     rounding = 0.0

@@ -51,7 +51,7 @@ class ShippedResults:
     classifier : RunResult or None
         Result on the opening data set with the window's default parameters.
     tables : mapping
-        State of the evaluation by its extent.
+        Extent of the protocol, such as "quick" → state of the evaluation.
     """
 
     version: str = ""
@@ -91,7 +91,7 @@ def _cell(cell: Cell) -> dict[str, object]:
 
 @lru_cache(maxsize=1)
 def shipped_results() -> ShippedResults:
-    """Return the results in the package, none if it contains none."""
+    """Return the results in the package; they are empty if it contains none."""
     try:
         texts, arrays = (resource(f"shipped/{name}") for name in _FILES)
     except FileNotFoundError:

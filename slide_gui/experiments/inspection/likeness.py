@@ -18,8 +18,8 @@ class Likeness:
     """The leverage of an image with respect to training images, and the limit that 1 % of these exceed.
 
     With z = [x, 1] and the rows z of the training images in Z, the leverage of x is zᵀ(ZᵀZ + I)⁻¹z: the number of
-    training images that x is worth in a linear fit. It is large if few of them light the pixels that x lights, or the
-    combination of pixels. The leverage of each training image is taken with respect to all others, h / (1 − h).
+    training images that x is worth in a linear fit. It is large if few training images light the same pixels, or the
+    same combination of pixels. The leverage of each training image is taken with respect to all others, h / (1 − h).
 
     Parameters
     ----------

@@ -209,7 +209,7 @@ def checked_budget(seconds: str | float) -> float:
 
 
 def plan_trial(dataset: Dataset, source: str = "", budget: float = BUDGET) -> SweepSpec:
-    """Return the quick sweep over a data set, with as many labelled rows as let the budget compare one layer.
+    """Return the quick sweep over a data set, with as many labelled rows as the budget allows for one layer.
 
     It depends only on the size of the data, the budget and typical durations, so that it is the same on every computer.
 
@@ -278,10 +278,10 @@ def try_data(
         As `plan_trial`.
     """
     sweep = plan_trial(dataset, source.argument, budget)
-    return _Trying(dataset, sweep, budget, progress).run(store, cluster)
+    return _TrialRun(dataset, sweep, budget, progress).run(store, cluster)
 
 
-class _Trying:
+class _TrialRun:
     """Requests the points of a trial until the clock ends it, then the runs on the test set."""
 
     def __init__(self, dataset: Dataset, sweep: SweepSpec, budget: float, progress: Progress) -> None:
