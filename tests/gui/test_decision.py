@@ -7,7 +7,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.experiments.inspection.likeness import Likeness
 from slide_gui.experiments.runs.run import restore
+from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.state import decision
 from tests.gui.helpers import StubSource, button, dataset, labelled, settle, wait
@@ -86,6 +88,22 @@ def test_that_images_unlike_the_training_images_get_this_notice_and_no_predictio
     assert decided.title.isVisible()
     part.blank()
     assert part.notice.text().startswith("Unlike the training images")
+
+
+def test_that_training_images_are_not_unlike_and_new_data_are_compared_again(window, part, monkeypatch):
+    wait(lambda: not window.queue.busy)
+    monkeypatch.setattr(Likeness, "is_unlike", lambda *_: True)
+    part.refresh()
+    assert "Unlike" not in part.notice.text()
+    window.workspace.show_test(0)
+    assert part.notice.text().startswith("Unlike the training images")
+    compared = []
+    monkeypatch.setattr(
+        flow, "Likeness", lambda images, progress: compared.append(images) or Likeness(images, progress)
+    )
+    window.workspace.open(StubSource(labelled(1)))
+    wait(lambda: compared and not window.queue.busy)
+    assert [images is window.workspace.dataset.train for images in compared] == [True]
 
 
 def test_that_large_models_decide_in_the_queue_and_come_to_the_same(window, part, monkeypatch):
