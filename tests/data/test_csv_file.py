@@ -184,6 +184,8 @@ def test_that_a_table_of_one_class_gives_the_reason(tmp_path: Path, text: str) -
     assert "last column has only the value 1" in data.why_no_classes
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + text.replace(",1\n", ",cat\n"))])
     assert "of the class cat; add rows of another class" in named.why_no_classes
+    empty = open_data([write(tmp_path / "z.csv", text.replace(",1\n", ",\n"))])
+    assert "all cells of its last column are missing" in empty.why_no_classes
 
 
 PEOPLE = "name,town,a,b,c,d,e\n" + "".join(

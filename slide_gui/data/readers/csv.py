@@ -483,6 +483,8 @@ def _guessed_label(table: Table, layout: TableLayout) -> tuple[int | None, tuple
         return 0, (guess,), ""
     if unlabelled_image:
         why = f"its {d} columns were read as an image without labels"
+    elif not len(values):
+        why = "all cells of its last column are missing"
     elif len(values) == 1:
         why = f"its last column has only the value {values[0]:g}, so all rows would be of one class"
     else:
