@@ -164,7 +164,7 @@ def _missing_cells(
     why = f"in {counted(len(most), 'pixel')}"
     if train.image_shape is None:
         names = train.feature_names or range(1, len(counts) + 1)
-        listed = listed_names([f"{names[k]}: {count(counts[k])}" for k in most])
+        listed = ", ".join(f"“{names[k]}” ({count(counts[k])})" for k in most[:6]) + (", …" if len(most) > 6 else "")
         why = f"in {plural('column', 'columns', len(most))} {listed}"
     if np.isnan(rows).all(axis=0).any():
         why += "; a column without known cells is set to 0"

@@ -31,7 +31,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import ANIMATION_DPI, LEVELS, WIDTHS, Style
 from slide_gui.gui.dialogs.export_preview import FigurePreview
 from slide_gui.gui.state.jobs import JobQueue, UserMessage, sentence
-from slide_gui.gui.widgets.controls import add_choices, label
+from slide_gui.gui.widgets.controls import ElidedBox, add_choices, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress
 from slide_gui.text import spreadsheet_text
@@ -287,7 +287,7 @@ class ExportDialog(QDialog):
         left.addWidget(buttons)
 
     def _add_box(self, name: str) -> QComboBox:
-        box = QComboBox(self)
+        box = ElidedBox(self)
         box.setAccessibleName(name)
         box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         box.setMinimumContentsLength(8)  # long entries must not squeeze the labels
