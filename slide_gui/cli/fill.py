@@ -12,6 +12,7 @@ import numpy as np
 from slide_gui.cli import options
 from slide_gui.cli.console import Entry, print_answer, progress_bar, usage, warn
 from slide_gui.core.imputation import LinearImputer, hidden_cell_errors
+from slide_gui.core.validation import check_integer
 from slide_gui.data.files import write_whole
 from slide_gui.data.readers.incomplete import read_incomplete
 from slide_gui.data.reading import ParseOptions
@@ -31,6 +32,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def _fill(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.output], [DataSource(paths=(arguments.data,))])
     with usage():
+        check_integer("seed", arguments.seed, 0)
         reading = ParseOptions(arguments.label_column, arguments.header, left_out=tuple(arguments.left_out)).checked()
     with progress_bar(f"filling {arguments.data}") as progress:
         table = read_incomplete(Path(arguments.data), reading, progress=progress.part(0.0, 0.2))

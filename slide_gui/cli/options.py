@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from slide_gui.cli.console import UsageError, progress_bar, usage, warn
+from slide_gui.cli.console import DONE, UsageError, print_line, progress_bar, usage, warn
 from slide_gui.core.baselines import ESTIMATORS, Estimator
 from slide_gui.core.choices import Choice, check_choice
 from slide_gui.core.sda.model import SdaParameters
@@ -148,24 +148,27 @@ def add_save_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-model", type=Path, metavar="MODEL.npz", help=text)
 
 
-def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunResult) -> list[Path]:
-    """Save the model of a result if --save-model is given, and return its path in a list."""
+def save_trained(arguments: argparse.Namespace, dataset: Dataset, result: RunResult) -> int:
+    """Save the model of a printed result if --save-model is given, and return the exit code for success."""
     output: Path | None = arguments.save_model
-    if output is None:
-        return []
-    with progress_bar("saving the model") as progress:
-        save_model(output, trained_model(dataset, result, progress=progress))
-    return [output]
+    if output is not None:
+        with progress_bar("saving the model") as progress:
+            save_model(output, trained_model(dataset, result, progress=progress))
+        if not arguments.json:
+            print_line(f"saved {output}")
+    return DONE
 
 
 def check_model_output(output: Path | None) -> None:
-    """Refuse to overwrite a file that is not a model.
+    """Refuse to overwrite a file that is not a model, before a run is computed.
 
     Raises
     ------
     UsageError
-        If the file exists and has other contents.
+        If it is a folder or a device, or the file exists and has other contents.
     """
+    if output is not None and output.exists() and not output.is_file():
+        raise UsageError(f"{output} exists and is not a regular file; choose another output")
     if output is not None and output.is_file() and output.stat().st_size and not is_model_file(output):
         raise UsageError(f"{output} exists and is not a model of slide-gui; choose another output")
 

@@ -28,7 +28,7 @@ from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
 from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import restore
-from slide_gui.experiments.runs.spec import RunSpec, SweepSpec, on_every_fold
+from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepSpec, on_every_fold
 from slide_gui.experiments.runs.splits import Classes
 from slide_gui.experiments.store.store import RunStore, get_or_run
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, chosen_places, mean_rate
@@ -65,6 +65,9 @@ def _train(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [*arguments.figure, arguments.save_model], [source], store=output)
     options.check_model_output(arguments.save_model)
     choices = options.run_choices(arguments) | {"split": arguments.split, "seed": arguments.seed}
+    method = METHODS[choices["method"]]
+    if arguments.save_model is not None and not method.plain:
+        raise UsageError(f"--save-model cannot save {method.text}; use slide-svm, median or raw-svm")
     dataset, base = _checked_and_read(arguments, source, choices, RunSpec.checked)
     spec = base.checked()
     options.warn_of_threshold(dataset, spec.stack)
@@ -72,7 +75,6 @@ def _train(arguments: argparse.Namespace) -> int:
     if dataset.held_out is not None and dataset.held_out.folds:
         return _print_folds(dataset, results, arguments)
     (result,) = results
-    saved = [*arguments.figure, *options.save_trained(arguments, dataset, result)]
     session = options.picture_session(source, dataset.fingerprint, spec.stack, "classifier")
     for path, figure in figures.items():
         save_export(path, figure.export(result, dataset.label_names), Style(), session)
@@ -81,7 +83,8 @@ def _train(arguments: argparse.Namespace) -> int:
     lines, rates = list(result_lines(result)), ClassRates.of(result.confusion, names)
     lines[2:2] = filter(None, [rates.sentence])
     document |= rates.document
-    return print_answer(arguments, document, lines, saved)
+    print_answer(arguments, document, lines, arguments.figure)
+    return options.save_trained(arguments, dataset, result)
 
 
 def _checked_and_read(
@@ -272,9 +275,10 @@ def _try(arguments: argparse.Namespace) -> int:
     if folder is not None:
         session = options.picture_session(source, dataset.fingerprint, trial.result.spec.stack, "curves")
         written = save_bundle(folder, trial_export(trial, dataset, source), Style(), session)
-    written = [*written, *options.save_trained(arguments, dataset, trial.result)]
-    document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
-    return print_answer(arguments, document, [f"{dataset.title}: {trial.sentence}", trial.details], written)
+    outputs = [*written, *filter(None, [arguments.save_model])]
+    document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": outputs}
+    print_answer(arguments, document, [f"{dataset.title}: {trial.sentence}", trial.details], written)
+    return options.save_trained(arguments, dataset, trial.result)
 
 
 def _decide_options(parser: argparse.ArgumentParser) -> None:

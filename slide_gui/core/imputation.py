@@ -94,7 +94,10 @@ class LinearImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         n, d = rows.shape
         self.ridge_ = max(_SMALLEST_RIDGE, d / (5 * n) if ridge is None else ridge)
         self.n_iter_ = max_iter if patterns else 1
-        self.mean_, scale = _moments(rows)
+        with np.errstate(over="ignore"):
+            self.mean_, scale = _moments(rows)
+        if not np.isfinite(scale).all():
+            raise ValueError("X contains numbers whose squares overflow; divide its columns by their largest number")
         self.covariance_, self.scale_ = np.diag(np.sign(scale)), np.where(scale > 0.0, scale, 1.0)
         Z, steady = (rows - self.mean_) / self.scale_, MonotonicProgress(progress)
         for k in range(self.n_iter_):

@@ -15,7 +15,7 @@ from slide_gui.data.open import read_parts
 from slide_gui.data.readers.csv import read_csv, table_layout
 from slide_gui.data.readers.encoding import utf8_stream
 from slide_gui.data.readers.parts import DataPart
-from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions
+from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, ParseOptions, requested_column
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted, number, plural
 
@@ -72,6 +72,11 @@ def read_new_rows(
             raise DataError(f"column {listed_names(texts[:1])} has text; the model needs numbers there", str(path))
         if label is None:
             label = label_column if label_column in columns and label_column not in names else NO_COLUMN
+        given = [each for each in (label, *reading.left_out) if each != NO_COLUMN]
+        chosen = [columns[requested_column(each, columns, str(path))] for each in given]
+        if needed := [name for name in chosen if name in names]:
+            raise DataError(f"column {listed_names(needed[:1])} is a feature of the model; keep it as one", str(path))
+        label = NO_COLUMN if label == NO_COLUMN else chosen[0]
         left_out = tuple(name for name in columns if name not in names and name != label)
         reading = replace(reading, label_column=label, header=layout.reading.header, left_out=left_out)
         part = read_csv(path, reading, progress=progress)

@@ -66,6 +66,7 @@ def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli: Cli
     Path("linked.csv").symlink_to("wine.csv")
     before = Path("wine.csv").read_bytes()
     cli(f"fill wine.csv {end}", code=2)
+    assert "seed is -1; it must be an integer" in cli("fill wine.csv -o other.csv --seed -1", code=2).err
     assert Path("wine.csv").read_bytes() == before
 
 

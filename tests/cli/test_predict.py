@@ -115,6 +115,16 @@ def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refu
     cli("predict model.npz plants.csv -o plants.csv", code=2)
     Path("notes.npz").write_text("mine")
     assert "is not a model" in cli(f"{TRAIN} --save-model notes.npz", code=2).err
+    assert "is not a regular file" in cli(f"{TRAIN} --save-model .", code=2).err
+    assert "cannot save SdA; use" in cli("train plants.csv --method sda --save-model sda.npz", code=2).err
+
+
+def test_that_a_feature_of_the_model_is_neither_label_nor_left_out(cli: Cli, table: list[list[str]]) -> None:
+    for option in ("--label-column mass", "--label-column 2", "--leave-out mass", "--leave-out 2"):
+        assert "column “mass” is a feature" in cli(f"predict model.npz plants.csv {option}", code=1).err
+    assert "has no column 'nope'" in cli("predict model.npz plants.csv --leave-out nope", code=1).err
+    by_number = cli("predict model.npz plants.csv --label-column 4 --json").json
+    assert by_number["n_test"] == 90
 
 
 @pytest.mark.parametrize("name", ["widths", "scaling", "vectors", "biases"])

@@ -156,7 +156,7 @@ _OF_SVM = ("widths", "centre", "vectors", "coefficients", "biases")
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 16
 _LONGEST_NAME = 1000
-_REMEDY = "save the model again with slide-gui fit"
+_REMEDY = "save the model again with slide-gui fit, train or try"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
