@@ -25,10 +25,12 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     window.workspace.show_test(3)
     window.workspace.draw(np.ones((6, 6), np.float32), "drawing")
     window.workspace.select(pins=(5,))
+    window.panel.more.setChecked(True)
     window.show_panel(False)
     window.actions_by_name["page_runs"].trigger()
     before = window.workspace.state, window.workspace.dataset, window.keeper.record()
-    result = window.session.runs.result
+    runs, result, seen = window.session.runs, window.session.runs.result, []
+    runs.result_changed.connect(lambda: seen.append(runs.result))
     window.actions_by_name["tour"].trigger()
     window.tour.next()
     wait(lambda: window.workspace.dataset.n_features == 784, 30)
@@ -39,6 +41,8 @@ def test_that_leaving_restores_data_state_page_result_and_panel_and_sessions_nev
     window.tour.leave()
     assert (window.workspace.state, window.workspace.dataset, window.keeper.record()) == before
     assert window.session.runs.result is result
+    assert seen[-1] is result
+    assert window.panel.more.isChecked()
     assert not window.shows_panel
     assert window.keeper.snapshot is None
     at_rest(window)
