@@ -185,7 +185,7 @@ def test_that_a_requested_job_interrupts_an_automatic_one_which_starts_again_aft
     settle(0.05)
     assert order == []  # one automatic job does not interrupt another
     queue.submit("training", train, channel="train", on_result=order.append)
-    assert fit.released.wait(2)
+    assert fit.released.wait(10)
     wait(lambda: len(order) == 3)
     assert order[0] == "training"
 
@@ -196,7 +196,7 @@ def test_that_a_sweep_starts_during_an_automatic_job_which_interrupts_it_a_littl
     queue.submit("fit", fit, channel="fit", on_result=order.append, automatic=True)
     assert fit.begun.wait(5)
     queue.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
-    assert sweep.begun.wait(2)
+    assert sweep.begun.wait(10)
     wait(lambda: turn)
     assert order == []
     fit.released.set()
