@@ -12,6 +12,7 @@ from slide_gui.cli import options
 from slide_gui.cli.console import Entry, UsageError, print_answer, progress_bar, usage
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
+from slide_gui.data.errors import DataError
 from slide_gui.data.files import folder_files, write_whole
 from slide_gui.experiments.evaluation.protocol import plan
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
@@ -86,6 +87,8 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if arguments.shipped:
         shipped = shipped_results()
         wanted = {(cell.data, cell.method) for cell in cells}
+        if "quick" not in shipped.tables:
+            raise DataError("the results that came with slide-gui are missing or damaged; install it again")
         table = shipped.tables["quick"]
         table = replace(table, cells=tuple(cell for cell in table.cells if (cell.data, cell.method) in wanted))
         table = replace(table, data=tuple(info for info in table.data if table.of(info.key)))

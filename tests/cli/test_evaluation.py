@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.files.source import DataSource
 from tests.cli.conftest import Cli
 from tests.experiments.tiny import rectangles
@@ -33,6 +34,15 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert "shipped with the program" in shipped["origin"]
     assert "Quick protocol, shipped with the program" in cli("benchmark --shipped").out
     assert "leave out --store" in cli("benchmark --shipped --store r.sqlite", code=2).err
+
+
+def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for damage in (b"{", b""):
+        Path("damaged").write_bytes(damage)
+        monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: Path("damaged"))
+        shipped_results.cache_clear()
+        assert "missing or damaged; install it again" in cli("benchmark --shipped", code=1).err
+    shipped_results.cache_clear()
     assert "required: --store" in cli("benchmark --quick", code=2).err
 
 

@@ -91,11 +91,15 @@ def _cell(cell: Cell) -> dict[str, object]:
 
 @lru_cache(maxsize=1)
 def shipped_results() -> ShippedResults:
-    """Return the results in the package; they are empty if it contains none."""
+    """Return the results in the package; they are empty if they are missing or damaged."""
     try:
-        texts, arrays = (resource(f"shipped/{name}") for name in _FILES)
-    except FileNotFoundError:
+        return _read()
+    except (OSError, ValueError, KeyError, TypeError, lzma.LZMAError):
         return ShippedResults()
+
+
+def _read() -> ShippedResults:
+    texts, arrays = (resource(f"shipped/{name}") for name in _FILES)
     document = json.loads(texts.read_text(encoding="utf-8"))
     content = unpack_arrays(lzma.decompress(arrays.read_bytes()), str(arrays))
     tables = {extent: _state(table["data"], table["cells"]) for extent, table in document["tables"].items()}
