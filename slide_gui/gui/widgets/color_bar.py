@@ -38,6 +38,7 @@ class ColorBar(QWidget):
         """The colour scale shown."""
         self._note = ""
         self._labels: tuple[str, ...] = ()
+        self._length = 320
         policies = QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding
         self.setSizePolicy(*(policies[::-1] if horizontal else policies))
         self.setAccessibleName("Colour scale")
@@ -68,7 +69,13 @@ class ColorBar(QWidget):
         if self._horizontal:
             return QSize(200, _HORIZONTAL_HEIGHT)
         widest = max(map(advance, self._labels), default=0.0)
-        return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), 320)
+        return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), self._length)
+
+    def set_length(self, length: int) -> None:
+        """Prefer this height in pixels; a fixed height would keep the window from becoming lower."""
+        if length != self._length:
+            self._length = length
+            self.updateGeometry()
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, _HORIZONTAL_HEIGHT) if self._horizontal else QSize(self.sizeHint().width(), 120)
@@ -158,7 +165,7 @@ class BesideColorBar(QWidget):
         layout = self._layout_of(max(self.width() - self.outer_width, 1))
         self._content.setMaximumWidth(math.ceil(layout.needed) + self._scroll_bar())
         lowest = math.ceil(layout.lowest) + FOOT
-        self._bar.setFixedHeight(max(min(lowest, self.height()), self._bar.minimumSizeHint().height()))
+        self._bar.set_length(max(min(lowest, self.height()), self._bar.minimumSizeHint().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -3,9 +3,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.flow_view import FlowColumn, FlowLayout, FlowTile, FlowView
+from slide_gui.gui.widgets.color_bar import BesideColorBar
 from tests.gui.helpers import record
 
 WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
@@ -28,6 +30,25 @@ def view(shown):
     made.canvas.set_image(np.zeros((28, 28), np.float32))
     made.set_columns(columns(4, (28, 28)))
     return made
+
+
+def test_that_the_place_of_the_colour_bar_does_not_depend_on_earlier_heights(shown):
+    host, view = QWidget(), FlowView()
+    beside, below = BesideColorBar(view, view.layout_of, host), QLabel(host)
+    below.setFixedHeight(150)
+    rows = QVBoxLayout(host)
+    rows.addWidget(beside, 1)
+    rows.addWidget(below)
+    shown(host, 960, 600)
+    view.set_columns(columns(2, (6, 6)))
+    beside.set_scale(WEIGHTS)
+    sizes = []
+    for visible in (True, False, True):
+        below.setVisible(visible)
+        QTest.qWait(20)
+        sizes.append(view.size())
+    assert sizes[0] == sizes[2]
+    assert sizes[1].width() > sizes[0].width()
 
 
 @pytest.mark.parametrize("shape", [(28, 28), (12, 40), (40, 12), (8, 8), (96, 96), (300, 200), (50,), (900,)])
