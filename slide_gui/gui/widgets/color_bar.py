@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen, QResizeEvent, QTransform
-from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.layouts import flush
 from slide_gui.gui.widgets.painted import MIDDLE, colour_table, frame
 from slide_gui.gui.widgets.tiles import ImageLayout
 
@@ -38,7 +37,6 @@ class ColorBar(QWidget):
         """The colour scale shown."""
         self._note = ""
         self._labels: tuple[str, ...] = ()
-        self._length = 320
         policies = QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding
         self.setSizePolicy(*(policies[::-1] if horizontal else policies))
         self.setAccessibleName("Colour scale")
@@ -69,13 +67,7 @@ class ColorBar(QWidget):
         if self._horizontal:
             return QSize(200, _HORIZONTAL_HEIGHT)
         widest = max(map(advance, self._labels), default=0.0)
-        return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), self._length)
-
-    def set_length(self, length: int) -> None:
-        """Prefer this height in pixels; a fixed height would keep the window from becoming lower."""
-        if length != self._length:
-            self._length = length
-            self.updateGeometry()
+        return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), 320)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(120, _HORIZONTAL_HEIGHT) if self._horizontal else QSize(self.sizeHint().width(), 120)
@@ -129,7 +121,7 @@ class ColorBar(QWidget):
 
 
 class BesideColorBar(QWidget):
-    """Images with a colour bar to their right.
+    """Images with a colour bar to their right, which are placed here because their width depends on their height.
 
     Parameters
     ----------
@@ -142,38 +134,42 @@ class BesideColorBar(QWidget):
     def __init__(self, content: QWidget, layout_of: Callable[[int], ImageLayout], parent: QWidget) -> None:
         super().__init__(parent)
         self._content, self._layout_of, self._bar = content, layout_of, ColorBar(self)
-        row = flush(QHBoxLayout(self), BESIDE)
-        row.addWidget(content, 1000)  # the images take all the width they can use, and the rest follows the bar
-        row.addWidget(self._bar, 0, Qt.AlignmentFlag.AlignTop)
-        row.addStretch(1)
+        content.setParent(self)
+        self.setSizePolicy(content.sizePolicy())
 
     def set_scale(self, scale: ColorScale, note: str = "", labels: tuple[str, ...] = ()) -> None:
         """Show the scale of the images, as in `ColorBar.set_scale`."""
         self._bar.set_scale(scale, note, labels)
-        self._limit_width()
+        self._arrange()
+
+    def sizeHint(self) -> QSize:
+        return self._content.sizeHint() + QSize(self._outer_width, 0)
+
+    def minimumSizeHint(self) -> QSize:
+        return self._content.minimumSizeHint() + QSize(self._outer_width, 0)
 
     @property
-    def outer_width(self) -> int:
-        """Return the width outside the images: the bar, the gap and the scroll bar."""
-        return self._bar.sizeHint().width() + BESIDE + self._scroll_bar()
+    def _outer_width(self) -> int:
+        return self._bar.sizeHint().width() + BESIDE
 
-    def _scroll_bar(self) -> int:
+    def _arrange(self) -> None:
         content = self._content
-        return content.verticalScrollBar().sizeHint().width() if isinstance(content, QAbstractScrollArea) else 0
-
-    def _limit_width(self) -> None:
-        layout = self._layout_of(max(self.width() - self.outer_width, 1))
-        self._content.setMaximumWidth(math.ceil(layout.needed) + self._scroll_bar())
-        lowest = math.ceil(layout.lowest) + FOOT
-        self._bar.set_length(max(min(lowest, self.height()), self._bar.minimumSizeHint().height()))
+        scrolled = content.verticalScrollBar().sizeHint().width() if isinstance(content, QAbstractScrollArea) else 0
+        content.resize(content.width(), self.height())
+        most = max(self.width() - self._outer_width, 1)
+        layout = self._layout_of(max(most - scrolled, 1))
+        width = min(math.ceil(layout.needed) + scrolled, most)
+        content.resize(width, self.height())
+        length = max(min(math.ceil(layout.lowest) + FOOT, self.height()), self._bar.minimumSizeHint().height())
+        self._bar.setGeometry(width + BESIDE, 0, self._bar.sizeHint().width(), length)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._limit_width()
+        self._arrange()
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.LayoutRequest:  # the images were rearranged
-            self._limit_width()
+            self._arrange()
         return super().event(event)
 
 

@@ -159,7 +159,7 @@ class WeightTiles(PaintedWidget):
 
     def set_content(self, columns: tuple[str, ...], rows: tuple[TileRow, ...]) -> None:
         """Show rows of tiles; only changed rows are painted, and images of tiles that look the same are kept."""
-        before, old_rows = self._columns, self.rows
+        before, old_rows, had_mosaics = self._columns, self.rows, self._has_mosaics()
         same = len(columns) == len(before) and len(rows) == len(old_rows)
         if same:
             rows = tuple(row.keeping(old) for row, old in zip(rows, old_rows, strict=True))
@@ -167,10 +167,10 @@ class WeightTiles(PaintedWidget):
         shape = next((t.shape for r in rows for t in r.tiles if t is not None), self._shape)
         shown = {t.identity for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in shown}
-        if not same or shape != self._shape:
+        if not same or shape != self._shape or self._has_mosaics() != had_mosaics:
             self._shape = shape
             self._relayout()
-        elif columns != before:
+        elif columns != before or not columns:
             self.update()
         else:
             layout = self.layout_of()
@@ -233,8 +233,11 @@ class WeightTiles(PaintedWidget):
             columns=1 if self.enlarged else len(self._columns),
             height_room=self._room if room is None else room,
             only=self.enlarged,
-            has_mosaics=bool(self.rows) and any(isinstance(tile, Mosaic) for tile in self.rows[0].tiles),
+            has_mosaics=self._has_mosaics(),
         )
+
+    def _has_mosaics(self) -> bool:
+        return bool(self.rows) and any(isinstance(tile, Mosaic) for tile in self.rows[0].tiles)
 
     def hasHeightForWidth(self) -> bool:
         return True

@@ -200,6 +200,17 @@ def test_that_a_field_is_at_the_place_of_its_pixel_and_shows_its_largest_weights
     assert view.tip_at(layout.field_spot(box, 53).center()).startswith("All rows · layer 1\nthe row of 6, 5\n")
 
 
+def test_that_mosaics_that_arrive_after_their_rows_are_laid_out_and_rows_without_layers_change(view):
+    rows = (above(None), row(tile(1)))
+    view.set_content(COLUMNS[:1], rows)
+    (arranged,) = record(view.arranged)
+    view.set_content(COLUMNS[:1], (above(mosaic(np.zeros((48, 8, 6), np.float32))), rows[1]))
+    assert len(arranged) == 1
+    for title in ("4, 4", "5, 5"):
+        view.set_content((), (above(), row(title=title)))
+    assert view.rows[1].title == "5, 5"
+
+
 def test_that_fields_of_features_are_the_rows_of_a_matrix(view):
     matrix = np.eye(6, dtype=np.float32)
     bars = Tile(matrix[2], SCALE, "", 2)

@@ -281,6 +281,7 @@ class FlowView(Picker):
         if not same or shape != self._shape:
             self._shape = shape
             self._place()
+            self.updateGeometry()
         self._set_count(int(np.prod(shape)))
 
     def set_cursor(self, index: int | None) -> None:
