@@ -3,8 +3,6 @@
 A packed member is changed before it is packed again, because a checksum would otherwise refuse it at once.
 """
 
-from __future__ import annotations
-
 import copy
 import gzip
 import io

@@ -7,8 +7,6 @@ for number in count(1):
         break  # there are no more
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

@@ -4,8 +4,6 @@
 number determine an input.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

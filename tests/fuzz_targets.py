@@ -3,8 +3,6 @@
 A target writes one damaged input to its folder and reads it as the program does. All seeds are tiny.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

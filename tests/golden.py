@@ -1,7 +1,5 @@
 """Small runs whose numbers `tests/golden.json` holds: `python -m tests.golden` writes them anew."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A data set whose classes, columns and file name are markup, formulas, escape sequences, or far too long."""
 
-from __future__ import annotations
-
 import csv
 import os
 from collections.abc import Sequence

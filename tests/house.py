@@ -5,8 +5,6 @@ between a move of the noise slider and the painted tiles of the new noise level,
 its page. Those of the window and of experiments are counted apart from mathematics, data, figures and the ground.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import os

@@ -6,8 +6,6 @@ done, and every result has the same bits as an undisturbed one. A third of the k
 name, reaches the disk.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

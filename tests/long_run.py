@@ -9,8 +9,6 @@ Counts are written to the summary on the way. A run resumes from it if kind, com
 is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

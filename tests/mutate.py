@@ -8,8 +8,6 @@ ten minutes; after that, each fault meets at most `--most` of the tests that exe
 lines that run on import, it meets the test files that name its module. An interrupted run resumes from `--out`.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import copy

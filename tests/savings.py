@@ -1,7 +1,5 @@
 """Everything that the program saves, in versions: for the tests of disks that fail and of processes that are killed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

@@ -1,7 +1,5 @@
 """A script that the program wrote, run in this process as Python runs it."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

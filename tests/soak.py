@@ -5,8 +5,6 @@ step, and no layer may be called fresh that is not the layer of the current para
 DISPLAY with QT_QPA_PLATFORM=xcb, in folders of their own, without a network and without other programs.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import gc

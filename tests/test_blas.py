@@ -1,7 +1,5 @@
 """BLAS has one thread per physical core, set before any computation, unless a variable of the user says otherwise."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Files written by version 0.1.0 before its packages were rearranged: each opens and shows the same."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Imported packages are declared, and declared ones are used, on the side that needs them."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """Intervals of error rates against their definitions."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

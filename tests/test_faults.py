@@ -1,7 +1,5 @@
 """Disks that fail at any moment: earlier files stay readable, no temporary file is left, the error names the file."""
 
-from __future__ import annotations
-
 import errno
 import resource
 import signal

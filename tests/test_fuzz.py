@@ -1,7 +1,5 @@
 """Hostile input: a sample of what `python -m tests.long_run fuzz` tries by the million, and that it would notice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

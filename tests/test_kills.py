@@ -1,7 +1,5 @@
 """A sample of `python -m tests.long_run kills`, and tests that it finds lost, damaged and temporary files."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

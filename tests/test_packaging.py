@@ -1,7 +1,5 @@
 """Packages and the program agree on names, versions, file types, icons and licences."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """The results version: raised when stored numbers are no longer reproduced; runs stored before it was an integer."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """Texts are plain English and names state what a value is: banned phrases and vague names occur nowhere."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

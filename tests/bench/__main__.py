@@ -4,8 +4,6 @@ Each line shows a figure as a multiple of its floor or reference, measured in th
 bound. The exit code is 0 if all bounds are kept. Real data are used if SLIDE_GUI_DATA names a folder that holds them.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Data of the benchmarks: real ones if SLIDE_GUI_DATA names a folder that holds them, otherwise generated ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

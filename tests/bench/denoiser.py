@@ -1,7 +1,5 @@
 """SLIDE's fit, features and noise path, and the stacked autoencoders, each against the bare matrix products."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any

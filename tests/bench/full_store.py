@@ -1,7 +1,5 @@
 """A store as full as years of use leave it: the whole evaluation and thousands of other runs."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

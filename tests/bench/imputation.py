@@ -1,7 +1,5 @@
 """Filling missing cells of held-out rows, against three imputers of scikit-learn, on ten tables and sets of images."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Iterator

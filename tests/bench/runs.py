@@ -1,7 +1,5 @@
 """Reading data, cancelling work, and sweeps and fits by two workers against one."""
 
-from __future__ import annotations
-
 import gzip
 import tempfile
 import threading

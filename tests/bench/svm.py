@@ -1,7 +1,5 @@
 """The multi-width SVM and the learning of its widths, against scikit-learn's SVC or scikit-learn-intelex."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -3,8 +3,6 @@
 Each benchmark runs in a process of its own. A start is timed with its imports, so most imports stay in the functions.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

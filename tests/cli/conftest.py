@@ -1,7 +1,5 @@
 """Run subcommands in this process, in a new folder with small data."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Functions that tests run on Dask workers; few imports, because each worker imports this module."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

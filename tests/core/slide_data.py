@@ -1,7 +1,5 @@
 """Small problems for the tests of the stack, and its slow definition."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

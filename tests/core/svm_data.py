@@ -1,7 +1,5 @@
 """Small problems for the tests of the multi-width SVM."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Writers of the formats that the program only reads."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import struct

@@ -1,7 +1,5 @@
 """Real windows under Xvfb, with a home of their own."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

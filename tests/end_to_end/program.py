@@ -354,12 +354,12 @@ class Program:
         until(lambda: self.notice(LIGHT.accent_wash), "the notice that it was written")
         return target.read_bytes()
 
-    def stored(self, columns: str = "hash, created, file") -> list[tuple[Any, ...]]:
-        """Return some columns of each stored run, oldest first; another process may be writing."""
+    def stored(self) -> list[tuple[Any, ...]]:
+        """Return hash, date and file of each stored run, oldest first; another process may be writing."""
         path = self.home / ".local/share/slide-gui/runs.sqlite"
         try:
             with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
-                return connection.execute(f"SELECT {columns} FROM runs ORDER BY created").fetchall()
+                return connection.execute("SELECT hash, created, file FROM runs ORDER BY created").fetchall()
         except sqlite3.OperationalError:  # it is not there yet
             return []
 

@@ -1,15 +1,13 @@
-"""Runs in a real window: trained by a click, and sweeps that are ended in every way and resumed."""
+"""Sweeps in a real window that are ended in every way and resumed."""
 
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.gui.theme import LIGHT
-from tests.end_to_end.program import environment, until
+from tests.end_to_end.program import until
 
 pytestmark = pytest.mark.display
 
@@ -50,36 +48,3 @@ def test_that_a_sweep_ended_in_any_way_resumes_and_a_killed_session_is_offered(s
     with RunStore(home / ".local/share/slide-gui/runs.sqlite") as store:
         assert [store.load(key).spec.hash for key, *_ in runs] == [key for key, *_ in runs]
     assert sorted(os.listdir(arrays)) == sorted(file for *_, file in runs)
-
-
-def test_that_a_click_trains_and_the_confusion_matrix_is_exported(start, outlines):
-    program = start(outlines)
-    program.wait_title("outlines")
-    program.click_main_button("ctrl+3")
-    program.wait_runs(1)
-    assert program.stored("training, n_test") == [("whole", 80)]
-    written = program.export("Export the confusion matrix", program.home / "exported" / "confusion.pdf")
-    assert written.startswith(b"%PDF")
-    program.quit()
-
-
-def test_that_a_click_in_the_panel_tries_the_data_and_stores_each_result(start, outlines):
-    program = start(outlines)
-    program.wait_title("outlines")
-    program.wait_page(layers=4)
-    program.click(program.panel_words()[-2].center)
-    program.wait_runs(4)
-    until(lambda: not program.busy(), "the answer")
-    program.quit()
-
-
-@pytest.mark.parametrize("display", [None, ":4711"])
-def test_that_a_missing_display_is_reported_in_one_sentence(tmp_path, display):
-    variables = environment(tmp_path, display)
-    variables.pop("QT_QPA_PLATFORM", None)
-    command = [sys.executable, "-m", "slide_gui"]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("slide-gui: ")
-    assert "display" in line

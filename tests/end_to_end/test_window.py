@@ -10,7 +10,7 @@ import pytest
 from slide_gui.experiments.files.session import read_session
 from slide_gui.gui.shell.commands import MENUS
 from slide_gui.gui.theme import DARK, LIGHT, THEMES
-from tests.end_to_end.program import Box, environment, frames, of_colour, until
+from tests.end_to_end.program import environment, of_colour, until
 
 pytestmark = pytest.mark.display
 
@@ -73,13 +73,6 @@ def test_that_the_row_below_the_mosaics_follows_the_mouse_over_image_and_mosaics
         assert all(np.array_equal(now.tile(2, k), page.tile(2, k)) for k in (1, 2, 3, 4))
 
 
-def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):
-    program.click(page.image.pixel(4, 12))
-    assert program.wait_page(layers=4).has_pin(4)
-    program.key("ctrl+z")
-    assert not program.wait_page(layers=4).has_pin(4)
-
-
 def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_after(program, page):
     slider = program.noise_slider()
     x, y = slider.left + slider.width - slider.height // 2, slider.center[1]
@@ -95,55 +88,6 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
     until(lambda: changed([1, 2, 3, 4]), "other weights of all layers")
     program.key("ctrl+z")
     until(lambda: program.noise_slider() == slider and program.page().same_tiles(page), "the tiles as before")
-
-
-def test_that_full_screen_enlarges_the_tiles_and_more_shows_other_parameters(program, page):
-    program.key("F11")
-    until(lambda: any(box.width > 1.2 * page.rows[0][0].width for box in frames(program.picture())), "larger tiles")
-    program.key("F11")
-    assert program.wait_page(layers=4).same_tiles(page)
-    more = program.panel_words()[-1]
-    below = Box(more.left, more.top + 30, 200, 160)
-    for shown in (True, False):
-        program.click(more.center)
-        until(lambda shown=shown: (np.ptp(below.of(program.picture())) > 100) == shown, "more or fewer sliders")
-
-
-def test_that_flow_follows_what_is_drawn_and_erased_and_blank_paper(program, page):
-    program.key("alt+2")
-    boxes = until(lambda: len(found := frames(program.picture())) == 10 and found, "an image and four layers")
-
-    def images():
-        return [box.of(program.picture()) for box in (boxes[0], boxes[-1])]
-
-    def equal(then):
-        return [np.array_equal(one, other) for one, other in zip(images(), then, strict=True)]
-
-    given = images()
-    for expected in (False, True):
-        program.drag(boxes[0].pixel(26, 4), boxes[0].pixel(26, 20))
-        program.release()
-        program.move((640, 12))  # the pixel under the mouse has a cross-hair on every layer
-        until(lambda expected=expected: equal(given) == [expected] * 2, "the image and its last layer")
-        program.key("ctrl+d")
-    program.key("ctrl+shift+r")
-    until(lambda: of_colour(images()[0], LIGHT.paper).all() and not equal(given)[1], "blank paper")
-    program.key("ctrl+z")
-    until(lambda: all(equal(given)), "the image as before")
-    program.key("alt+1", "shift+Tab")  # the ring of the focus hides the frame of a tile
-
-
-@pytest.mark.parametrize(
-    ("keys", "colour"),
-    [("ctrl+2", LIGHT.pin(4).name()), ("ctrl+3", LIGHT.pin(4).name()), ("ctrl+4", "#F8E5D6"), ("ctrl+5", LIGHT.text)],
-    ids=["curves of depth 4", "share of layer 4", "significantly more errors", "a table of runs"],
-)
-def test_that_shipped_results_are_shown_at_the_first_click_and_nothing_is_computed(program, page, keys, colour):
-    program.focus()
-    program.key(keys)
-    until(lambda: of_colour(program.picture()[120:, 320:], colour).sum() > 500, "results")
-    assert not program.busy()
-    program.key("ctrl+1")
 
 
 def test_that_a_theme_is_chosen_from_the_menu_bar_and_a_reset_of_all_settings_restores_the_first(program, page):
@@ -167,17 +111,6 @@ def test_that_a_theme_is_chosen_from_the_menu_bar_and_a_reset_of_all_settings_re
     program.key("Escape")
     program.wait_gone("Settings")
     assert program.wait_page(layers=4).same_tiles(page)
-
-
-def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
-    program.key("ctrl+shift+p")
-    program.wait_for("Commands")
-    program.type("remove a layer")
-    program.key("Return")
-    program.wait_gone("Commands")
-    program.wait_page(layers=3)
-    program.key("ctrl+z")
-    program.wait_page(layers=4)
 
 
 def test_that_a_damaged_file_leaves_the_tiles_and_another_is_opened(program, page, outlines, tmp_path):

@@ -1,7 +1,5 @@
 """Stores of runs damaged in every part: the file, its pages and log, rows, documents, arrays and the schema."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

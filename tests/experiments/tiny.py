@@ -1,7 +1,5 @@
 """Tiny data for runs and sweeps: 8 × 8 outlines of rectangles, wide or tall."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Small contents of every figure, and functions that draw them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """A window on small data, for the tests of what it shows."""
 
-from __future__ import annotations
-
 import functools
 import threading
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Asking live objects would do harm: once `metaObject()` was called on an instance
 description of its class, which others still use.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 

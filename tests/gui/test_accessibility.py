@@ -1,7 +1,5 @@
 """What a person who does not see the window, or uses no mouse, finds in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
