@@ -54,8 +54,6 @@ from tests.damage import (
 from tests.data.writers import amat_text, idx_bytes, mat_bytes, npz_bytes, write
 from tests.experiments.tiny import rectangles, spec
 
-__all__ = ["TARGETS", "Target", "target"]
-
 Chance = random.Random
 Bytes = Callable[[bytes, Chance], bytes]
 

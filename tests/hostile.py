@@ -7,8 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["CLASSES", "COLUMNS", "hostile_file", "unsafe"]
-
 CLASSES = (
     '<img src="picture"> & $\\foo{$ red\x1b[31m \u202efdp.exe',
     '=HYPERLINK("$10-$20") | _a_ <link rel="stylesheet" href="picture">',

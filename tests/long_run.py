@@ -1,9 +1,10 @@
-"""Long runs, of which `make test` runs a sample: `python -m tests.long_run KIND --summary FILE`.
+"""Long runs, of which `make test` runs a sample except for mutate: `python -m tests.long_run KIND --summary FILE`.
 
 - fuzz: damaged inputs of every kind that is read; inputs that fail are saved in a folder next to the summary.
 - kills: SIGKILL of sweeps, training, saves, downloads and sessions.
 - user: random use of the window: clicks, drags, keys, files, cancellations, closing.
 - interleavings: changes at random moments between the results of earlier ones.
+- mutate: faults planted in a copy of the sources, of which no test catches the failed ones.
 
 Counts are written to the summary on the way. A run resumes from it if kind, commit and seed are the same. The exit code
 is 1 if anything failed. `python -m tests.long_run fuzz --again csv --number 123` reads one input again.
@@ -30,6 +31,7 @@ KINDS = {
     "kills": ("tests.kills", "Kills", 1000),
     "user": ("tests.soak", "User", 120),
     "interleavings": ("tests.soak", "Interleavings", 10_000),
+    "mutate": ("tests.mutate", "Mutate", 300),
 }
 """Kind → module and class of the run, and its usual amount."""
 
@@ -40,7 +42,7 @@ class LongRun(ABC):
     Parameters
     ----------
     amount : float
-        Inputs, kills, minutes or times in all.
+        Inputs, kills, minutes, times or faults in all.
     seed : int
     counts : dict
         Counts of the run so far, as the summary holds them; empty at first, and changed by each step.
@@ -56,7 +58,7 @@ class LongRun(ABC):
     @property
     @abstractmethod
     def done(self) -> float:
-        """Inputs, kills, minutes or times so far."""
+        """Inputs, kills, minutes, times or faults so far."""
 
     @property
     @abstractmethod
@@ -122,7 +124,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tests.long_run", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("kind", choices=KINDS)
-    parser.add_argument("--amount", type=float, help="inputs, kills, minutes of the user, or times")
+    parser.add_argument("--amount", type=float, help="inputs, kills, minutes of the user, times, or faults")
     parser.add_argument("--seed", type=int, default=14)
     parser.add_argument("--summary", type=Path, help="the JSON file of counts")
     parser.add_argument("--again", metavar="TARGET", help="for fuzz: read one input again, and let it fail")

@@ -1,18 +1,13 @@
-"""Plant faults in a copy of the sources, one at a time, and print those that no test catches.
-
-    python tests/mutate.py --count 200 --seed 1 --out faults.json
+"""Faults planted in a copy of the sources, one at a time: those that no test catches count as failed.
 
 A fault is one change of one line of `slide_gui/core`, `slide_gui/experiments` or `slide_gui/data`: an operator, a
 condition, a number, a returned value or a statement. The first run records which tests execute which lines, in about
-ten minutes; after that, each fault meets at most `--most` of the tests that execute its line. If none does, as for
-lines that run on import, it meets the test files that name its module. An interrupted run resumes from `--out`.
+ten minutes, next to the summary. After that, each fault meets at most 30 of the tests that execute its line. If none
+does, as for lines that run on import, it meets the test files that name its module.
 """
 
-import argparse
 import ast
 import copy
-import hashlib
-import json
 import os
 import random
 import shutil
@@ -26,10 +21,13 @@ from typing import Any
 
 import coverage
 
+from tests.long_run import LongRun
+
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ("core", "experiments", "data")
 TESTS = ("tests/core", "tests/experiments", "tests/data", "tests/figures", "tests/cli", "tests/test_error_rate.py")
 COPIED = ("slide_gui", "tests", "resources", "packaging", "pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE")
+MOST = 30  # tests of one fault
 SECONDS = 600  # of the tests of one fault; a fault that makes them last longer is caught
 SETTINGS = "[run]\nsource = slide_gui\ndynamic_context = test_function\n"
 
@@ -39,6 +37,7 @@ OPERATORS: dict[type, tuple[type, ...]] = {
     ast.NotIn: (ast.In,), ast.Add: (ast.Sub,), ast.Sub: (ast.Add,), ast.Mult: (ast.Div,), ast.Div: (ast.Mult,),
     ast.FloorDiv: (ast.Mult,), ast.Mod: (ast.Mult,), ast.Pow: (ast.Mult,), ast.And: (ast.Or,), ast.Or: (ast.And,),
 }  # fmt: skip
+ENDS = ("caught", "late", "survived", "untested")
 SKIPPED = (ast.Import, ast.ImportFrom, ast.Assert, ast.JoinedStr, ast.Raise, ast.arg)
 
 Fault = dict[str, Any]
@@ -100,16 +99,16 @@ def faults_of(path: str) -> list[Fault]:
     return faults
 
 
-def sample(count: int, seed: int) -> list[Fault]:
-    """Return one fault of each of `count` lines."""
+def shuffled(seed: int) -> list[list[Fault]]:
+    """Return the faults of each line, the lines in random order."""
     by_line: dict[tuple[str, int], list[Fault]] = defaultdict(list)
     for part in PARTS:
         for file in sorted((ROOT / "slide_gui" / part).rglob("*.py")):
             for fault in faults_of(file.relative_to(ROOT).as_posix()):
                 by_line[fault["path"], fault["line"]].append(fault)
-    chance = random.Random(seed)
-    lines = chance.sample(sorted(by_line), min(count, len(by_line)))
-    return [chance.choice(by_line[line]) for line in lines]
+    lines = [by_line[line] for line in sorted(by_line)]
+    random.Random(seed).shuffle(lines)
+    return lines
 
 
 def run(tree: Path, arguments: list[str], seconds: float | None = None) -> subprocess.CompletedProcess[str]:
@@ -129,8 +128,8 @@ def record(tree: Path, data: Path) -> None:
         sys.exit(f"the tests fail without a fault:\n{done.stdout[-2000:]}")
 
 
-def tests_of(fault: Fault, contexts: dict[int, list[str]], most: int, seed: int) -> list[str]:
-    """Return the tests that execute the line, as pytest names them; else the files that name its module."""
+def tests_of(fault: Fault, contexts: dict[int, list[str]], seed: int) -> list[str]:
+    """Return tests that execute the line, as pytest names them; else files that name its module."""
     tests = []
     for context in sorted(filter(None, contexts.get(fault["line"], ()))):
         parts = context.split(".")
@@ -138,10 +137,10 @@ def tests_of(fault: Fault, contexts: dict[int, list[str]], most: int, seed: int)
         if file:
             tests.append("::".join(["/".join(parts[:file]) + ".py", *parts[file:]]))
     if tests:
-        return random.Random(seed).sample(tests, min(most, len(tests)))
+        return random.Random(seed).sample(tests, min(MOST, len(tests)))
     module = fault["path"].removesuffix(".py").replace("/", ".")
     files = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8")][:most]
+    return [file.relative_to(ROOT).as_posix() for file in files if module in file.read_text("utf-8")][:MOST]
 
 
 def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
@@ -160,39 +159,36 @@ def outcome(tree: Path, fault: Fault, tests: list[str]) -> str:
         file.write_bytes(original)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("--count", 100), ("--seed", 0), ("--most", 30), ("--out", Path("faults.json"))):
-        parser.add_argument(name, type=type(default), default=default, help="(%(default)s)")
-    arguments = parser.parse_args()
-    faults = sample(arguments.count, arguments.seed)
-    digest = hashlib.sha256(json.dumps(faults).encode()).hexdigest()
-    results: dict[str, Any] = {"digest": digest, "outcomes": []}
-    if arguments.out.exists():
-        results = json.loads(arguments.out.read_text("utf-8"))
-        if results["digest"] != digest:
-            sys.exit(f"{arguments.out} belongs to other faults; choose another --out")
-    with tempfile.TemporaryDirectory() as folder:
-        tree, data = Path(folder, "tree"), arguments.out.resolve().with_suffix(".coverage")
-        tree.mkdir()
+class Mutate(LongRun):
+    """Plants the next fault and runs its tests."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.tree = Path(self.stack.enter_context(tempfile.TemporaryDirectory()), "tree")
+        self.tree.mkdir()
         for name in COPIED:
             copied = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-            copied(ROOT / name, tree / name)
+            copied(ROOT / name, self.tree / name)
+        data = self.folder.resolve().with_suffix(".coverage")
         if not data.exists():
-            record(tree, data)
-        executed = coverage.CoverageData(str(data))
-        executed.read()
-        for fault in faults[len(results["outcomes"]) :]:
-            file = next((each for each in executed.measured_files() if each.endswith("/" + fault["path"])), "")
-            tests = tests_of(fault, executed.contexts_by_lineno(file) if file else {}, arguments.most, arguments.seed)
-            results["outcomes"].append(outcome(tree, fault, tests))
-            arguments.out.write_text(json.dumps(results), "utf-8")
-            print(len(results["outcomes"]), fault["path"], fault["line"], results["outcomes"][-1], flush=True)
-    for fault, end in zip(faults, results["outcomes"], strict=True):
+            record(self.tree, data)
+        self.executed = coverage.CoverageData(str(data))
+        self.executed.read()
+        self.lines = shuffled(self.seed)
+        self.counts.update({"not caught": [], **dict.fromkeys(ENDS, 0)} | self.counts)
+
+    @property
+    def done(self) -> float:
+        return sum(self.counts[end] for end in ENDS)
+
+    @property
+    def failed(self) -> int:
+        return len(self.counts["not caught"])
+
+    def step(self) -> None:
+        fault = random.Random(f"{self.seed}/{self.done}").choice(self.lines[int(self.done)])
+        file = next((each for each in self.executed.measured_files() if each.endswith("/" + fault["path"])), "")
+        end = outcome(self.tree, fault, tests_of(fault, self.executed.contexts_by_lineno(file), self.seed))
+        self.counts[end] += 1
         if end in ("survived", "untested"):
-            print(f"{end}  {fault['path']}:{fault['line']}: {fault['old']}  →  {fault['new']}")
-    print(f"{sum(end in ('caught', 'late') for end in results['outcomes'])} of {len(faults)} faults caught")
-
-
-if __name__ == "__main__":
-    main()
+            self.counts["not caught"].append(f"{fault['path']}:{fault['line']}: {fault['old']}  →  {fault['new']}")

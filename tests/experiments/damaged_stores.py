@@ -17,20 +17,6 @@ from slide_gui.experiments.store.stored_run import COLUMNS
 from tests.damage import changed_json, mutant
 from tests.experiments.tiny import rectangles, spec
 
-__all__ = [
-    "BY_HASH",
-    "DATA",
-    "FIRST",
-    "KINDS",
-    "RESULTS",
-    "copied",
-    "execute",
-    "make_stores",
-    "reading",
-    "rewrite",
-    "whole_runs",
-]
-
 DATA = rectangles(60, 60)
 FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))
 RESULTS = [replace(FIRST, spec=replace(FIRST.spec, split=split)) for split in range(6)]

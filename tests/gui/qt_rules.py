@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from PySide6 import QtCore, QtGui, QtWidgets
 
-__all__ = ["forbidden", "problems"]
-
 FORBIDDEN = {
     "metaObject": "it makes Shiboken forget the description of the class",
     "deleteLater": "nothing is deleted while its window lives; use tear_down for a window",
@@ -24,8 +22,6 @@ FORBIDDEN = {
         "it leaves the wrapper of a layout's item behind; hide the widget",
     ),
 }
-ROOTS = {"QApplication", "MainWindow", "QGuiApplication", "QCoreApplication"}
-"""What may have no parent."""
 
 
 class _Program:
@@ -53,13 +49,7 @@ class _Program:
 
 
 def problems(modules: Mapping[str, str]) -> list[str]:
-    """Return what breaks a rule, as ``module:line: what``.
-
-    Parameters
-    ----------
-    modules : mapping of str to str
-        Name, for what is said, to source.
-    """
+    """Return which receivers may not be connected to in a program, as ``module:line: what``."""
     nodes = {name: list(_inside_classes(ast.parse(text))) for name, text in modules.items()}
     program = _Program([node for found in nodes.values() for _, node in found if isinstance(node, ast.ClassDef)])
     found = []
@@ -67,15 +57,8 @@ def problems(modules: Mapping[str, str]) -> list[str]:
         calls = [node for _, node in inside if isinstance(node, ast.Call)]
         # A receiver that stands in a variable may be any method of the module that is handed on.
         hands_on = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
-        placed = [call.args[1] for call in calls if _name(call.func) == "nested"]
         for own, node in inside:
-            said = [*_forbidden(node)] if isinstance(node, ast.Attribute) else []
-            if isinstance(node, ast.Call):
-                said += _receiver(program, own, node)
-                if node not in placed:
-                    said += _orphan(program, node)
-            if hands_on:
-                said += _handed_on(program, own, node)
+            said = [*_receiver(program, own, node), *(_handed_on(program, own, node) if hands_on else ())]
             found += [f"{module}:{getattr(node, 'lineno', 0)}: {text}" for text in said]
     return sorted(set(found))
 
@@ -138,18 +121,6 @@ def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
                 yield f"{own}.{value.attr} is handed on and no Slot"
         elif isinstance(node, ast.Tuple):
             yield from (f"{name}.{value.attr} is handed on and no Slot" for name in program.unmarked(value.attr))
-
-
-def _orphan(program: _Program, node: ast.AST) -> Iterator[str]:
-    """Look for Qt objects made where none of the arguments can be their parent."""
-    if not isinstance(node, ast.Call):
-        return
-    kind = _name(node.func)
-    if isinstance(node.func, ast.Attribute) or kind in ROOTS or not program.is_qobject(kind):
-        return
-    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "parent")]
-    if not any(isinstance(value, (ast.Name, ast.Attribute)) for value in given):
-        yield f"{kind} is made without a parent"
 
 
 def _described(node: ast.ClassDef) -> tuple[list[str], dict[str, bool]]:
