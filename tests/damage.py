@@ -5,7 +5,6 @@ A packed member is changed before it is packed again, because a checksum would o
 
 import copy
 import gzip
-import io
 import json
 import random
 import re
@@ -14,6 +13,8 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
+
+from tests.data.writers import zip_bytes
 
 _BYTES = (0, 1, 0x20, 0x2C, 0x2D, 0x7F, 0x80, 0xFE, 0xFF)
 _SIZES = (0, 1, 2, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF, 1 << 62, (1 << 64) - 1)
@@ -154,15 +155,6 @@ def _value(chance: random.Random) -> Any:
 # What is packed ------------------------------------------------------------------------------------------------------
 
 
-def zipped(members: dict[str, bytes], how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Return a zip file of some members."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", how) as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return buffer.getvalue()
-
-
 def gzipped(content: bytes) -> bytes:
     """Return a gzip file, the same for the same content."""
     return gzip.compress(content, mtime=0)
@@ -188,7 +180,7 @@ def zip_mutant(
         filler = chance.choice((b"\0", b" ", b"1", b"1 ", b"1,", b"\n", b"["))
         count = 1 << (21 if chance.random() < 0.05 else 14)
         members[name] = members[name][: chance.choice((0, 80, 128))] + filler * count
-    content = zipped(
+    content = zip_bytes(
         members, chance.choice((how, how, how, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
     )
     return _other_sizes(content, chance) if kind == 7 else content

@@ -49,9 +49,8 @@ from tests.damage import (
     npy_mutant,
     png_mutant,
     zip_mutant,
-    zipped,
 )
-from tests.data.writers import amat_text, idx_bytes, mat_bytes, npz_bytes, write
+from tests.data.writers import amat_text, idx_bytes, mat_bytes, npy, npz_bytes, write, zip_bytes
 from tests.experiments.tiny import rectangles, spec
 
 Chance = random.Random
@@ -119,12 +118,6 @@ def opened(path: Path) -> None:
 def filled(path: Path) -> None:
     table, imputer = read_incomplete(path), LinearImputer()
     table.with_filled(imputer.fit_transform(table.rows), imputer.scale_)
-
-
-def npy(array: np.ndarray[Any, Any]) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
 
 
 def mat(packed: bool, labels: np.ndarray[Any, Any] = LABELS) -> bytes:
@@ -227,13 +220,13 @@ MAT_OF_TEXT = mat(True, np.array([[str(name)] for name in NAMES], dtype=object))
 DATA = [
     file("npy", "x.npy", (npy(ROWS), npy(PIXELS), npy(np.asfortranarray(ROWS))), opened),
     file("npy header", "x.npy", (npy(ROWS), npy(PIXELS)), opened, npy_mutant),
-    file("npz", "x.npz", (NPZ, zipped(ARRAYS_OF_NPZ)), opened),
+    file("npz", "x.npz", (NPZ, zip_bytes(ARRAYS_OF_NPZ)), opened),
     file("npz inside", "x.npz", NPZ, opened, in_zip(ARRAYS_OF_NPZ, npy_mutant)),
-    file("npz of texts inside", "x.npz", zipped(TEXTS_OF_NPZ), opened, in_zip(TEXTS_OF_NPZ, npy_mutant)),
+    file("npz of texts inside", "x.npz", zip_bytes(TEXTS_OF_NPZ), opened, in_zip(TEXTS_OF_NPZ, npy_mutant)),
     file("amat", "x.amat", AMAT, opened, changed_text),
     file("amat, whatever it begins with", "x.amat", AMAT, read_amat, changed_text),
-    file("amat in zip", "x.zip", zipped({"a_train.amat": AMAT, "a_test.amat": AMAT}), opened),
-    file("amat in zip inside", "x.zip", zipped({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
+    file("amat in zip", "x.zip", zip_bytes({"a_train.amat": AMAT, "a_test.amat": AMAT}), opened),
+    file("amat in zip inside", "x.zip", zip_bytes({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
     file("csv", "x.csv", CSVS, opened, changed_text),
     file("csv, whatever it begins with", "x.csv", (csv(True, True), csv(False, False)), read_csv, changed_text),
     file("csv to fill", "x.csv", (GAPS, *CSVS), filled, changed_text),
@@ -272,14 +265,14 @@ def loaded(path: Path) -> None:
     load_model(path)
 
 
-MODEL = zipped(model_members(), zipfile.ZIP_STORED)
+MODEL = zip_bytes(model_members(), zipfile.ZIP_STORED)
 
 
 def changed_manifest(_: bytes, chance: Chance) -> bytes:
     members = model_members()
     manifest = np.load(io.BytesIO(members["manifest.npy"])).tobytes()
     changed = np.frombuffer(changed_json(manifest, chance), np.uint8)
-    return zipped({**members, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
+    return zip_bytes({**members, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
 
 
 RUN = pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})

@@ -6,19 +6,8 @@ import pytest
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.step_log import StepLog
-from slide_gui.progress import Cancelled, Progress
-
-
-class CancelAt(Progress):
-    """Cancels at a numbered report."""
-
-    def __init__(self, number: int = 0) -> None:
-        self.number, self.n_reports = number, 0
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.n_reports += 1
-        if self.n_reports == self.number:
-            raise Cancelled
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 
 
 def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> None:
@@ -58,18 +47,18 @@ KINDS = {
 def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted_one(kind: str) -> None:
     n, n_classes, changes = KINDS[kind]
     Z, codes = rows(n, n_classes)
-    parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), CancelAt(), StepLog()
+    parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), StopAfter(), StepLog()
     whole = fit_svm(Z, codes, parameters, progress=counter).trained
     for share in (0.3, 0.5):
         before = len(log.results)
         log.rewind()
         with pytest.raises(Cancelled):
-            fit_svm(Z, codes, parameters, progress=CancelAt(int(share * counter.n_reports)), log=log)
+            fit_svm(Z, codes, parameters, progress=StopAfter(int(share * len(counter.fractions))), log=log)
         assert len(log.results) > before
     log.rewind()
-    again = CancelAt()
+    again = StopAfter()
     continued = fit_svm(Z, codes, parameters, progress=again, log=log).trained
-    assert again.n_reports < 0.8 * counter.n_reports
+    assert len(again.fractions) < 0.8 * len(counter.fractions)
     assert (continued.widths, continued.C, continued.chosen) == (whole.widths, whole.C, whole.chosen)
     assert continued.history == whole.history
     assert continued.coefficients.tobytes() == whole.coefficients.tobytes()

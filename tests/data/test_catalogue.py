@@ -18,7 +18,8 @@ from slide_gui.data.catalogue import fetch, matches
 from slide_gui.data.entries import Entry, RemoteFile, entries, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.progress import Cancelled
-from tests.data.writers import CancelAfter, amat_text, write, write_zip
+from tests.core.svm_data import StopAfter
+from tests.data.writers import amat_text, write, write_zip
 
 CONTENT = bytes(range(256)) * 4096  # 1 MiB
 FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",))
@@ -66,7 +67,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]], tmp_path: Path) -> None:
-    listener = CancelAfter()
+    listener = StopAfter()
     path = fetch(FILE, [server[0] + "good/"], tmp_path / "new", progress=listener)
     assert path == tmp_path / "new" / "file.bin"
     assert path.read_bytes() == CONTENT
@@ -108,7 +109,7 @@ def test_that_the_next_mirror_is_used_only_after_the_first_failed(
 
 def test_that_cancelling_midway_leaves_nothing_behind(server: tuple[str, list[str]], tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
-        fetch(FILE, [server[0] + "good/", server[0] + "other/"], tmp_path, progress=CancelAfter(6))
+        fetch(FILE, [server[0] + "good/", server[0] + "other/"], tmp_path, progress=StopAfter(6))
     assert list(tmp_path.iterdir()) == []
     assert server[1] == ["/good/file.bin"]
 

@@ -12,7 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
 from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
 from slide_gui.progress import Cancelled
-from tests.data.writers import CancelAfter
+from tests.core.svm_data import StopAfter
 
 SEEDED = pytest.mark.parametrize("name", ["rectangles", "rectangles_images", "convex"])
 FULL = np.uint32((1 << 28) - 1)
@@ -75,12 +75,12 @@ def test_that_equal_seeds_give_equal_bytes_whatever_the_size_of_the_test_set(nam
 
 @SEEDED
 def test_that_generators_report_rising_progress_and_can_be_cancelled(name: str) -> None:
-    listener = CancelAfter()
+    listener = StopAfter()
     getattr(generators, name)(600, 1500, progress=listener)
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == pytest.approx(1.0)
     with pytest.raises(Cancelled):
-        getattr(generators, name)(600, 1500, progress=CancelAfter(2))
+        getattr(generators, name)(600, 1500, progress=StopAfter(2))
 
 
 def is_convex_by_pairs(image: np.ndarray) -> bool:

@@ -10,7 +10,8 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import Cancelled
-from tests.data.writers import CancelAfter, amat_text, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
+from tests.core.svm_data import StopAfter
+from tests.data.writers import amat_text, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
 
 
 def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
@@ -78,12 +79,12 @@ def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path: Path) ->
 
 def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path: Path) -> None:
     paths = mnist_like(tmp_path)
-    complete = CancelAfter()
+    complete = StopAfter()
     open_data(paths, progress=complete)
     assert complete.fractions == sorted(complete.fractions)
-    for calls in range(1, len(complete.fractions)):
+    for calls in range(1, len(complete.fractions) + 1):
         with pytest.raises(Cancelled):
-            open_data(paths, progress=CancelAfter(calls))
+            open_data(paths, progress=StopAfter(calls))
 
 
 def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path: Path) -> None:

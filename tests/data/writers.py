@@ -10,8 +10,6 @@ import numpy as np
 import scipy.io
 from numpy.typing import NDArray
 
-from slide_gui.progress import Cancelled, Progress
-
 IDX_TYPES = {"uint8": 0x08, "int8": 0x09, "int16": 0x0B, "int32": 0x0C, "float32": 0x0D, "float64": 0x0E}
 
 
@@ -48,6 +46,12 @@ def npy_bytes(shape: object, content: bytes, descr: str = "<f8") -> bytes:
     return b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + content
 
 
+def npy(array: NDArray[np.generic]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
 def npz_bytes(**arrays: object) -> bytes:
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)  # type: ignore[arg-type]
@@ -68,15 +72,3 @@ def idx_bytes(array: NDArray[np.generic]) -> bytes:
 def write_idx(path: Path, array: NDArray[np.generic]) -> Path:
     content = idx_bytes(array)
     return write(path, gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
-
-
-class CancelAfter(Progress):
-    """Cancels at the given call of report, and remembers the fractions."""
-
-    def __init__(self, calls: int = 10**9) -> None:
-        self.calls, self.fractions = calls, [0.0]
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self.fractions.append(fraction)
-        if len(self.fractions) > self.calls:
-            raise Cancelled

@@ -9,7 +9,8 @@ import pytest
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.decision import Decider, Flip
 from slide_gui.experiments.runs.run import Restored, restore, run
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 
 FAR = {0.0: 1.0, 1.0: 0.0}
@@ -99,13 +100,9 @@ def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest() ->
 
 
 def test_that_the_search_for_a_flip_can_be_cancelled() -> None:
-    class Stopped(Progress):
-        def report(self, fraction: float, payload: object = None) -> None:
-            raise Cancelled
-
     dataset, _, decider = ready(2)
     with pytest.raises(Cancelled):
-        decider.flip(dataset.test[0], Stopped())
+        decider.flip(dataset.test[0], StopAfter(1))
 
 
 def test_that_plain_features_go_to_the_ends_of_their_own_ranges() -> None:

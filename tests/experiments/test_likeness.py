@@ -4,7 +4,8 @@ from sklearn.datasets import load_digits
 
 from slide_gui.experiments.inspection import likeness
 from slide_gui.experiments.inspection.likeness import Likeness
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 
 
 def digits():
@@ -46,11 +47,7 @@ def test_that_the_leverage_without_blas_is_that_of_the_equation_and_a_blank_imag
 def test_that_many_features_are_not_compared_and_the_comparison_can_be_cancelled(monkeypatch):
     train, _ = digits()
 
-    class Stopped(Progress):
-        def report(self, *_report):
-            raise Cancelled
-
     with pytest.raises(Cancelled):
-        Likeness(train, Stopped())
+        Likeness(train, StopAfter(1))
     monkeypatch.setattr(likeness, "_MOST_FEATURES", 10)
     assert not any(Likeness(train).is_unlike(image) for image in drawn(8))

@@ -16,6 +16,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, load_model, save_model
+from tests.data.writers import npy
 
 
 def data(n: int = 20, shape: tuple[int, int] | None = (2, 3), seed: int = 0) -> Dataset:
@@ -41,12 +42,6 @@ def edited(path: Path, change: dict[str, object] | None = None, **members: bytes
             if content is not None:
                 archive.writestr(name, content)
     return path
-
-
-def npy(array: np.ndarray) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, array, allow_pickle=array.dtype == object)
-    return buffer.getvalue()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.runs.run import run
+from tests.data.writers import zip_bytes
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 60, n_classes=3)
@@ -84,21 +86,14 @@ def test_that_a_classifier_has_one_width_a_layer(name: str) -> None:
         RunResult.from_parts(document, arrays)
 
 
-def archive(members: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", how) as target:
-        for name, content in members.items():
-            target.writestr(name, content)
-    return buffer.getvalue()
-
-
 def test_that_only_the_plain_archive_of_a_run_is_read() -> None:
     with zipfile.ZipFile(io.BytesIO(pack_arrays(RESULT.arrays()))) as source:
         members = {name: source.read(name) for name in source.namelist()}
+    archive = partial(zip_bytes, compression=zipfile.ZIP_STORED)
     assert set(unpack_arrays(archive(members), "place")) == set(ARRAYS)
     few = {name: content for name, content in members.items() if name != "judged.npy"}
     for content, message in (
-        (archive(members, zipfile.ZIP_DEFLATED), "confusion is packed"),
+        (zip_bytes(members), "confusion is packed"),
         (archive(few), "its members are not those of a run"),
         (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
         (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
