@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -15,7 +15,7 @@ from slide_gui.gui.app import tear_down
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QTimer
-    from PySide6.QtWidgets import QApplication, QWidget
+    from PySide6.QtWidgets import QWidget
 
     Widget = TypeVar("Widget", bound=QWidget)
 
@@ -28,7 +28,7 @@ settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[QApplication]:
+def app():
     """Return the one QApplication, in the light theme."""
     from PySide6.QtWidgets import QApplication
 
@@ -44,7 +44,7 @@ def app() -> Iterator[QApplication]:
 
 
 @pytest.fixture
-def shown(app: QApplication) -> Iterator[Callable[[Widget, int, int], Widget]]:
+def shown(app):
     """Return a function that shows a widget at a size and waits until it is active; all are closed at the end."""
     from PySide6.QtTest import QTest
 
@@ -82,7 +82,7 @@ FAILED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(autouse=True)
-def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
+def qt_leaves_nothing(request):
     """Fail a test that uses Qt if it makes Qt warn, or leaves threads, windows or timers behind."""
     if "app" not in request.fixturenames:
         yield

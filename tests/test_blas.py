@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -34,9 +33,7 @@ def child(code: str, **environment: str) -> int:
         ({}, {0, 1, 2}, 3),  # unknown cores
     ],
 )
-def test_that_physical_cores_of_this_process_are_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, siblings: dict[int, str], allowed: set[int], n_cores: int
-) -> None:
+def test_that_physical_cores_of_this_process_are_counted(tmp_path, monkeypatch, siblings, allowed, n_cores):
     for processor, listed in siblings.items():
         folder = tmp_path / f"cpu{processor}" / "topology"
         folder.mkdir(parents=True)
@@ -46,12 +43,12 @@ def test_that_physical_cores_of_this_process_are_counted(
     assert blas.cores() == n_cores
 
 
-def test_that_there_is_one_thread_per_core_but_no_more_than_the_default() -> None:
+def test_that_there_is_one_thread_per_core_but_no_more_than_the_default():
     assert child(SET.format(1) + PRINT) == 1
     assert child(SET.format(99) + PRINT) == child(DEFAULT + PRINT)
 
 
-def test_that_a_worker_is_limited_and_again_only_if_the_limit_changes() -> None:
+def test_that_a_worker_is_limited_and_again_only_if_the_limit_changes():
     code = """
 import numpy, threadpoolctl
 from slide_gui import blas
@@ -66,12 +63,12 @@ print(10 * blas.loaded_blas()[0].threads + len(calls))
 
 
 @pytest.mark.parametrize("name", ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])
-def test_that_a_variable_of_the_user_takes_precedence(name: str) -> None:
+def test_that_a_variable_of_the_user_takes_precedence(name):
     for number in ("1", "2"):
         assert child(SET.format(1) + PRINT, **{name: number}) == child(DEFAULT + PRINT, **{name: number})
 
 
-def test_that_the_threads_are_set_before_the_first_job_of_the_window() -> None:
+def test_that_the_threads_are_set_before_the_first_job_of_the_window():
     code = """
 from PySide6.QtCore import QCoreApplication
 from slide_gui import blas
@@ -106,9 +103,7 @@ COMPUTING = {
 """Subcommand that computes → arguments with which it ends soon."""
 
 
-def test_that_every_command_that_computes_sets_the_threads_first(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_that_every_command_that_computes_sets_the_threads_first(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     calls: list[str] = []
     monkeypatch.setattr("slide_gui.cli.parser.set_threads", lambda: calls.append("set"))
@@ -122,7 +117,7 @@ def test_that_every_command_that_computes_sets_the_threads_first(
         assert calls == ["set"], name
 
 
-def test_that_a_run_records_its_blas_and_number_of_threads() -> None:
+def test_that_a_run_records_its_blas_and_number_of_threads():
     data = rectangles()
     versions = dict(run(data, spec(data, method="raw-svm")).versions)
     first = blas.loaded_blas()[0]

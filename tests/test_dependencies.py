@@ -54,18 +54,18 @@ def imported(folder: str) -> frozenset[str]:
     return frozenset(plain(name) for module in outside for name in known.get(module, [ABSENT.get(module, module)]))
 
 
-def test_that_the_program_imports_exactly_the_declared_packages() -> None:
+def test_that_the_program_imports_exactly_the_declared_packages():
     assert imported("slide_gui") - declared("cluster") == set()
     assert declared() - imported("slide_gui") == set()
 
 
-def test_that_all_packages_imported_by_tests_and_packaging_are_declared() -> None:
+def test_that_all_packages_imported_by_tests_and_packaging_are_declared():
     own = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
     used = (imported("tests") | imported("packaging")) - own
     assert used - declared("test", "bench", "cluster", "release") == set()
 
 
 @pytest.mark.parametrize("tool", sorted(declared("test", "release") - declared()))
-def test_that_each_tool_of_the_tests_and_of_releases_is_used(tool: str) -> None:
+def test_that_each_tool_of_the_tests_and_of_releases_is_used(tool):
     words = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "pyproject.toml"))
     assert tool in imported("tests") | imported("packaging") or TOOLS[tool] in words

@@ -12,7 +12,7 @@ from slide_gui.error_rate import ErrorRate
 
 
 @pytest.mark.parametrize(("wrong", "n"), [(0, 100), (1, 50), (7, 240), (620, 50_000), (50, 100), (100, 100)])
-def test_that_the_interval_of_one_run_is_wilsons(wrong: int, n: int) -> None:
+def test_that_the_interval_of_one_run_is_wilsons(wrong, n):
     found = ErrorRate.of_run(wrong / n, n)
     exact = binomtest(wrong, n).proportion_ci(0.95, method="wilson")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=1e-12, abs=1e-15)
@@ -20,7 +20,7 @@ def test_that_the_interval_of_one_run_is_wilsons(wrong: int, n: int) -> None:
     assert (found.n, found.n_splits, found.spread) == (n, 1, 0.0)
 
 
-def test_that_no_error_in_a_hundred_is_not_certainty() -> None:
+def test_that_no_error_in_a_hundred_is_not_certainty():
     assert str(ErrorRate.of_run(0.0, 100)) == "0.00 % (0.00–3.70)"
 
 
@@ -28,7 +28,7 @@ def of_splits(errors: list[float], n: int) -> ErrorRate:
     return ErrorRate.of_splits([ErrorRate.of_run(error, n) for error in errors])
 
 
-def test_that_the_interval_of_a_mean_over_other_rows_each_time_is_students() -> None:
+def test_that_the_interval_of_a_mean_over_other_rows_each_time_is_students():
     found = of_splits([0.1, 0.2, 0.3], 400)
     half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
     assert (found.error, found.spread, found.n_splits, found.n) == (pytest.approx(0.2), pytest.approx(0.1), 3, 400)
@@ -38,7 +38,7 @@ def test_that_the_interval_of_a_mean_over_other_rows_each_time_is_students() -> 
     assert (of_splits(ten, 10_000).low, of_splits(ten, 10_000).high) == pytest.approx(wide)
 
 
-def test_that_a_mean_is_never_said_more_exactly_than_one_run_with_as_many_rows() -> None:
+def test_that_a_mean_is_never_said_more_exactly_than_one_run_with_as_many_rows():
     one = ErrorRate.of_run(0.02, 300)
     assert of_splits([0.02], 300) == one
     for errors in ([0.02] * 3, [0.02, 0.02, 0.02, 0.02, 7 / 300, 5 / 300]):
@@ -47,25 +47,25 @@ def test_that_a_mean_is_never_said_more_exactly_than_one_run_with_as_many_rows()
     assert of_splits([0.0, 0.0], 100).high > 0.03
 
 
-def test_that_equal_counts_of_errors_have_the_same_mean_to_the_bit() -> None:
+def test_that_equal_counts_of_errors_have_the_same_mean_to_the_bit():
     means = {of_splits([wrong / 240 for wrong in errors], 240).error for errors in ((0, 0, 5), (0, 2, 3), (3, 1, 1))}
     assert means == {5 / 720}
 
 
-def test_that_it_is_put_into_words_in_one_way() -> None:
+def test_that_it_is_put_into_words_in_one_way():
     rate = ErrorRate(0.014, 0.0131, 0.01499, 50_000)
     assert str(rate) == "1.40 % (1.31–1.50)"
     assert (rate.cell, rate.value, rate.interval) == ("1.40 (1.31–1.50)", "1.40", "1.31–1.50")
 
 
-def test_that_nothing_has_no_rate() -> None:
+def test_that_nothing_has_no_rate():
     with pytest.raises(ValueError, match="of 0 rows"):
         ErrorRate.of_run(0.0, 0)
     with pytest.raises(ValueError, match="give at least one"):
         ErrorRate.of_splits([])
 
 
-def test_that_scipy_waits_until_a_mean_is_asked_for() -> None:
+def test_that_scipy_waits_until_a_mean_is_asked_for():
     code = (
         "import sys; from slide_gui.error_rate import ErrorRate; ErrorRate.of_run(0.1, 10);"
         "print('scipy' in sys.modules)"

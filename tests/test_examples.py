@@ -18,7 +18,7 @@ def with_examples() -> list[str]:
 
 
 @pytest.mark.parametrize("module", with_examples())
-def test_that_the_examples_of_a_module_hold(module: str) -> None:
+def test_that_the_examples_of_a_module_hold(module):
     results = doctest.testmod(importlib.import_module(module))
     assert results.attempted > 0
     assert results.failed == 0

@@ -4,7 +4,7 @@ import errno
 import resource
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import count
@@ -27,7 +27,7 @@ RUNS = ("runs.sqlite",)
 
 
 @pytest.fixture(scope="module", autouse=True)
-def served() -> Iterator[None]:
+def served():
     with serving():
         yield
 
@@ -102,9 +102,7 @@ def no_temporary_files(folder: Path) -> bool:
 @pytest.mark.parametrize(
     ("name", "kind"), [(name, kind) for name in ALL for kind in KINDS if (name, kind) not in WITHOUT]
 )
-def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(
-    name: str, kind: str, tmp_path: Path
-) -> None:
+def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(name, kind, tmp_path):
     saving = ALL[name]
     saving.save(tmp_path / "new", 1)  # imports what is imported late
     for number in count(1):
@@ -134,7 +132,7 @@ def test_that_a_fault_at_any_operation_leaves_earlier_files_and_names_the_file(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
 @pytest.mark.parametrize("name", [name for name in ALL if name != "download"])
-def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name: str, tmp_path: Path) -> None:
+def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_path):
     """The system itself refuses more than a size, to SQLite as to Python."""
     saving = ALL[name]
     saving.save(tmp_path, 1)
@@ -149,7 +147,7 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name: str, tm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
-def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path: Path) -> None:
+def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path):
     path = tmp_path / "settings.ini"
 
     def save(text: str) -> None:

@@ -24,7 +24,7 @@ LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="m
 @LINUX
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
 @pytest.mark.parametrize("each", TARGETS, ids=lambda each: each.name)
-def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each: Target, tmp_path: Path) -> None:
+def test_that_a_damaged_input_is_read_or_refused_in_one_sentence(each, tmp_path):
     each.read(each.whole(tmp_path))
     is_slow = each.share < 0.2
     count = OF_SLOW if is_slow else fuzz.slice_size(each, SAMPLE)
@@ -92,9 +92,7 @@ def refuse_for_lack_of_memory(path: Path) -> None:
         (refuse_for_lack_of_memory, "memory"),
     ],
 )
-def test_that_everything_but_one_sentence_is_a_failure(
-    read: Callable[[Path], object], kind: str | None, tmp_path: Path
-) -> None:
+def test_that_everything_but_one_sentence_is_a_failure(read, kind, tmp_path):
     failure = try_one(planted(read), tmp_path, 0, 7)["failure"]
     assert (failure and failure[0]) == kind
 
@@ -103,9 +101,7 @@ def test_that_everything_but_one_sentence_is_a_failure(
 @pytest.mark.parametrize(
     ("end", "name"), [(lambda: os.kill(os.getpid(), signal.SIGKILL), "SIGKILL"), (signal.pause, "SIGALRM")]
 )
-def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(
-    end: Callable[[], None], name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(end, name, monkeypatch):
     monkeypatch.setattr(fuzz, "_STUCK", 0.5)
     calls = []
 
@@ -119,9 +115,7 @@ def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(
 
 
 @LINUX
-def test_that_a_run_counts_what_it_did_and_resumes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_that_a_run_counts_what_it_did_and_resumes(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(fuzz, "_SLICE", 10)
     monkeypatch.setattr(fuzz, "TARGETS", (target("idx"), target("csv")))
     summary = tmp_path / "fuzz.json"

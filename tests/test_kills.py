@@ -30,7 +30,7 @@ class Careless(Work):
         return 0
 
 
-def test_that_lost_results_and_temporary_files_are_found(tmp_path: Path) -> None:
+def test_that_lost_results_and_temporary_files_are_found(tmp_path):
     counts: dict[str, Any] = {}
     killer = Killer(Careless(), tmp_path, 1, counts)
     killer._random.random = lambda: 1.0  # type: ignore[method-assign]  # it calls neither fsync nor rename
@@ -41,9 +41,7 @@ def test_that_lost_results_and_temporary_files_are_found(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("work", [Saves, Runs])
-def test_that_killed_work_loses_and_damages_nothing_and_leaves_no_temporary_file(
-    tmp_path: Path, work: type[Work]
-) -> None:
+def test_that_killed_work_loses_and_damages_nothing_and_leaves_no_temporary_file(tmp_path, work):
     counts: dict[str, Any] = {}
     killer = Killer(work(), tmp_path, 1, counts)
     with serving():

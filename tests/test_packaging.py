@@ -45,7 +45,7 @@ def patterns() -> dict[str, list[str]]:
     return {kind.attrib["type"]: [glob.attrib["pattern"] for glob in kind.iter(f"{MIME}glob")] for kind in kinds}
 
 
-def test_that_the_desktop_file_starts_the_command_with_its_icon_and_files() -> None:
+def test_that_the_desktop_file_starts_the_command_with_its_icon_and_files():
     keys, (command,) = desktop_file(), PROJECT["scripts"]
     expected = {"Type": "Application", "Name": command, "Exec": f"{command} %F", "Icon": command, "Terminal": "false"}
     assert keys == {**keys, **expected}
@@ -53,7 +53,7 @@ def test_that_the_desktop_file_starts_the_command_with_its_icon_and_files() -> N
     assert keys["Categories"].startswith("Science;")
 
 
-def test_that_the_desktop_file_names_every_format_that_the_program_opens() -> None:
+def test_that_the_desktop_file_names_every_format_that_the_program_opens():
     kinds, own = set(desktop_file()["MimeType"].rstrip(";").split(";")), patterns()
     assert own.keys() <= kinds
     assert kinds - own.keys() - EVERYWHERE.keys() == {"inode/directory"}
@@ -64,7 +64,7 @@ def test_that_the_desktop_file_names_every_format_that_the_program_opens() -> No
         assert any(glob.endswith(suffix) for suffix in (*DATA_SUFFIXES, SUFFIX)), glob
 
 
-def test_that_metadata_changelog_and_citation_name_this_version() -> None:
+def test_that_metadata_changelog_and_citation_name_this_version():
     root = ElementTree.parse(LINUX / "slide-gui.metainfo.xml").getroot()
     texts, name = {child.tag: child.text for child in root}, PROJECT["name"]
     assert root.attrib["type"] == "desktop-application"
@@ -77,7 +77,7 @@ def test_that_metadata_changelog_and_citation_name_this_version() -> None:
     assert f"\nversion: {slide_gui.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
-def test_that_the_licences_of_this_installation_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_the_licences_of_this_installation_are_named(capsys):
     assert main(["licences", "--json"]) == 0
     known = {part["name"]: part["licence"] for part in json.loads(capsys.readouterr().out)}
     assert "LGPL-3.0" in known["PySide6_Essentials"]
@@ -88,13 +88,13 @@ def test_that_the_licences_of_this_installation_are_named(capsys: pytest.Capture
 
 
 @pytest.fixture
-def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bundle(tmp_path, monkeypatch):
     """Let this process appear to be the program of a bundle, and return the bundle's folder."""
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
     return tmp_path
 
 
-def test_that_a_bundle_lists_the_components_of_its_bill(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_a_bundle_lists_the_components_of_its_bill(bundle, capsys):
     folder = bundle / "resources" / "licences"
     folder.mkdir(parents=True)
     components = [
@@ -117,12 +117,12 @@ def test_that_a_bundle_lists_the_components_of_its_bill(bundle: Path, capsys: py
 
 
 @pytest.mark.usefixtures("bundle")
-def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_bundle_explains_how_to_get_an_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     sentence = r"the desktop bundle does not contain it.*pip install 'slide-gui\[cluster\]'"
     with pytest.raises(ClusterError, match=sentence):
         Cluster(ClusterChoice(workers=2))
 
 
-def test_that_an_extra_is_installed_by_pip_alone_outside_of_a_bundle() -> None:
+def test_that_an_extra_is_installed_by_pip_alone_outside_of_a_bundle():
     assert resources.how_to_get("cluster") == "pip install 'slide-gui[cluster]'"

@@ -18,7 +18,7 @@ TOLERANCE = 1e-5
 """Relative; kernels of OpenBLAS differ by at most 7e-7 in float32."""
 
 
-def test_that_stored_numbers_are_reproduced() -> None:
+def test_that_stored_numbers_are_reproduced():
     stored = json.loads(golden.FILE.read_text("utf-8"))
     assert stored["results_version"] == RESULTS_VERSION, REMEDY
     assert stored["hashes"] == golden.hashes(), REMEDY
@@ -34,7 +34,7 @@ def _same(some: list[float], others: list[float]) -> bool:
     )
 
 
-def test_that_runs_stored_under_the_last_digest_of_sources_are_current() -> None:
+def test_that_runs_stored_under_the_last_digest_of_sources_are_current():
     asked = spec(golden.TWO)
     if RESULTS_VERSION == 16:
         assert is_current("16-1c7160a1")
@@ -44,6 +44,6 @@ def test_that_runs_stored_under_the_last_digest_of_sources_are_current() -> None
 
 
 @pytest.mark.parametrize("version", ["15-7c87b6ef", "16-1c7160a1+0123", "16+0123", "3", "", None])
-def test_that_other_versions_are_not_current(version: str | None) -> None:
+def test_that_other_versions_are_not_current(version):
     assert not is_current(version)
     assert version is None or str(version_in_hashes(version)) == version

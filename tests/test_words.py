@@ -39,7 +39,7 @@ def hits(path: Path) -> list[str]:
     return [f"{name}:{line}: {hit[0]}" for line, text in lines for hit in BANNED.finditer(text)]
 
 
-def test_that_no_text_has_a_banned_phrase() -> None:
+def test_that_no_text_has_a_banned_phrase():
     assert len(MODULES) > 100
     assert [hit for path in (*PAGES, *MODULES) for hit in hits(path)] == []
 
@@ -67,12 +67,12 @@ def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 pass
 
 
-def test_that_vague_names_are_recognised_wherever_they_are_given() -> None:
+def test_that_vague_names_are_recognised_wherever_they_are_given():
     assert vague("def made(own, *, kept): self.own_error = found_at = f(taken=1)\nclass Row:\n    found: int") == [
         "1: found_at", "1: kept", "1: made", "1: own", "1: own_error", "1: taken", "3: found",
     ]  # fmt: skip
     assert vague("class Spec:\n    kept: float\nreplace(spec, kept=spec.kept)\n'found'; known = unfound") == []
 
 
-def test_that_no_name_is_vague() -> None:
+def test_that_no_name_is_vague():
     assert [f"{path}:{hit}" for path in MODULES for hit in vague(path.read_text(encoding="utf-8"))] == []

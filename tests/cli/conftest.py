@@ -30,7 +30,7 @@ Cli = Callable[..., Output]
 
 
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
+def cli(tmp_path, monkeypatch, capsys):
     """Return a function that runs a command in an empty folder and fails if its exit code is not `code`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path / "data"])
@@ -46,7 +46,7 @@ def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 @pytest.fixture
-def tiny(cli: Cli) -> Path:
+def tiny(cli):
     """Return a file of 60 training and 40 test images, 8 × 8, of two classes."""
     data = rectangles(60, 40)
     images = {"X_train": data.train.reshape(-1, 8, 8), "X_test": data.test.reshape(-1, 8, 8)}
@@ -55,14 +55,14 @@ def tiny(cli: Cli) -> Path:
 
 
 @pytest.fixture
-def small(cli: Cli) -> Path:
+def small(cli):
     """Return a file of 40 images, 6 × 6, without labels."""
     np.savez("small.npz", X=np.random.default_rng(0).random((40, 6, 6)).astype(np.float32))
     return Path("small.npz")
 
 
 @pytest.fixture
-def flowers(cli: Cli) -> Path:
+def flowers(cli):
     """Return a table of 40 rows of two classes, without a test set."""
     rows = [
         f"{0.1 * (k % 3) + 0.3 * (k % 2):.2f},{0.05 * (k % 7):.2f},{0.5 * (k % 2):.2f},{0.1 * (k % 5):.2f},"

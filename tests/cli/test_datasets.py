@@ -3,14 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from slide_gui.data.entries import entries
 from slide_gui.progress import NO_PROGRESS, Progress
-from tests.cli.conftest import Cli
 
 
-def test_that_list_names_every_benchmark_and_its_files(cli: Cli, tmp_path: Path) -> None:
+def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "convex.zip").touch()
     rows = {row["key"]: row for row in cli("datasets list --json").json}
@@ -24,7 +22,7 @@ def test_that_list_names_every_benchmark_and_its_files(cli: Cli, tmp_path: Path)
     assert lines["mnist"].endswith("60000 +  10000 rows  no files, generated instead")
 
 
-def test_that_info_describes_generated_data_and_their_seed(cli: Cli) -> None:
+def test_that_info_describes_generated_data_and_their_seed(cli):
     first, same, other = (cli(f"datasets info rectangles --seed {seed} --json").json for seed in (0, 0, 1))
     assert first == same
     assert first["fingerprint"] != other["fingerprint"]
@@ -34,7 +32,7 @@ def test_that_info_describes_generated_data_and_their_seed(cli: Cli) -> None:
     assert set(first["train_labels"]) == {"wider", "taller"}
 
 
-def test_that_info_describes_files(cli: Cli) -> None:
+def test_that_info_describes_files(cli):
     np.savez("own.npz", X=np.full((5, 3), 0.5), y=np.array([0, 1, 1, 1, 0]))
     text = cli("datasets info own.npz").out
     assert "0: 2, 1: 2" in text
@@ -42,7 +40,7 @@ def test_that_info_describes_files(cli: Cli) -> None:
     assert "0: 2, 1: 3" in cli("datasets info own.npz --held-out 0").out
 
 
-def test_that_get_downloads_the_named_data_sets(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_get_downloads_the_named_data_sets(cli, monkeypatch):
     def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         return [Path(key) / "file"]
 
@@ -51,7 +49,7 @@ def test_that_get_downloads_the_named_data_sets(cli: Cli, monkeypatch: pytest.Mo
     assert document == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
 
 
-def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_description(cli: Cli) -> None:
+def test_that_an_unsure_guess_is_one_line_on_stderr_and_all_are_in_the_description(cli):
     Path("x.csv").write_bytes("# made today\na,b,class\n.1,.2,Tür\n.3,.4,Tor\n.5,.6,Tür\n".encode("cp1252"))
     assert cli("fit x.csv --depth 1").err == (
         "slide-gui: x, please check: text read as Windows-1252 "

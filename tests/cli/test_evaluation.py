@@ -3,17 +3,15 @@
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.files.source import DataSource
-from tests.cli.conftest import Cli
 from tests.experiments.tiny import rectangles
 from tests.figures.test_reproduction import EXTENT
 
 
-def test_that_cells_are_filled_once_and_written_in_every_form(cli: Cli) -> None:
+def test_that_cells_are_filled_once_and_written_in_every_form(cli):
     line = "benchmark rectangles --quick --methods raw-svm randproj-svm --generated --store r.sqlite"
     names = [f"{kind}.{suffix}" for kind in ("errors", "times") for suffix in ("csv", "md", "tex")] + ["errors.svg"]
     first = cli(f"{line} --json --tables", *names).json
@@ -26,7 +24,7 @@ def test_that_cells_are_filled_once_and_written_in_every_form(cli: Cli) -> None:
     assert "Rand Proj-SVM" in cli(f"{line} --stored").out
 
 
-def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli: Cli) -> None:
+def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(cli):
     shipped = cli("benchmark rectangles mnist --shipped --methods slide-svm raw-svm --json").json
     assert [info["key"] for info in shipped["data"]] == ["rectangles", "mnist"]
     assert all(info["generated"] for info in shipped["data"])
@@ -36,7 +34,7 @@ def test_that_shipped_tables_are_printed_with_their_origin_and_without_a_store(c
     assert "leave out --store" in cli("benchmark --shipped --store r.sqlite", code=2).err
 
 
-def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli, monkeypatch):
     for damage in (b"{", b""):
         Path("damaged").write_bytes(damage)
         monkeypatch.setattr("slide_gui.experiments.evaluation.shipped.resource", lambda _name: Path("damaged"))
@@ -46,7 +44,7 @@ def test_that_damaged_shipped_results_are_refused_with_the_remedy(cli: Cli, monk
     assert "required: --store" in cli("benchmark --quick", code=2).err
 
 
-def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli: Cli) -> None:
+def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(cli):
     data = rectangles(80, 0)
     np.savez("mine.npz", x=data.train, y=data.train_labels)
     line = "benchmark rectangles=mine.npz --methods raw-svm --splits 1 --store r.sqlite --json"
@@ -56,7 +54,7 @@ def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_ro
     assert cli(f"{line} --stored").json["cells"] == first["cells"]
 
 
-def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli, monkeypatch):
     def load(self: DataSource, **options: object) -> Dataset:
         return rectangles(60, 80)
 

@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from slide_gui.core.slide.parameters import StackParameters
@@ -18,13 +17,12 @@ from slide_gui.experiments.files.source import DataSource, image_text
 from slide_gui.experiments.inspection.closed_form import CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.inspection.rows import weight_rows
-from tests.cli.conftest import Cli
 
 SMALL = DataSource(paths=("small.npz",))
 TINY = DataSource(paths=("tiny.npz",))
 
 
-def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(cli: Cli, small: Path) -> None:
+def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(cli, small):
     document = cli("fit small.npz --noise 0.2 --depth 2 --threshold 0.4 --dtype float64 -o m.npz --json").json
     expected = fit_model(SMALL.load(), StackParameters(noise=0.2, depth=2, threshold=0.4, dtype="float64"))
     model = load_model("m.npz")
@@ -35,7 +33,7 @@ def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(cli: Cli, sm
         np.testing.assert_array_equal(layer.weights, other.weights)
 
 
-def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(cli: Cli, small: Path) -> None:
+def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(cli, small):
     cli("weights small.npz --pixels 1,2 5,5 --noise 0.4 -o w.csv")
     expected = weight_rows(fit_model(SMALL.load(), StackParameters(noise=0.4)), [8, 35])
     with open("w.csv", newline="", encoding="utf-8") as file:
@@ -46,7 +44,7 @@ def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(cli: Cli, 
     np.testing.assert_array_equal(values[:, :, 1:], expected.rows)
 
 
-def test_that_a_saved_model_and_its_data_give_the_same_figure(cli: Cli, small: Path) -> None:
+def test_that_a_saved_model_and_its_data_give_the_same_figure(cli, small):
     cli("fit small.npz --depth 2 -o m.npz")
     cli("weights m.npz --pixels 1,2 -o a.svg")
     cli("weights small.npz --depth 2 --pixels 1,2 -o b.svg --no-session")
@@ -57,7 +55,7 @@ def test_that_a_saved_model_and_its_data_give_the_same_figure(cli: Cli, small: P
     assert "name the data instead" in cli("weights m.npz --show contribution", code=2).err
 
 
-def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli: Cli, small: Path) -> None:
+def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli, small):
     line = "weights small.npz --noise 0.2 --depth 2 --pixels 1,2 --levels tile --colors jet -o w.png"
     cli(f"{line} --format png svg pdf")
     first, *others = (read_session(Path(f"w.{suffix}")) for suffix in ("png", "svg", "pdf"))
@@ -70,7 +68,7 @@ def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli: Cl
     assert session.source.load().fingerprint == session.fingerprint
 
 
-def test_that_all_formats_are_written_and_each_data_set_takes_its_own_pixels(cli: Cli, small: Path) -> None:
+def test_that_all_formats_are_written_and_each_data_set_takes_its_own_pixels(cli, small):
     np.savez("other.npz", X=np.random.default_rng(1).random((30, 5, 4)).astype(np.float32))
     line = "weights small.npz other.npz --pixels 1,2 --pixels 4,3 --levels global --bias --show contribution -o w.pdf"
     document = cli(f"{line} --format pdf svg png csv --json").json
@@ -81,7 +79,7 @@ def test_that_all_formats_are_written_and_each_data_set_takes_its_own_pixels(cli
     assert [len(entry["pixels"][0]["biases"]) for entry in document["data"]] == [3, 3]
 
 
-def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli: Cli, small: Path) -> None:
+def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli, small):
     line = "weights small.npz --noise 0.2 --depth 2 --pixels 1,2 --levels tile --show contribution --transpose"
     cli(f"{line} --bundle bundle")
     bundle = Path("bundle")
@@ -94,7 +92,7 @@ def test_that_a_bundle_has_figures_numbers_commands_script_and_session(cli: Cli,
     assert session.source.load().fingerprint == session.fingerprint == SMALL.load().fingerprint
 
 
-def test_that_an_animation_holds_its_pictures_and_the_session(cli: Cli, small: Path) -> None:
+def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
     line = "weights small.npz --animate noise --depth 2 --pixels 1,2 --dpi 60 --format gif --json"
     assert cli(line).json["outputs"] == ["weights.gif"]
     with Image.open("weights.gif") as image:
@@ -105,7 +103,7 @@ def test_that_an_animation_holds_its_pictures_and_the_session(cli: Cli, small: P
     assert session.source.paths == ("small.npz",)
 
 
-def test_that_a_flow_has_the_errors_of_the_library(cli: Cli, tiny: Path) -> None:
+def test_that_a_flow_has_the_errors_of_the_library(cli, tiny):
     document = cli("flow tiny.npz --row 3 --part test --depth 2 --corruption 5 -o f.csv --json").json
     dataset = TINY.load()
     expected = flow_result(fit_model(dataset, StackParameters(depth=2)), dataset.test[3], "test image 4", 5)
@@ -117,7 +115,7 @@ def test_that_a_flow_has_the_errors_of_the_library(cli: Cli, tiny: Path) -> None
     assert stages == ["stage", "x", "entered", "T(h0)", "h1", "T(h1)", "h2"]
 
 
-def test_that_an_image_from_a_file_flows_through_the_stack(cli: Cli, tiny: Path) -> None:
+def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
     Path("drawn.csv").write_text(image_text(np.eye(8, dtype=np.float32)), encoding="utf-8")
     document = cli("flow tiny.npz --image drawn.csv --name 'a line' --clean --depth 1 -o f.png --json").json
     assert (document["image"], document["corruption"], document["blanked"]) == ("a line", None, 0)
@@ -127,7 +125,7 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli: Cli, tiny: Path)
     assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "flow"),))
 
 
-def test_that_copies_have_the_errors_of_the_library(cli: Cli, tiny: Path) -> None:
+def test_that_copies_have_the_errors_of_the_library(cli, tiny):
     document = cli("copies tiny.npz --depth 1 --most 8 --seeds 2 --pixel 2,3 -o c.svg --json").json
     dataset = TINY.load()
     model = fit_model(dataset, StackParameters(depth=1))
@@ -139,9 +137,7 @@ def test_that_copies_have_the_errors_of_the_library(cli: Cli, tiny: Path) -> Non
     assert "<svg" in Path("c.svg").read_text(encoding="utf-8")
 
 
-def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(
-    app: object, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(app, cli, monkeypatch):
     monkeypatch.setattr(generators, "rectangles", partial(generators.rectangles, 60, 40))
     names = ["weights.pdf", "weights.svg", "weights.png", "weights.csv", "window.png"]
     assert cli("demo --out out --json").json["outputs"] == [f"out/{name}" for name in names]

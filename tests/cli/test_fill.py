@@ -9,7 +9,6 @@ from sklearn.datasets import load_wine
 
 from slide_gui import LinearImputer
 from slide_gui.core.imputation import hidden_cell_errors
-from tests.cli.conftest import Cli
 from tests.hostile import unsafe
 
 
@@ -23,7 +22,7 @@ def _wine(share: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
     return wine.data, X
 
 
-def test_that_cells_and_errors_are_those_of_the_imputer(cli: Cli) -> None:
+def test_that_cells_and_errors_are_those_of_the_imputer(cli):
     _, X = _wine()
     document = cli("fill wine.csv -o filled.csv --json --seed 3").json
     written = np.genfromtxt("filled.csv", delimiter=",", skip_header=1, usecols=range(13))
@@ -38,7 +37,7 @@ def test_that_cells_and_errors_are_those_of_the_imputer(cli: Cli) -> None:
     assert document["unused"] == ["class"]
 
 
-def test_that_the_report_is_a_table_of_the_columns_with_missing_cells(cli: Cli) -> None:
+def test_that_the_report_is_a_table_of_the_columns_with_missing_cells(cli):
     _, X = _wine()
     lines = cli("fill wine.csv -o filled.csv").out.splitlines()
     assert len(lines) == 2 + 13 + 3
@@ -48,7 +47,7 @@ def test_that_the_report_is_a_table_of_the_columns_with_missing_cells(cli: Cli) 
     assert lines[-2:] == ["not used and not changed: class", "saved filled.csv"]
 
 
-def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli: Cli) -> None:
+def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli):
     Path("t.csv").write_text("a,b,c\n1,,2\n2,,3\n?,,5\n4,,7\n")
     document = cli("fill t.csv -o filled.csv --json").json
     assert [column["filled"] for column in document["columns"]] == [1, 0, 0]
@@ -61,7 +60,7 @@ def test_that_an_empty_column_stays_empty_and_a_complete_table_the_same(cli: Cli
 
 
 @pytest.mark.parametrize("end", ["-o wine.csv", "-o ./linked.csv", "", "-o new.csv --leave-out ''"])
-def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli: Cli, end: str) -> None:
+def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli, end):
     _wine()
     Path("linked.csv").symlink_to("wine.csv")
     before = Path("wine.csv").read_bytes()
@@ -70,7 +69,7 @@ def test_that_wrong_usage_is_refused_and_the_table_itself_never_written(cli: Cli
     assert Path("wine.csv").read_bytes() == before
 
 
-def test_that_hostile_names_control_no_terminal(cli: Cli) -> None:
+def test_that_hostile_names_control_no_terminal(cli):
     names = ["\x9b31m\u202exyz", "=1+1", "a" * 3000]
     Path("t.csv").write_text("\n".join([",".join(names), "1,2,3", "2,,4", "3,4,5", "4,5,7"]) + "\n", encoding="utf-8")
     for words in ([], ["--json"]):

@@ -16,7 +16,7 @@ SVM = "--widths median --starts 1 -C 1"
 
 
 @pytest.fixture
-def table(cli: Cli, tmp_path: Path) -> str:
+def table(cli, tmp_path):
     return hostile_file(tmp_path).name
 
 
@@ -40,7 +40,7 @@ def check_files(folder: Path) -> None:
         assert not unsafe("".join(cells))
 
 
-def test_that_printed_names_control_no_terminal(table: str, cli: Cli) -> None:
+def test_that_printed_names_control_no_terminal(table, cli):
     assert "'=HYPERLINK" not in answer(cli, "datasets info", table)
     document = json.loads(answer(cli, "datasets info --json", table))
     assert document["source"] == table  # exact, byte for byte
@@ -53,7 +53,7 @@ def test_that_printed_names_control_no_terminal(table: str, cli: Cli) -> None:
     assert r"\x1b]0;title\x07" in error
 
 
-def test_that_a_column_is_found_by_its_own_name_and_by_the_printed_one(table: str, cli: Cli) -> None:
+def test_that_a_column_is_found_by_its_own_name_and_by_the_printed_one(table, cli):
     shown = next(name for name in open_data([Path(table)]).feature_names if "xyz" in name)
     for name in ("\x9b31m\u202exyz", shown):
         document = json.loads(answer(cli, "datasets info --json", table, "--leave-out", name))
@@ -61,13 +61,13 @@ def test_that_a_column_is_found_by_its_own_name_and_by_the_printed_one(table: st
 
 
 @pytest.mark.parametrize("command", ["weights", "flow", "copies"])
-def test_that_figures_of_weights_take_hostile_names(table: str, cli: Cli, command: str) -> None:
+def test_that_figures_of_weights_take_hostile_names(table, cli, command):
     answer(cli, f"{command} --depth 1 --bundle made", table)
     assert {path.suffix for path in Path("made").iterdir()} >= {".pdf", ".svg", ".png", ".csv", ".py", ".txt"}
     check_files(Path("made"))
 
 
-def test_that_models_and_runs_take_hostile_names(table: str, cli: Cli) -> None:
+def test_that_models_and_runs_take_hostile_names(table, cli):
     answer(cli, "fit --depth 1 -o model.npz", table)
     answer(cli, f"sweep --depth 1 --noise 0.1:0.2:0.1 {SVM} --store s.sqlite --figure curves.svg", table)
     answer(cli, "runs list s.sqlite")
@@ -78,7 +78,7 @@ def test_that_models_and_runs_take_hostile_names(table: str, cli: Cli) -> None:
     check_files(Path())
 
 
-def test_that_figures_of_a_run_take_hostile_names(table: str, cli: Cli) -> None:
+def test_that_figures_of_a_run_take_hostile_names(table, cli):
     figures = [f"confusion{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")]
     answer(cli, f"train --depth 1 {SVM}", table, "--figure", *figures)
     check_files(Path())

@@ -18,7 +18,6 @@ from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import ParseOptions
 from slide_gui.progress import Cancelled, Stage
-from tests.cli.conftest import Cli
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "requests", "PIL")
@@ -36,7 +35,7 @@ def started(folder: Path, *arguments: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def test_that_the_version_is_printed_without_any_heavy_import(tmp_path: Path) -> None:
+def test_that_the_version_is_printed_without_any_heavy_import(tmp_path):
     script = (
         "import sys; from slide_gui.cli import main; code = main(['--version'])\n"
         f"heavy = [name for name in {HEAVY} if name in sys.modules]\n"
@@ -45,7 +44,7 @@ def test_that_the_version_is_printed_without_any_heavy_import(tmp_path: Path) ->
     assert started(tmp_path, "-c", script) == (0, f"slide-gui {__version__}\n", "")
 
 
-def test_that_help_names_every_subcommand_and_each_has_its_own(cli: Cli) -> None:
+def test_that_help_names_every_subcommand_and_each_has_its_own(cli):
     names = re.findall(r"^    (\w+)\b", cli("--help").out, re.MULTILINE)
     assert {"datasets", "fit", "weights", "train", "reproduce", "doctor"} <= set(names)
     for name in names:
@@ -53,7 +52,7 @@ def test_that_help_names_every_subcommand_and_each_has_its_own(cli: Cli) -> None
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 and Wayland are found by environment")
-def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path: Path) -> None:
+def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path):
     code, out, err = started(tmp_path, "-m", "slide_gui")
     assert (code, out) == (1, "")
     assert err.startswith("slide-gui: ")
@@ -81,9 +80,7 @@ def _caused_by_interrupt() -> Exception:
         (ValueError("two\nlines"), 1, "two lines"),
     ],
 )
-def test_that_every_failure_is_one_sentence_and_a_code(
-    capsys: Capture, error: BaseException, code: int, sentence: str
-) -> None:
+def test_that_every_failure_is_one_sentence_and_a_code(capsys, error, code, sentence):
     def fail() -> int:
         raise error
 
@@ -98,9 +95,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(monkeypatch):
     monkeypatch.setattr(sys, "stderr", file := io.StringIO())
     clock = [100.0]
     monkeypatch.setattr("slide_gui.cli.console.time.monotonic", lambda: clock[0])
@@ -115,7 +110,7 @@ def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
     ]
 
 
-def test_that_a_terminal_gets_a_bar_with_the_time_left_which_is_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_terminal_gets_a_bar_with_the_time_left_which_is_wiped(monkeypatch):
     clock, terminal = [100.0], Terminal()
     monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     monkeypatch.setattr(sys, "stderr", terminal)
@@ -157,7 +152,7 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 
 
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
-def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
+def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path, sent):
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
     assert started(tmp_path, "-c", INTERRUPTED, sent) == (1, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
@@ -193,33 +188,31 @@ sys.exit(main())
         ("slide_gui.data.generators.rectangles", 1),
     ],
 )
-def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path: Path, module: str, code: int) -> None:
+def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path, module, code):
     assert started(tmp_path, "-c", INTERRUPTED_IMPORT, module) == (code, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == []
 
 
-def test_that_doctor_finds_no_fault_in_this_installation(cli: Cli) -> None:
+def test_that_doctor_finds_no_fault_in_this_installation(cli):
     document = cli("doctor --json").json
     assert document["ok"]
     fine = {finding["name"] for finding in document["findings"] if finding["state"] == "ok"}
     assert {"python", "numpy", "float32 scatter", "BLAS", "settings folder"} <= fine
 
 
-def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli, monkeypatch):
     monkeypatch.setattr("slide_gui.core.linear_algebra.float32_scatter_is_exact", lambda: False)
     (line,) = [line for line in cli("doctor", code=1).out.splitlines() if line.startswith("broken")]
     assert "float32 scatter" in line
     assert "pip install" in line
 
 
-def test_that_licences_are_listed_with_their_versions(cli: Cli) -> None:
+def test_that_licences_are_listed_with_their_versions(cli):
     (row,) = [row for row in cli("licences --json").json if row["name"] == "numpy"]
     assert f"numpy {row['version']}: {row['licence']}" in cli("licences").out
 
 
-def test_that_the_window_takes_the_reading_options_of_the_other_commands(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_the_window_takes_the_reading_options_of_the_other_commands(cli, monkeypatch):
     opened: list[Any] = []
     monkeypatch.setattr("slide_gui.gui.app.run", lambda files, source=None: opened.append((files, source)) or 0)
     file = Path("x.csv")

@@ -17,7 +17,6 @@ from slide_gui.experiments.files.provenance import FigureProvenance
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
-from tests.cli.conftest import Cli
 from tests.experiments.tiny import spec
 
 INPUTS = {"store", "image", "provenance", "model"}
@@ -31,7 +30,7 @@ OUTPUTS = {
 
 
 @pytest.fixture
-def folder(cli: Cli, tiny: Path) -> Path:
+def folder(cli, tiny):
     """Write data as CSV under the names of outputs, a model, an image, a store and a provenance."""
     data = DataSource(paths=("tiny.npz",)).load()
     rows = [
@@ -90,9 +89,7 @@ SVM = "--depth 1 -C 1 --widths median"
         ("runs.sqlite", "runs export runs.sqlite -o OUT", ""),
     ],
 )
-def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(
-    folder: Path, cli: Cli, target: str, line: str, alias: str
-) -> None:
+def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(folder, cli, target, line, alias):
     output = alias_of(target, alias) if alias else target
     before = contents(folder)
     assert f"{output}: is an input; choose another output" in cli(line.replace("OUT", output), code=2).err
@@ -119,7 +116,7 @@ def test_that_an_output_that_is_an_input_is_refused_before_anything_is_written(
         "weights pictures --depth 1 --bundle pictures/new",
     ],
 )
-def test_that_other_ways_to_write_over_inputs_and_stores_are_refused(folder: Path, cli: Cli, line: str) -> None:
+def test_that_other_ways_to_write_over_inputs_and_stores_are_refused(folder, cli, line):
     shutil.copy("runs.sqlite", "other.sqlite")
     Path("linked.pdf").symlink_to("tiny.npz")
     Path("pictures").mkdir()
@@ -141,7 +138,7 @@ def test_that_other_ways_to_write_over_inputs_and_stores_are_refused(folder: Pat
         "weights bundle/mine.csv --bundle bundle",
     ],
 )
-def test_that_a_folder_with_files_of_the_user_gets_no_bundle(folder: Path, cli: Cli, line: str) -> None:
+def test_that_a_folder_with_files_of_the_user_gets_no_bundle(folder, cli, line):
     for name in ("commands.txt", "try.py", "index.html", "window.png"):
         Path(name).write_text("mine")
     Path("bundle").mkdir()
@@ -152,7 +149,7 @@ def test_that_a_folder_with_files_of_the_user_gets_no_bundle(folder: Path, cli: 
     assert contents(folder) == before
 
 
-def test_that_a_bundle_replaces_itself_but_no_file_of_the_user(folder: Path, cli: Cli) -> None:
+def test_that_a_bundle_replaces_itself_but_no_file_of_the_user(folder, cli):
     line = "weights d.csv --depth 1 --bundle bundle"
     cli(line)
     before = contents(folder / "bundle")
@@ -168,7 +165,7 @@ def test_that_a_bundle_replaces_itself_but_no_file_of_the_user(folder: Path, cli
         assert Path(f"bundle/{name}").read_text() == "mine"
 
 
-def test_that_a_file_is_replaced_only_if_it_is_named(folder: Path, cli: Cli) -> None:
+def test_that_a_file_is_replaced_only_if_it_is_named(folder, cli):
     Path("weights.pdf").write_bytes(b"mine")
     line = "weights d.csv --depth 1"
     assert "weights.pdf exists; name it with -o to replace it" in cli(line, code=2).err
@@ -182,7 +179,7 @@ def test_that_a_file_is_replaced_only_if_it_is_named(folder: Path, cli: Cli) -> 
     assert is_model_file("model.npz")
 
 
-def test_that_every_option_that_names_a_file_is_known_to_these_tests() -> None:
+def test_that_every_option_that_names_a_file_is_known_to_these_tests():
     """A new option of this kind needs `check_outputs` or `check_folder`, and a case above."""
     found = set()
 

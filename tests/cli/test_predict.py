@@ -11,7 +11,6 @@ from slide_gui.experiments.files.model_file import load_model, save_model
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
-from tests.cli.conftest import Cli
 
 TRAIN = "train plants.csv --widths median --depth 1 --noise 0.1"
 
@@ -22,7 +21,7 @@ def write(name: str, rows: list[list[str]]) -> None:
 
 
 @pytest.fixture
-def table(cli: Cli) -> list[list[str]]:
+def table(cli):
     """Return a table in units far from 0 to 1 with 90 rows of three kinds, two thirds "b", and save its model."""
     random, kinds = np.random.default_rng(5), [("a", "b", "b", "b", "b", "c")[k % 6] for k in range(90)]
     means = np.array([[{"a": 0, "b": 6, "c": 12}[kind], 900.0, 5.0] for kind in kinds])
@@ -34,9 +33,7 @@ def table(cli: Cli) -> list[list[str]]:
     return rows
 
 
-def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(
-    cli: Cli, table: list[list[str]]
-) -> None:
+def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_to_the_byte(cli, table):
     source = DataSource.of(["plants.csv"])
     dataset = source.load()
     result, model = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"])), load_model("model.npz")
@@ -51,7 +48,7 @@ def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_t
     assert len(load_model("tried.npz").stack.layers) == tried["depth"]
 
 
-def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli: Cli, table: list[list[str]]) -> None:
+def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli, table):
     whole = cli("predict model.npz plants.csv --json").json
     assert whole["error"] < 0.1
     assert whole["recall"].keys() == {"a", "b", "c"}
@@ -68,9 +65,7 @@ def test_that_columns_are_matched_by_name_and_scaled_as_in_training(cli: Cli, ta
     assert cli("predict model.npz labelled.csv --json").json["n_test"] == 5
 
 
-def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(
-    cli: Cli, table: list[list[str]]
-) -> None:
+def test_that_predictions_are_written_with_margin_and_label_and_features_with_all_representations(cli, table):
     lines = cli("predict model.npz plants.csv -o out.csv").out.splitlines()
     assert lines[-1] == "saved out.csv"
     assert any(line.startswith("The classes differ in size: the balanced error is ") for line in lines)
@@ -98,16 +93,12 @@ def test_that_predictions_are_written_with_margin_and_label_and_features_with_al
         ([["1", "2", "2", "4", "5"], ["1", "2", "3", "4", "6"]], "has 5 features, but the model has 3"),
     ],
 )
-def test_that_rows_that_do_not_fit_are_refused(
-    cli: Cli, table: list[list[str]], rows: list[list[str]], message: str
-) -> None:
+def test_that_rows_that_do_not_fit_are_refused(cli, table, rows, message):
     write("new.csv", rows)
     assert message in cli("predict model.npz new.csv", code=1).err
 
 
-def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refused(
-    cli: Cli, table: list[list[str]]
-) -> None:
+def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refused(cli, table):
     cli("fit plants.csv -o stack.npz")
     assert "stack.npz has no classifier; save one with" in cli("predict stack.npz plants.csv", code=2).err
     cli("features stack.npz plants.csv -o features.npz")
@@ -119,7 +110,7 @@ def test_that_a_model_without_classifier_and_an_output_that_is_an_input_are_refu
     assert "cannot save SdA; use" in cli("train plants.csv --method sda --save-model sda.npz", code=2).err
 
 
-def test_that_a_feature_of_the_model_is_neither_label_nor_left_out(cli: Cli, table: list[list[str]]) -> None:
+def test_that_a_feature_of_the_model_is_neither_label_nor_left_out(cli, table):
     for option in ("--label-column mass", "--label-column 2", "--leave-out mass", "--leave-out 2"):
         assert "column “mass” is a feature" in cli(f"predict model.npz plants.csv {option}", code=1).err
     assert "has no column 'nope'" in cli("predict model.npz plants.csv --leave-out nope", code=1).err
@@ -128,7 +119,7 @@ def test_that_a_feature_of_the_model_is_neither_label_nor_left_out(cli: Cli, tab
 
 
 @pytest.mark.parametrize("name", ["widths", "scaling", "vectors", "biases"])
-def test_that_a_damaged_classifier_or_scale_is_refused(table: list[list[str]], name: str) -> None:
+def test_that_a_damaged_classifier_or_scale_is_refused(table, name):
     with np.load("model.npz") as file:
         arrays = dict(file)
     arrays[name] = np.full_like(arrays[name], np.nan)

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli
-
 USAGE = {
     "nonsense": "neither a file nor one of the subcommands",
     "--nonsense": "required",
@@ -107,8 +105,8 @@ FAILURES = {
     ids=lambda value: value if isinstance(value, str) and " " in value else "",
 )
 def test_that_a_command_that_cannot_run_ends_in_one_sentence_and_writes_nothing(
-    cli: Cli, tiny: Path, small: Path, flowers: Path, code: int, line: str, sentence: str
-) -> None:
+    cli, tiny, small, flowers, code, line, sentence
+):
     Path("row.csv").write_text("a,b,label\n1,2,cat\n")
     Path("three.csv").write_text("1,2,3")
     Path("empty.csv").touch()

@@ -25,7 +25,6 @@ from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.experiments.sweeps.trial import try_data
 from slide_gui.results_version import RESULTS_VERSION
 from slide_gui.text import place_name
-from tests.cli.conftest import Cli
 from tests.scripts import run_script
 
 MEDIAN = "--depth 1 --widths median -C 10"
@@ -33,14 +32,14 @@ ON_TWO_SPLITS = "--depth 0:1 --widths median -C 10 --on-split --splits 2"
 
 
 @pytest.mark.parametrize("line", ["fit dim.npz -o m.npz", "train dim.npz", "sweep dim.npz --store runs.sqlite"])
-def test_that_features_below_the_threshold_are_reported(line: str, cli: Cli, tiny: Path) -> None:
+def test_that_features_below_the_threshold_are_reported(line, cli, tiny):
     arrays = dict(np.load(tiny))
     np.savez("dim.npz", **{name: 0.1 * each if name.startswith("X") else each for name, each in arrays.items()})
     assert "0.00% of the values are above the threshold 0.5" in cli(f"{line} --depth 1").err
     assert "above the threshold" not in cli(f"{line} --depth 1 --threshold 0.05").err
 
 
-def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli: Cli, tiny: Path) -> None:
+def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli, tiny):
     line = "train tiny.npz --noise 0.4 --depth 1 --starts 1 --on-split --split 1 --seed 3 --json -o runs.sqlite"
     document = cli(line).json
     dataset = DataSource(paths=("tiny.npz",)).load()
@@ -57,7 +56,7 @@ def test_that_train_has_the_numbers_of_python_to_the_bit_and_reuses_its_run(cli:
     assert cli(line).json == document  # its times too
 
 
-def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli: Cli, tiny: Path) -> None:
+def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli, tiny):
     learned = "tiny.npz --noise 0.4 --depth 1 --starts 1"
     assert "\nwidths by span: " in cli(f"train {learned}").out
     assert cli(f"sweep {learned} --store s.sqlite").out.splitlines()[-2].endswith(" span")
@@ -73,7 +72,7 @@ def test_that_train_and_sweep_name_the_criterion_of_the_widths(cli: Cli, tiny: P
     assert "median widths (guard): they misclassify " in cli(f"runs show guard.sqlite {stored.hash}").out
 
 
-def test_that_sweep_has_the_numbers_of_python_and_resumes(cli: Cli, tiny: Path) -> None:
+def test_that_sweep_has_the_numbers_of_python_and_resumes(cli, tiny):
     cli(f"sweep tiny.npz --noise 0.2,0.4 {ON_TWO_SPLITS} --store r.sqlite")
     document = cli(f"sweep tiny.npz --noise 0.2:0.6:0.2 {ON_TWO_SPLITS} --store r.sqlite --choose --json").json
     dataset = DataSource(paths=("tiny.npz",)).load()
@@ -86,7 +85,7 @@ def test_that_sweep_has_the_numbers_of_python_and_resumes(cli: Cli, tiny: Path) 
     assert len(document["chosen"]) == document["chosen_mean"]["n_splits"] == 2
 
 
-def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli: Cli, tiny: Path) -> None:
+def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli, tiny):
     line = f"sweep tiny.npz --noise 0.2,0.4 {ON_TWO_SPLITS} --store s.sqlite --labels 40 --choose --pooled"
     plan = cli(f"{line} --dry-run --json").json["plan"]
     assert (plan["n_runs"], plan["n_stored"]) == (7, 0)
@@ -104,7 +103,7 @@ def test_that_a_sweep_prints_its_cost_and_marks_the_best_on_validation(cli: Cli,
     assert f"best on validation: {place_name(*place)}\n" in cli(line).out
 
 
-def test_that_data_of_one_class_get_no_store(cli: Cli) -> None:
+def test_that_data_of_one_class_get_no_store(cli):
     Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
     for more in ("", " --dry-run"):
         output = cli(f"sweep one.csv --store r.sqlite{more}", code=1)
@@ -112,7 +111,7 @@ def test_that_data_of_one_class_get_no_store(cli: Cli) -> None:
     assert not Path("r.sqlite").exists()
 
 
-def test_that_figures_and_tables_are_written_with_their_session(cli: Cli, tiny: Path) -> None:
+def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
     figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
     cli("train tiny.npz --depth 1 --starts 1 --figure", *figures)
     sweep = "sweep tiny.npz --noise 0.2,0.4 --depth 1 --method median --store r.sqlite --figure"
@@ -141,14 +140,14 @@ def test_that_figures_and_tables_are_written_with_their_session(cli: Cli, tiny: 
         ),
     ],
 )
-def test_that_other_methods_are_trained_and_described(cli: Cli, tiny: Path, options: str, text: str) -> None:
+def test_that_other_methods_are_trained_and_described(cli, tiny, options, text):
     printed = cli(f"train tiny.npz {options} -o r.sqlite").out
     assert text in printed
     document = cli(f"train tiny.npz {options} -o r.sqlite --json").json
     assert (document["n_support"] is None) == ("support vectors" not in printed)
 
 
-def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli: Cli, tiny: Path) -> None:
+def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli, tiny):
     for seed in (0, 1):
         cli(f"train tiny.npz --method raw-svm --seed {seed} -o r.sqlite")
     first, second = cli("runs list r.sqlite --json").json
@@ -165,7 +164,7 @@ def test_that_stored_runs_are_listed_shown_hidden_and_exported(cli: Cli, tiny: P
     assert "2 damaged" in cli("runs check r.sqlite", code=1).out
 
 
-def test_that_runs_of_another_results_version_are_marked(cli: Cli, tiny: Path) -> None:
+def test_that_runs_of_another_results_version_are_marked(cli, tiny):
     dataset = DataSource(paths=("tiny.npz",)).load()
     result = run(dataset, RunSpec(dataset.fingerprint, method="raw-svm", svm=SvmParameters(C=1.0)))
     versions = tuple((name, "1" if name == "numerics" else text) for name, text in result.versions)
@@ -183,7 +182,7 @@ def test_that_runs_of_another_results_version_are_marked(cli: Cli, tiny: Path) -
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
 
 
-def test_that_axes_are_read_with_both_ends() -> None:
+def test_that_axes_are_read_with_both_ends():
     assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
     assert (depth_axis("0:4"), depth_axis("3,1")) == ((0, 1, 2, 3, 4), (3, 1))
     for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
@@ -196,7 +195,7 @@ def test_that_axes_are_read_with_both_ends() -> None:
 FAST = "flowers.csv --depth 1 --widths median -C 1 --json"
 
 
-def test_that_a_file_without_a_test_set_is_trained_on_three_quarters(cli: Cli, flowers: Path) -> None:
+def test_that_a_file_without_a_test_set_is_trained_on_three_quarters(cli, flowers):
     document = cli(f"train {FAST}").json
     assert (document["n_train"], document["n_test"]) == (30, 10)
     assert document["spec"]["held_out"] == {"share": 0.25, "seed": 0, "folds": 0, "fold": 0}
@@ -210,7 +209,7 @@ def test_that_a_file_without_a_test_set_is_trained_on_three_quarters(cli: Cli, f
     assert spec.hash == other["hash"] != document["hash"]
 
 
-def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli: Cli, flowers: Path) -> None:
+def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli, flowers):
     document = cli(f"train {FAST} --folds 4 -o runs.sqlite").json
     assert document["n_test"] == 40
     assert [fold["n_test"] for fold in document["folds"]] == [10] * 4
@@ -221,7 +220,7 @@ def test_that_all_folds_are_trained_and_every_row_is_tested_once(cli: Cli, flowe
     assert "4 folds, test error" in cli(f"train {FAST.removesuffix('--json')} --folds 4").out
 
 
-def test_that_validation_rows_are_evaluated_without_holding_out_others(cli: Cli, flowers: Path, tiny: Path) -> None:
+def test_that_validation_rows_are_evaluated_without_holding_out_others(cli, flowers, tiny):
     options = "--depth 1 --widths median -C 1 --json --on-split --evaluate validation"
     document = cli(f"train flowers.csv {options}").json
     assert (document["n_train"], document["n_test"]) == (32, 8)
@@ -232,7 +231,7 @@ def test_that_validation_rows_are_evaluated_without_holding_out_others(cli: Cli,
     assert point["hash"] == document["hash"]
 
 
-def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
+def test_that_the_words_of_a_source_read_back_as_the_source():
     for source in (
         DataSource(paths=("x.csv",), reading=ParseOptions("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=ParseOptions(header=False, shape=()), held_out=HeldOut(0.125, 7)),
@@ -249,7 +248,7 @@ def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
 
 
 @pytest.fixture
-def plants(cli: Cli) -> None:
+def plants(cli):
     random = np.random.default_rng(1)
     lines = ["length,width,height,weight,kind"]
     for number in range(60):
@@ -258,7 +257,7 @@ def plants(cli: Cli) -> None:
     Path("plants.csv").write_text("\n".join(lines) + "\n")
 
 
-def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli: Cli, plants: None) -> None:
+def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself(cli, plants):
     line = "try plants.csv --held-out 0.4 --split-seed 3 --store runs.sqlite"
     document = cli(f"{line} --json").json
     source = replace(DataSource.of(["plants.csv"]), held_out=HeldOut(0.4, 3))
@@ -294,9 +293,7 @@ def quantities(n: int) -> None:
 
 
 @pytest.mark.parametrize("line", ["try d.csv", "train d.csv", "sweep d.csv --store s.sqlite"])
-def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(cli, monkeypatch, line):
     quantities(400)
     monkeypatch.setattr("slide_gui.experiments.runs.run.represent", lambda *_: pytest.fail("trained"))
     sentence = cli(line, code=1).err
@@ -306,9 +303,7 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(
 
 
 @pytest.mark.parametrize("command", ["try", "train"])
-def test_that_the_time_that_many_classes_take_is_printed_before_training(
-    cli: Cli, monkeypatch: pytest.MonkeyPatch, command: str
-) -> None:
+def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, monkeypatch, command):
     np.savez("many.npz", X=np.random.default_rng(0).random((1000, 5)), y=np.repeat(np.arange(50), 20))
 
     def stop(*_: object, **__: object) -> None:
@@ -322,7 +317,7 @@ def test_that_the_time_that_many_classes_take_is_printed_before_training(
     assert cancelled == "slide-gui: cancelled"
 
 
-def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli: Cli, tiny: Path) -> None:
+def test_that_a_decision_is_that_of_its_run_and_its_changes_flip_the_class(cli, tiny):
     result = cli(f"train tiny.npz {MEDIAN} --output runs.sqlite --json").json
     decide = f"decide tiny.npz --store runs.sqlite --run {result['hash'][:8]}"
     labels = np.load(tiny)["y_test"]

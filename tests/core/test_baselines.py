@@ -12,7 +12,6 @@ from slide_gui.core.baselines import (
     ESTIMATORS,
     Estimator,
     OtherClassifier,
-    Projection,
     Transformer,
 )
 from slide_gui.progress import Cancelled
@@ -32,7 +31,7 @@ def _pca(**parameters: object) -> Estimator:
     return Estimator.of("decomposition.PCA", parameters)
 
 
-def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whitening_equalises_them() -> None:
+def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whitening_equalises_them():
     exact = np.cov(X.T.astype(np.float64))
     shares = np.cumsum(np.linalg.eigvalsh(exact)[::-1]) / np.trace(exact)
     k = int(np.searchsorted(shares, 0.8)) + 1
@@ -43,7 +42,7 @@ def test_that_pca_keeps_the_fewest_directions_that_contain_the_variance_and_whit
     np.testing.assert_allclose(np.cov(Z.T.astype(np.float64)), np.eye(Z.shape[1]), atol=1e-4)
 
 
-def test_that_random_directions_are_seeded_unless_the_seed_is_given() -> None:
+def test_that_random_directions_are_seeded_unless_the_seed_is_given():
     first, again, other = (
         Transformer(baselines.RANDOM_PROJECTION.estimator(5).fit("transformer", seed, DOUBLE)) for seed in (1, 1, 2)
     )
@@ -55,7 +54,7 @@ def test_that_random_directions_are_seeded_unless_the_seed_is_given() -> None:
     assert Estimator.of(KNN).make("classifier", 7).n_neighbors == 5
 
 
-def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_can_be_cancelled() -> None:
+def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_can_be_cancelled():
     rows, fitting, listener = np.tile(X, (30, 1)), StopAfter(), StopAfter()
     found = Transformer(_pca(n_components=3).fit("transformer", 0, DOUBLE, progress=fitting))
     assert fitting.fractions == [0.0, 1.0]
@@ -66,7 +65,7 @@ def test_that_a_transform_equals_scikit_learns_reports_the_fraction_of_rows_and_
         found.transform(rows, progress=StopAfter(2))
 
 
-def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_fit() -> None:
+def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_fit():
     found = OtherClassifier(Estimator.of(f"sklearn.{KNN}", {"n_neighbors": 3}).fit("classifier", 0, X, Y))
     codes, decisions = found.answer(X[:50])
     np.testing.assert_array_equal(codes, KNeighborsClassifier(3).fit(X, Y).predict(X[:50]))
@@ -78,7 +77,7 @@ def test_that_a_classifier_equals_scikit_learns_and_can_be_cancelled_before_its_
         OtherClassifier(Estimator.of(REGRESSION).fit("classifier", 0, X, two, progress=StopAfter(1)))
 
 
-def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn() -> None:
+def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn():
     for kind, classes in ESTIMATORS.items():
         for name, allowed in classes.items():
             assert not {"memory", "n_jobs", "input", "verbose", "warm_start"} & allowed.keys(), name
@@ -112,9 +111,7 @@ def test_that_the_tables_contain_only_parameters_and_words_of_scikit_learn() -> 
         ("decomposition.PCA", {"n_components": {"a": 1}}, "transformer", "cannot be a parameter"),
     ],
 )
-def test_that_other_classes_and_parameters_are_refused(
-    name: str, parameters: dict[str, object], kind: str, message: str
-) -> None:
+def test_that_other_classes_and_parameters_are_refused(name, parameters, kind, message):
     with pytest.raises(ValueError, match=message):
         Estimator.of(name, parameters).make(kind, 0)
 
@@ -131,7 +128,7 @@ def test_that_other_classes_and_parameters_are_refused(
         ({"name": "svm.SVC", "parameters": {"C": 10**30}}, "expected a number, a word"),
     ],
 )
-def test_that_a_document_that_describes_no_class_is_refused(document: dict[str, object], message: str) -> None:
+def test_that_a_document_that_describes_no_class_is_refused(document, message):
     with pytest.raises(ValueError, match=message):
         Estimator.from_document(document)
 
@@ -143,13 +140,13 @@ def test_that_a_document_that_describes_no_class_is_refused(document: dict[str, 
         ("svm.SVC", {"C": 2, "kernel": "rbf", "gamma": None}, "SVC(C=2, gamma=None, kernel='rbf')"),  # earlier versions
     ],
 )
-def test_that_a_document_is_read_and_named(name: str, parameters: dict[str, object], text: str) -> None:
+def test_that_a_document_is_read_and_named(name, parameters, text):
     estimator = Estimator.of(name, parameters)
     assert Estimator.from_document(estimator.document()) == estimator
     assert str(estimator) == text
 
 
-def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_number() -> None:
+def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_number():
     message = "^PCA cannot compute 50 components from 300 rows with 12 features; set n_components to 12 or less$"
     with pytest.raises(ValueError, match=message):
         Transformer(_pca(n_components=50).fit("transformer", 0, DOUBLE))
@@ -166,7 +163,7 @@ def test_that_components_that_cannot_be_computed_are_refused_with_the_largest_nu
         (baselines.RANDOM_PROJECTION, (True, 2.5, float("inf"), float("nan"))),
     ],
 )
-def test_that_an_amount_out_of_range_is_refused(projection: Projection, amounts: tuple[float | None, ...]) -> None:
+def test_that_an_amount_out_of_range_is_refused(projection, amounts):
     for amount in amounts:
         with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
             projection.checked(amount, "some-svm")
@@ -185,9 +182,7 @@ MARGINS, SHARES = np.array([-0.5, 2.0, 0.1]), np.array([[0.7, 0.3], [0.2, 0.8], 
         ({"predict_proba": np.full((3, 3), 0.3)}, np.full((3, 3), 0.3)),
     ],
 )
-def test_that_decisions_are_values_or_else_probabilities(
-    functions: dict[str, np.ndarray], expected: np.ndarray
-) -> None:
+def test_that_decisions_are_values_or_else_probabilities(functions, expected):
     functions = {"predict": np.array([0.0, 1.0, 1.0]), **functions}
     estimator = SimpleNamespace(**{name: lambda _, values=values: values for name, values in functions.items()})
     codes, decisions = OtherClassifier(estimator).answer(X[:3])
@@ -195,7 +190,7 @@ def test_that_decisions_are_values_or_else_probabilities(
     np.testing.assert_array_equal(decisions, expected)
 
 
-def test_that_a_representation_is_a_table_of_finite_numbers() -> None:
+def test_that_a_representation_is_a_table_of_finite_numbers():
     for values in (np.array([[1.0, np.nan]]), np.array([[1e39]])):
         estimator = SimpleNamespace(transform=lambda _, values=values: values)
         with pytest.raises(ValueError, match="gave values that are not finite"), np.errstate(over="ignore"):

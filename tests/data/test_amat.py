@@ -2,7 +2,6 @@
 
 import io
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,7 +27,7 @@ def by_python(text: str) -> np.ndarray:
     return np.array([[float(cell) for cell in line.split()] for line in text.splitlines() if line.strip()])
 
 
-def test_that_zeros_and_ones_are_read_correctly(tmp_path: Path) -> None:
+def test_that_zeros_and_ones_are_read_correctly(tmp_path):
     random = np.random.default_rng(0)
     rows, labels = random.integers(0, 2, (300, 784)), random.integers(0, 2, 300)
     part = read_amat(write_amat(tmp_path / "a_train.amat", rows, labels))
@@ -47,7 +46,7 @@ def test_that_zeros_and_ones_are_read_correctly(tmp_path: Path) -> None:
     ),
     st.sampled_from(["%16.7e", " %.9g", "%25.16e", "%.9e "]),
 )
-def test_that_written_numbers_are_read_back(values: np.ndarray, style: str) -> None:
+def test_that_written_numbers_are_read_back(values, style):
     text = "".join(" ".join(style % value for value in row) + "\n" for row in values)
     expected = by_python(text)
     with np.errstate(over="ignore"):
@@ -59,7 +58,7 @@ def test_that_written_numbers_are_read_back(values: np.ndarray, style: str) -> N
             numbers_of(text)
 
 
-def test_that_decoded_numbers_have_the_last_bit_of_float_at_every_power_of_ten() -> None:
+def test_that_decoded_numbers_have_the_last_bit_of_float_at_every_power_of_ten():
     digits = ("1.5433721", "5.6347005", "-1.2345678", "0.0000000", "-0.0000000")
     cells = [f"{each}e{k:+03d}".rjust(16) for each in digits for k in range(-45, 38)]
     line = np.frombuffer(("".join(cells) + "\n").encode(), np.uint8).reshape(1, -1)
@@ -69,7 +68,7 @@ def test_that_decoded_numbers_have_the_last_bit_of_float_at_every_power_of_ten()
 
 
 @pytest.mark.parametrize("style", ["%16.7e", " %.7e"])
-def test_that_numbers_that_round_to_infinity_in_float32_are_refused(style: str) -> None:
+def test_that_numbers_that_round_to_infinity_in_float32_are_refused(style):
     line = "".join(style % value for value in (0.5, 3.4028235e38, -3.4028235e38, 1)) + "\n"
     assert numbers_of(line)[0, :3].astype(np.float32).tolist() == [
         0.5,
@@ -81,13 +80,13 @@ def test_that_numbers_that_round_to_infinity_in_float32_are_refused(style: str) 
             numbers_of(beyond)
 
 
-def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row() -> None:
+def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row():
     lines = amat_text(np.full((4, 16), 0.5), np.ones(4)).splitlines(keepends=True)
     with pytest.raises(DataError, match="line 2 has 34 numbers, expected 17"):
         numbers_of(lines[0] + lines[1].replace("\n", " ") + lines[2] + lines[3])
 
 
-def test_that_only_the_benchmark_layout_is_decoded_in_blocks() -> None:
+def test_that_only_the_benchmark_layout_is_decoded_in_blocks():
     good = b"".join(b"%16.7e" % v for v in (0.5, -1.25, 3e-9)) + b"\n"
     assert decode(np.frombuffer(good, np.uint8).reshape(1, -1), 3).tolist() == [[0.5, -1.25, 3e-9]]  # type: ignore[union-attr]
     for at in range(len(good)):
@@ -100,7 +99,7 @@ def test_that_only_the_benchmark_layout_is_decoded_in_blocks() -> None:
                 assert [float(changed[16 * k : 16 * k + 16]) for k in range(3)] == found[0].tolist()
 
 
-def test_that_rows_of_both_layouts_mix_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_rows_of_both_layouts_mix_across_blocks(monkeypatch):
     monkeypatch.setattr(tables, "_BLOCK", 700)
     values = np.round(np.random.default_rng(2).random((90, 10)), 6)
     lines = amat_text(values[:, :9], values[:, 9]).splitlines(keepends=True)
@@ -109,13 +108,13 @@ def test_that_rows_of_both_layouts_mix_across_blocks(monkeypatch: pytest.MonkeyP
     assert np.array_equal(numbers_of("# a comment\n" + "".join(lines).rstrip("\n")), values)
 
 
-def test_that_comments_and_blank_lines_are_counted(tmp_path: Path) -> None:
+def test_that_comments_and_blank_lines_are_counted(tmp_path):
     part = read_amat(write(tmp_path / "x.amat", "# a\n\n# b\n0.1 0.2 1\n\n0.3 0.4 0\n"))
     assert part.rows.shape == (2, 2)
     assert [guess.what for guess in part.opened.guesses] == ["2 comment lines and 2 blank lines skipped"]
 
 
-def test_that_both_members_of_a_zip_are_read_with_rising_progress(tmp_path: Path) -> None:
+def test_that_both_members_of_a_zip_are_read_with_rising_progress(tmp_path):
     text = amat_text(np.eye(16), np.arange(16))
     path = write_zip(tmp_path / "x.zip", {"x_train.amat": text, "50k/x_test.amat": text, "readme.txt": "no"})
     listener = StopAfter()
@@ -127,7 +126,7 @@ def test_that_both_members_of_a_zip_are_read_with_rising_progress(tmp_path: Path
     assert listener.fractions[-1] == 1.0
 
 
-def test_that_reading_can_be_cancelled_and_takes_little_more_memory_than_the_numbers(tmp_path: Path) -> None:
+def test_that_reading_can_be_cancelled_and_takes_little_more_memory_than_the_numbers(tmp_path):
     rows = np.random.default_rng(0).integers(0, 2, (2000, 99)).astype(float)
     path = write_amat(tmp_path / "a.amat", rows, np.arange(2000))  # 3.2 MB of text, 0.8 MB of numbers
     tracemalloc.start()

@@ -29,7 +29,7 @@ from tests.data.writers import IDX_TYPES, mat_bytes, npy_bytes, npz_bytes, write
     st.booleans(),
     st.booleans(),
 )
-def test_that_written_arrays_are_read_back(array: np.ndarray, fortran: bool, zipped: bool) -> None:
+def test_that_written_arrays_are_read_back(array, fortran, zipped):
     array = np.asfortranarray(array) if fortran else array
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / ("x.npz" if zipped else "x.npy")
@@ -46,7 +46,7 @@ def test_that_written_arrays_are_read_back(array: np.ndarray, fortran: bool, zip
     ("code", "is_letter"),
     [(0xD7FF, True), (0xE000, True), (0x10FFFF, True), (0xD800, False), (0xDFFF, False), (0x110000, False)],
 )
-def test_that_texts_must_be_unicode_letters(tmp_path: Path, code: int, is_letter: bool) -> None:
+def test_that_texts_must_be_unicode_letters(tmp_path, code, is_letter):
     texts = np.frombuffer(np.array([65, code], "<u4").tobytes(), "<U1")
     path = write(tmp_path / "x.npz", npz_bytes(X=np.ones((2, 5)), y=texts))
     if is_letter:
@@ -56,7 +56,7 @@ def test_that_texts_must_be_unicode_letters(tmp_path: Path, code: int, is_letter
             read_npz(path)
 
 
-def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
     path = write(tmp_path / "x.npz", npz_bytes(X_train=np.ones((100, 64)), X_test=np.ones((100, 64))))
     with pytest.raises(DataError, match=r"more than the .* this machine can spare"):
@@ -68,14 +68,14 @@ def test_that_the_memory_of_all_arrays_is_checked_together(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("content", "sentence"), [(bytes(88), "but 88 follow; it is truncated"), (bytes(100), "but more follow")]
 )
-def test_that_a_stream_of_another_size_than_declared_is_refused(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_that_a_stream_of_another_size_than_declared_is_refused(tmp_path, content, sentence):
     path = write(tmp_path / "x.npy", npy_bytes((3, 4), content))
     size = len(npy_bytes((3, 4), bytes(96)))
     with path.open("rb") as stream, pytest.raises(DataError, match=sentence):
         read_array(stream, size, "x")
 
 
-def test_that_names_give_role_and_kind_in_any_order() -> None:
+def test_that_names_give_role_and_kind_in_any_order():
     names = ["X_train", "labels_train", "test_images", "TEST_Y", "other", "train_X_test"]
     assert known_names(names, "f") == {
         ("train", "rows"): "X_train",
@@ -103,9 +103,7 @@ def test_that_names_give_role_and_kind_in_any_order() -> None:
         ((5, 64), (8, 8)), ((5, 49), None), ((5, 65), None),
     ],
 )  # fmt: skip
-def test_that_images_are_recognised_by_their_axes_or_a_square_of_at_least_64_features(
-    shape: tuple[int, ...], image: tuple[int, int] | None
-) -> None:
+def test_that_images_are_recognised_by_their_axes_or_a_square_of_at_least_64_features(shape, image):
     array = np.arange(float(np.prod(shape))).reshape(shape)
     (part,) = parts_from_named({"X": array}, "f", "f_test.npz")
     assert (part.image_shape, part.role) == (image, "test")
@@ -113,7 +111,7 @@ def test_that_images_are_recognised_by_their_axes_or_a_square_of_at_least_64_fea
 
 
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1)])
-def test_that_labels_may_be_a_row_or_a_column(shape: tuple[int, ...]) -> None:
+def test_that_labels_may_be_a_row_or_a_column(shape):
     (part,) = parts_from_named({"X": np.ones((3, 9)), "y": np.arange(3.0).reshape(shape)}, "f", "f.npz")
     assert part.labels.tolist() == [0, 1, 2]
 
@@ -124,7 +122,7 @@ def test_that_labels_may_be_a_row_or_a_column(shape: tuple[int, ...]) -> None:
     st.sampled_from(["npz", "mat", "packed mat"]),
     st.sampled_from(["column", "row", "letters"]),
 )
-def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], file: str, kind: str) -> None:
+def test_that_labels_in_text_keep_the_names_of_the_classes(texts, file, kind):
     """A MATLAB file has cells of texts, or a matrix of letters."""
     labels = np.array(texts, dtype=str if file == "npz" or kind == "letters" else object)
     labels = labels[:, None] if kind == "column" else labels
@@ -151,7 +149,7 @@ def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], fil
     ),
     st.sampled_from(["x", "x.gz"]),
 )
-def test_that_written_idx_arrays_are_read_back(array: np.ndarray, name: str) -> None:
+def test_that_written_idx_arrays_are_read_back(array, name):
     with tempfile.TemporaryDirectory() as folder:
         values = read_idx(write_idx(Path(folder) / name, array))
     assert values.dtype == array.dtype
@@ -160,7 +158,7 @@ def test_that_written_idx_arrays_are_read_back(array: np.ndarray, name: str) -> 
 
 @pytest.mark.parametrize("name", ["x", "x.gz"])
 @pytest.mark.parametrize("axes", [0, 5])
-def test_that_idx_arrays_have_one_to_four_axes(tmp_path: Path, name: str, axes: int) -> None:
+def test_that_idx_arrays_have_one_to_four_axes(tmp_path, name, axes):
     with pytest.raises(DataError, match=f"begins with 00 00 08 0{axes}, expected an IDX header"):
         read_idx(write_idx(tmp_path / name, np.ones((1,) * axes, np.uint8)))
 
@@ -170,7 +168,7 @@ def test_that_idx_arrays_have_one_to_four_axes(tmp_path: Path, name: str, axes: 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "i2", "u4", "i8"])
-def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path: Path, dtype: str, packed: bool) -> None:
+def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path, dtype, packed):
     images = (np.random.default_rng(0).random((5, 6, 7)) * 100).astype(dtype)
     others = {"labels": np.arange(5)[:, None], "z": np.ones(3) * 1j, "note": "text", "s": {"a": 1}}
     path = write(tmp_path / "x.mat", mat_bytes(packed, images=images, **others))
@@ -186,7 +184,7 @@ def element(kind: int, content: bytes) -> bytes:
 
 @pytest.mark.parametrize("name", [element(1, b"X"), struct.pack(">HH4s", 1, 1, b"X")])
 @pytest.mark.parametrize(("kind", "dtype"), [(9, ">f8"), (2, "u1")])
-def test_that_the_other_byte_order_is_read(tmp_path: Path, name: bytes, kind: int, dtype: str) -> None:
+def test_that_the_other_byte_order_is_read(tmp_path, name, kind, dtype):
     numbers = np.arange(45.0).reshape(5, 9)
     inner = element(6, struct.pack(">II", 6, 0)) + element(5, struct.pack(">ii", 5, 9)) + name
     inner += element(kind, numbers.astype(dtype).tobytes(order="F"))
@@ -195,7 +193,7 @@ def test_that_the_other_byte_order_is_read(tmp_path: Path, name: bytes, kind: in
     np.testing.assert_array_equal(part.rows, numbers)
 
 
-def test_that_compressed_labels_with_too_much_text_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_compressed_labels_with_too_much_text_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(matlab, "_MOST_TEXT", 1 << 20)
     path = tmp_path / "x.mat"
     write(path, mat_bytes(True, X=np.ones((3, 5)), y=np.array([kind * 300_000 for kind in "abc"])))
@@ -205,7 +203,7 @@ def test_that_compressed_labels_with_too_much_text_are_refused(tmp_path: Path, m
         read_mat(path)
 
 
-def test_that_long_texts_among_many_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_long_texts_among_many_are_refused(tmp_path, monkeypatch):
     labels = np.array(["a", "b" * 300, "c"], dtype=object)
     path = write(tmp_path / "x.mat", mat_bytes(X=np.ones((3, 5)), y=labels))
     monkeypatch.setattr(matlab, "_MOST_TEXT", 1000)

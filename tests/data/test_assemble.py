@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
-from numpy.typing import NDArray
 
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
@@ -35,9 +34,7 @@ def assembled(*parts: DataPart, paths: list[Path] = PATHS, reading: ParseOptions
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64, np.float32, np.int64])
 @pytest.mark.parametrize(("high", "scale"), [(1, 1), (2, 16), (16, 16), (17, 255), (255, 255)])
-def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_sets(
-    dtype: type, high: int, scale: int
-) -> None:
+def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_sets(dtype, high, scale):
     low = np.array([[0, 1, 0, 1, 1, 0]], dtype)
     bright = low.copy()
     bright[0, 2] = high
@@ -57,13 +54,13 @@ def test_that_integer_pixels_are_divided_by_the_smallest_scale_that_bounds_both_
         plain(np.array([[0, 0.25, 0.5, 0.75, 0.875, 1], [0.5] * 6], np.float32)),
     ],
 )
-def test_that_other_numbers_are_unchanged(part: DataPart) -> None:
+def test_that_other_numbers_are_unchanged(part):
     data = assembled(part)
     np.testing.assert_array_equal(data.train, part.rows.astype(np.float32))
     assert not data.opened.scaled
 
 
-def test_that_a_test_value_beyond_float32_after_scaling_is_refused() -> None:
+def test_that_a_test_value_beyond_float32_after_scaling_is_refused():
     with pytest.raises(DataError, match=r"test file: .*beyond the range of float32 after scaling to the training set"):
         assembled(plain([[2.0, 1e-34], [0.0, 0.0]]), plain([[1.0, 37587.0]], "test"))
 
@@ -75,9 +72,7 @@ NOT_TINY = st.floats(-(2.0**90), 2.0**90, width=32).map(lambda value: 0.0 if abs
     npst.arrays(np.float32, st.tuples(st.integers(2, 6), st.integers(1, 4)), elements=NOT_TINY),
     npst.arrays(np.float32, st.tuples(st.integers(1, 3), st.just(4)), elements=NOT_TINY),
 )
-def test_that_plain_features_beyond_one_are_scaled_by_their_range_in_the_training_set(
-    rows: NDArray[np.float32], others: NDArray[np.float32]
-) -> None:
+def test_that_plain_features_beyond_one_are_scaled_by_their_range_in_the_training_set(rows, others):
     others = others[:, : rows.shape[1]]
     before = rows.astype(np.float64)
     low, high = before.min(axis=0), before.max(axis=0)
@@ -97,7 +92,7 @@ def test_that_plain_features_beyond_one_are_scaled_by_their_range_in_the_trainin
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int64])
-def test_that_features_are_scaled_before_they_are_rounded(dtype: type) -> None:
+def test_that_features_are_scaled_before_they_are_rounded(dtype):
     stamps = np.array([[1.7e9, 0.1], [1.7e9 + 5, 0.2], [1.7e9, 0.3], [1.7e9 + 10, 0.4]]).astype(dtype)
     data = assembled(plain(stamps), plain(stamps[::-1], "test"))
     assert data.train[:, 0].tolist() == [0, 0.5, 0, 1]
@@ -106,7 +101,7 @@ def test_that_features_are_scaled_before_they_are_rounded(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("values", [0.5 + 1e-9 * np.arange(40), 1.7e9 + np.arange(40) % 2])
-def test_that_values_that_become_equal_in_float32_are_reported(values: NDArray[np.float64]) -> None:
+def test_that_values_that_become_equal_in_float32_are_reported(values):
     rows = np.column_stack([np.linspace(0, 1, 40), values])
     (guess,) = assembled(plain(rows, feature_names=("a", "time")), reading=ParseOptions(scaled=False)).opened.guesses
     assert guess.what == "different values of feature “time” become equal"
@@ -116,13 +111,13 @@ def test_that_values_that_become_equal_in_float32_are_reported(values: NDArray[n
     assert any("4 become 2" in guess.why for guess in outlier)
 
 
-def test_that_a_few_equal_values_among_many_are_not_reported() -> None:
+def test_that_a_few_equal_values_among_many_are_not_reported():
     values = np.random.default_rng(0).random((100_000, 1))
     assert len(np.unique(values.astype(np.float32))) < len(values)
     assert not assembled(plain(values)).opened.guesses
 
 
-def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(monkeypatch):
     monkeypatch.setattr(assemble_module, "recognise", lambda *_: entry("rectangles"))
     data = assembled(plain([[0.0, 200.0], [100.0, 0.0]]))
     assert data.key == "rectangles"
@@ -130,7 +125,7 @@ def test_that_plain_features_of_catalogue_files_are_scaled_without_a_question(mo
     assert [guess.sure for guess in data.opened.guesses] == [True]
 
 
-def test_that_the_user_may_decide_whether_features_are_scaled() -> None:
+def test_that_the_user_may_decide_whether_features_are_scaled():
     counts, fractions = [[0, 1], [200, 5]], [[0.5, 0.25], [0.75, 0.25]]
     np.testing.assert_array_equal(assembled(plain(counts), reading=ParseOptions(scaled=False)).train, counts)
     data = assembled(plain(fractions), reading=ParseOptions(scaled=True))
@@ -138,13 +133,13 @@ def test_that_the_user_may_decide_whether_features_are_scaled() -> None:
     assert data.opened.guesses == ()
 
 
-def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_in_the_test_set() -> None:
+def test_that_a_constant_feature_becomes_0_and_keeps_its_distances_in_the_test_set():
     data = assembled(plain([[5.0, 0.0], [5.0, 10.0]]), plain([[8.0, 5.0]], "test"))
     np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
     np.testing.assert_array_equal(data.test, [[3.0, 0.5]])
 
 
-def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch):
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
     values = np.full((5, 6), 200.0)
     assert assembled(image(values)).train.max() == np.float32(200 / 255)
@@ -154,7 +149,7 @@ def test_that_all_numbers_are_checked_before_images_are_scaled(monkeypatch: pyte
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch: pytest.MonkeyPatch, dtype: type) -> None:
+def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch, dtype):
     monkeypatch.setattr(assemble_module, "_BLOCK", 12)
     values = np.zeros((7, 6), dtype)
     values[2, 2], values[5, 2] = np.nan, np.inf
@@ -162,7 +157,7 @@ def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch: pytest.M
         assembled(image(np.zeros((2, 6), dtype)), image(values, "test"))
 
 
-def test_that_rows_known_to_be_finite_are_not_copied() -> None:
+def test_that_rows_known_to_be_finite_are_not_copied():
     rows = np.random.default_rng(0).random((4, 6), np.float32)
     assert assembled(image(rows, finite=True)).train is rows
     data = assembled(image(np.asfortranarray(rows), finite=True))
@@ -170,14 +165,14 @@ def test_that_rows_known_to_be_finite_are_not_copied() -> None:
     np.testing.assert_array_equal(data.train, rows)
 
 
-def test_that_a_test_set_alone_is_for_training() -> None:
+def test_that_a_test_set_alone_is_for_training():
     data = assembled(image([[0.5] * 6], "test"))
     assert (data.train.shape, data.test.shape, data.test_labels) == ((1, 6), (0, 6), None)
     labelled = DataPart(np.ones((1, 6)), np.array([1]), None, "file", "test")
     assert assemble([labelled], PATHS).test_labels is not None
 
 
-def test_that_sets_that_do_not_agree_are_refused() -> None:
+def test_that_sets_that_do_not_agree_are_refused():
     for role, word in (("train", "training"), ("test", "test")):
         with pytest.raises(DataError, match=f"are both {word} sets; open only one of them"):
             assembled(image([[0.5] * 6], role), image([[0.5] * 6], role))
@@ -187,7 +182,7 @@ def test_that_sets_that_do_not_agree_are_refused() -> None:
         assembled(plain([[0.5] * 6]), plain([[0.5] * 5], "test"))
 
 
-def test_that_the_memory_of_both_sets_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_memory_of_both_sets_is_checked(monkeypatch):
     checked: list[int] = []
     monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     assembled(image(np.zeros((3, 6))), image(np.zeros((2, 6)), "test"))
@@ -204,9 +199,7 @@ def test_that_the_memory_of_both_sets_is_checked(monkeypatch: pytest.MonkeyPatch
         (["v1.2 digits"], "v1.2 digits"),
     ],
 )
-def test_that_a_data_set_has_the_name_of_its_file_or_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], name: str
-) -> None:
+def test_that_a_data_set_has_the_name_of_its_file_or_folder(tmp_path, monkeypatch, paths, name):
     monkeypatch.chdir(tmp_path)
     Path("v1.2 digits").mkdir()
     data = assembled(image([[0.5] * 6]), paths=[Path(path) for path in paths])
@@ -215,14 +208,14 @@ def test_that_a_data_set_has_the_name_of_its_file_or_folder(
     assert (data.licence, data.citation, data.generated) == ("not stated", "", False)
 
 
-def test_that_progress_rises_over_both_sets_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_progress_rises_over_both_sets_to_one(monkeypatch):
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
     listener = StopAfter()
     assemble([image(np.zeros((3, 6))), image(np.zeros((1, 6)), "test")], PATHS, progress=listener)
     assert listener.fractions == [0.25, 0.5, 0.75, 1.0]
 
 
-def test_that_tiny_values_become_0_and_a_feature_of_only_these_is_named() -> None:
+def test_that_tiny_values_become_0_and_a_feature_of_only_these_is_named():
     values = np.array([[0.5, 1e-31, 1e-40], [0.25, 0.5, 0.0], [1e-45, -1e-39, 3e-39]], np.float32)
     data = assembled(plain(values.copy()), reading=ParseOptions(scaled=False))
     assert data.train.tolist() == [[0.5, 0, 0], [0.25, 0.5, 0], [0, 0, 0]]
@@ -232,7 +225,7 @@ def test_that_tiny_values_become_0_and_a_feature_of_only_these_is_named() -> Non
 
 
 @pytest.mark.parametrize("size", [1e-31, 1e-40, 1e-300])
-def test_that_features_that_are_all_tiny_are_scaled(size: float) -> None:
+def test_that_features_that_are_all_tiny_are_scaled(size):
     data = assembled(plain(np.array([[1, 2], [3, 0], [0, 1]]) * size))
     np.testing.assert_allclose(data.train, [[1 / 3, 1], [1, 0], [0, 0.5]], atol=1e-4)
     assert data.opened.scaled

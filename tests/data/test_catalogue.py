@@ -5,10 +5,8 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,13 +47,13 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(autouse=True)
-def no_files_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_files_of_the_user(tmp_path_factory, monkeypatch):
     empty = tmp_path_factory.mktemp("user")
     monkeypatch.setattr("platformdirs.user_data_path", lambda *args, **kwargs: empty)
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[str]]]:
+def server():
     requested: list[str] = []
     running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, requested))
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
@@ -66,7 +64,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
     running.server_close()
 
 
-def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]], tmp_path: Path) -> None:
+def test_that_a_good_file_is_fetched_with_progress(server, tmp_path):
     listener = StopAfter()
     path = fetch(FILE, [server[0] + "good/"], tmp_path / "new", progress=listener)
     assert path == tmp_path / "new" / "file.bin"
@@ -87,9 +85,7 @@ def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]]
         ("huge", "MiB"),
     ],
 )
-def test_that_a_bad_answer_is_refused_and_the_old_file_kept(
-    server: tuple[str, list[str]], tmp_path: Path, kind: str, sentence: str
-) -> None:
+def test_that_a_bad_answer_is_refused_and_the_old_file_kept(server, tmp_path, kind, sentence):
     (tmp_path / "file.bin").write_bytes(b"old")
     with pytest.raises(DataError, match=sentence) as refusal:
         fetch(FILE, [f"{server[0]}{kind}/"], tmp_path)
@@ -98,23 +94,21 @@ def test_that_a_bad_answer_is_refused_and_the_old_file_kept(
     assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
 
 
-def test_that_the_next_mirror_is_used_only_after_the_first_failed(
-    server: tuple[str, list[str]], tmp_path: Path
-) -> None:
+def test_that_the_next_mirror_is_used_only_after_the_first_failed(server, tmp_path):
     url, requested = server
     mirrors = [url + kind for kind in ("missing/", "wrong/", "good/", "never/")]
     assert fetch(FILE, mirrors, tmp_path).read_bytes() == CONTENT
     assert requested == ["/missing/file.bin", "/wrong/file.bin", "/good/file.bin"]
 
 
-def test_that_cancelling_midway_leaves_nothing_behind(server: tuple[str, list[str]], tmp_path: Path) -> None:
+def test_that_cancelling_midway_leaves_nothing_behind(server, tmp_path):
     with pytest.raises(Cancelled):
         fetch(FILE, [server[0] + "good/", server[0] + "other/"], tmp_path, progress=StopAfter(6))
     assert list(tmp_path.iterdir()) == []
     assert server[1] == ["/good/file.bin"]
 
 
-def test_that_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_path: Path) -> None:
+def test_that_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_path):
     with pytest.raises(DataError, match="connection failed"):
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
     (tmp_path / "file").write_text("")
@@ -125,7 +119,7 @@ def test_that_a_folder_that_cannot_be_written_is_refused_with_the_remedy(tmp_pat
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
 
 
-def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path, monkeypatch):
     content = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
     file = RemoteFile("x.gz", (f"md5:{hashlib.md5(gzip.compress(CONTENT, 9, mtime=0)).hexdigest()}",), content)
 
@@ -141,9 +135,7 @@ def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path: Path, m
     assert not is_known(gzip.compress(CONTENT, 1, mtime=5))
 
 
-def test_that_find_sees_downloads_and_no_other_file_is_overwritten(
-    server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_find_sees_downloads_and_no_other_file_is_overwritten(server, tmp_path, monkeypatch):
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     entry = Entry("mine", "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (server[0] + "good/",), (FILE,))
     monkeypatch.setattr(catalogue, "entry", lambda key: entry)
@@ -157,7 +149,7 @@ def test_that_find_sees_downloads_and_no_other_file_is_overwritten(
     assert path.read_bytes() == b"mine"
 
 
-def test_that_the_catalogue_has_five_data_sets_with_hashes() -> None:
+def test_that_the_catalogue_has_five_data_sets_with_hashes():
     assert [entry.key for entry in entries()] == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
     for entry in entries():
         assert entry.mirrors
@@ -170,7 +162,7 @@ def test_that_the_catalogue_has_five_data_sets_with_hashes() -> None:
         catalogue.find("nothing")
 
 
-def test_that_files_are_found_up_to_two_folders_deep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_files_are_found_up_to_two_folders_deep(tmp_path, monkeypatch):
     monkeypatch.setenv("SLIDE_GUI_DATA", f"{tmp_path / 'absent'}{os.pathsep}{tmp_path}")
     for place, is_found in (
         ("a/b/c", False),
@@ -190,7 +182,7 @@ def test_that_files_are_found_up_to_two_folders_deep(tmp_path: Path, monkeypatch
     assert len(catalogue.find("mnist") or []) == 4
 
 
-def test_that_a_benchmark_is_recognised_by_one_or_both_counts_and_784_features() -> None:
+def test_that_a_benchmark_is_recognised_by_one_or_both_counts_and_784_features():
     places = ["/data/rectangles.zip, rectangles_train.amat"]
     for counts in ((1200, 50_000), (1200, 0), (50_000, 0)):
         benchmark = recognise(places, *counts, 784)
@@ -201,7 +193,7 @@ def test_that_a_benchmark_is_recognised_by_one_or_both_counts_and_784_features()
     assert recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
 
 
-def test_that_load_prefers_real_files_to_generated_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_load_prefers_real_files_to_generated_data(tmp_path, monkeypatch):
     monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
     monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path])
     generated = catalogue.load("rectangles")
@@ -219,7 +211,7 @@ def test_that_load_prefers_real_files_to_generated_data(tmp_path: Path, monkeypa
         catalogue.load("rectangles")
 
 
-def test_that_the_real_files_here_have_the_hashes_of_the_catalogue() -> None:
+def test_that_the_real_files_here_have_the_hashes_of_the_catalogue():
     if not os.environ.get("SLIDE_GUI_DATA"):
         pytest.skip("SLIDE_GUI_DATA is not set")
     checked = 0

@@ -2,7 +2,6 @@
 
 import tempfile
 from pathlib import Path
-from random import Random
 
 import numpy as np
 import pytest
@@ -42,7 +41,7 @@ def notes(part: DataPart) -> list[str]:
     st.sampled_from(",;\t"),
     st.booleans(),
 )
-def test_that_written_tables_are_read_back(values: np.ndarray, mark: str, quoted: bool) -> None:
+def test_that_written_tables_are_read_back(values, mark, quoted):
     labels = np.arange(len(values)) % 3
     head = mark.join([*(f"f{k}" for k in range(values.shape[1])), "label"])
     style = '"{!r}"' if quoted else "{!r}"
@@ -68,8 +67,8 @@ def test_that_written_tables_are_read_back(values: np.ndarray, mark: str, quoted
     st.randoms(use_true_random=False),
 )
 def test_that_header_and_label_column_are_guessed_at_any_position_and_other_texts_left_out(
-    kinds: list[str], n: int, d: int, n_texts: int, mark: str, has_header: bool, random: Random
-) -> None:
+    kinds, n, d, n_texts, mark, has_header, random
+):
     order = ["kind", *(f"f{k}" for k in range(d)), *(f"t{k}" for k in range(n_texts))]
     random.shuffle(order)
     # A class occurs again, a column name or another text does not.
@@ -100,9 +99,7 @@ def test_that_header_and_label_column_are_guessed_at_any_position_and_other_text
         ("a,Class,b", "0.5,3,1.5\n0.25,4,2.5", "Class"),
     ],
 )
-def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate(
-    header: str, rows: str, label: str
-) -> None:
+def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate(header, rows, label):
     part = read(f"{header}\n{rows}\n")
     assert sorted(part.feature_names) == sorted(set(header.split(",")) - {label})
 
@@ -119,13 +116,13 @@ def test_that_a_label_column_of_text_comes_first_and_y_next_to_x_is_a_coordinate
         (",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n", [1, 0], 3),  # names that count up, and an empty one for the index
     ],
 )
-def test_that_the_last_column_has_the_labels_if_it_has_integers(text: str, labels: list[int] | None, d: int) -> None:
+def test_that_the_last_column_has_the_labels_if_it_has_integers(text, labels, d):
     part = read(text)
     assert (None if part.labels is None else part.labels.tolist()) == labels
     assert part.rows.shape == (2, d)
 
 
-def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it() -> None:
+def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it():
     rows = np.random.default_rng(0).integers(0, 9, (5, 64))
     part = read("".join(",".join(map(str, row)) + "\n" for row in rows))
     assert part.labels is None
@@ -140,7 +137,7 @@ def test_that_a_square_image_without_names_has_no_labels_unless_they_precede_it(
 
 
 @pytest.mark.parametrize("block", [20, 1 << 18])
-def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch, block):
     monkeypatch.setattr(tables, "_BLOCK", block)
     part = read("1,b b,2,3,4\n5,a,6,7,8\n\n9, b b ,6,7,8\n2,a,0,0,0\n")
     assert classes(part) == ["b b", "a", "b b", "a"]
@@ -149,17 +146,17 @@ def test_that_classes_may_be_quoted_and_have_blanks(monkeypatch: pytest.MonkeyPa
     assert classes(quoted) == ["cat, grey", 'a "dog"', "cat, grey"]
 
 
-def test_that_a_class_named_y_is_not_a_column_name() -> None:
+def test_that_a_class_named_y_is_not_a_column_name():
     assert classes(read("y,1.5,2,3,4\nn,3.5,4,5,6\ny,5.5,6,7,8\n")) == ["y", "n", "y"]
     assert classes(read("y,1.5,2,3,4\nyes,3.5,4,5,6\nno,5.5,6,7,8\n")) == ["yes", "no"]
 
 
-def test_that_repeated_and_empty_column_names_get_numbers() -> None:
+def test_that_repeated_and_empty_column_names_get_numbers():
     part = read("a,a,a (2),a,\n1,2,3,4,0.5\n2,1,3,4,0.25\n")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
 
 
-def test_that_options_come_before_guesses() -> None:
+def test_that_options_come_before_guesses():
     text = "a,b,c,d,e\n" + "".join(f"{k % 2},{k},{k * 2},{k % 3},{k / 2}\n" for k in range(6))
     assert read(text).labels is None
     for name in ("d", "D", "4"):
@@ -178,7 +175,7 @@ def test_that_options_come_before_guesses() -> None:
 
 
 @pytest.mark.parametrize("text", [".1,.2,.3,.4,1\n.2,.2,.3,.4,1\n", ".1,.2,.3,.4,1\n"])
-def test_that_a_table_of_one_class_gives_the_reason(tmp_path: Path, text: str) -> None:
+def test_that_a_table_of_one_class_gives_the_reason(tmp_path, text):
     data = open_data([write(tmp_path / "x.csv", text)])
     assert data.train.shape == (text.count("\n"), 5)
     assert "last column has only the value 1" in data.why_no_classes
@@ -193,7 +190,7 @@ PEOPLE = "name,town,a,b,c,d,e\n" + "".join(
 )
 
 
-def test_that_text_columns_without_classes_are_left_out_and_reported() -> None:
+def test_that_text_columns_without_classes_are_left_out_and_reported():
     part = read(PEOPLE)
     assert classes(part) == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
     assert part.feature_names == ("a", "b", "c", "d", "e")
@@ -210,7 +207,7 @@ def test_that_text_columns_without_classes_are_left_out_and_reported() -> None:
     assert notes(read("\n".join(many)))[-1] == "columns 1, 2, 3, 4, … left out"
 
 
-def test_that_a_test_table_leaves_out_the_text_columns_of_the_training_table(tmp_path: Path) -> None:
+def test_that_a_test_table_leaves_out_the_text_columns_of_the_training_table(tmp_path):
     train = write(tmp_path / "x_train.csv", PEOPLE)
     test = write(tmp_path / "x_test.csv", "note,town,a,b,c,d,e\nbad,Ulm,1,2,3,4,5\nbad,Ulm,1,2,3,4,6\n")
     data = open_data([train, test])
@@ -219,7 +216,7 @@ def test_that_a_test_table_leaves_out_the_text_columns_of_the_training_table(tmp
     assert "x_test.csv: column “note” left out" in [guess.what for guess in data.opened.guesses]
 
 
-def test_that_columns_left_out_may_have_any_cells() -> None:
+def test_that_columns_left_out_may_have_any_cells():
     text = PEOPLE.replace("n3,", '"one, two",').replace("n4", "")
     part = read(text, ParseOptions("d", left_out=("name", "2")))
     assert part.labels.tolist() == [0, 1, 2, 0, 1]
@@ -227,14 +224,14 @@ def test_that_columns_left_out_may_have_any_cells() -> None:
 
 
 @pytest.mark.parametrize("header", ["", "class,a,b\n", "# of 2024, by me\n\n# rows\nclass,a,b\n"])
-def test_that_classes_that_begin_with_a_number_sign_are_not_comments(header: str) -> None:
+def test_that_classes_that_begin_with_a_number_sign_are_not_comments(header):
     rows = "".join(f"{'#one' if k < 5 else 'two'},.{k},.5\n" for k in range(9))
     assert classes(read(header + rows)) == ["#one"] * 5 + ["two"] * 4
     assert classes(read(header + "#one,.1,.5\n#two,.2,.5\n")) == ["#one", "#two"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".txt"])
-def test_that_many_rows_may_begin_with_a_number_sign(tmp_path: Path, suffix: str) -> None:
+def test_that_many_rows_may_begin_with_a_number_sign(tmp_path, suffix):
     rows = "".join(f"#one,.{k % 10},.5\n" for k in range(900)) + "two,.1,.2\n"
     data = open_data([write(tmp_path / f"x{suffix}", rows)])
     assert (data.label_names, data.train.shape) == (("#one", "two"), (901, 2))
@@ -252,13 +249,13 @@ def test_that_many_rows_may_begin_with_a_number_sign(tmp_path: Path, suffix: str
         ("a,b,label\n.1,.2,0\n.3,.4,1\n", []),
     ],
 )
-def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path: Path, text: str, expected: list[str]) -> None:
+def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path, text, expected):
     data = open_data([write(tmp_path / "x.csv", text)])
     assert [guess.what for guess in data.opened.guesses] == expected
     assert data.feature_names == ("a", "b")
 
 
-def test_that_column_names_in_the_last_comment_are_used(tmp_path: Path) -> None:
+def test_that_column_names_in_the_last_comment_are_used(tmp_path):
     np.savetxt(tmp_path / "x.csv", [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=",", header="b,a,class")
     part = read_csv(tmp_path / "x.csv")
     assert part.feature_names == ("b", "a")
@@ -270,7 +267,7 @@ def test_that_column_names_in_the_last_comment_are_used(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mark", [";", "\t", ","])
 @pytest.mark.parametrize("kinds", ["01", "pq"])
 @pytest.mark.parametrize("header", [True, False])
-def test_that_decimal_commas_are_read_and_reported(mark: str, kinds: str, header: bool) -> None:
+def test_that_decimal_commas_are_read_and_reported(mark, kinds, header):
     quote = '"' if mark == "," else ""
     cells = [["0,5", "-1,25e-1", "3"], ["1.234,75", ",5", "-1.000.000,5"], ["7", "0,125", "2,0"]]
     lines = [mark.join([*(f"{quote}{cell}{quote}" for cell in row), kinds[k % 2]]) for k, row in enumerate(cells)]
@@ -282,7 +279,7 @@ def test_that_decimal_commas_are_read_and_reported(mark: str, kinds: str, header
     assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells have numbers like 0,5", True)
 
 
-def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked() -> None:
+def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked():
     part = read("a;b;label\n1,234;5;0\n12,345;6;1\n")
     assert part.rows.tolist() == [[np.float32(1.234), 5.0], [np.float32(12.345), 6.0]]
     (guess,) = part.opened.guesses
@@ -299,14 +296,14 @@ def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked() -> 
         ("kind;id;a;b\nx;P;1,0;2\ny;Q;3,0;4\ny;P;5,0;6\n", "2"),
     ],
 )
-def test_that_a_column_of_groups_is_not_a_feature(tmp_path: Path, text: str, group: str) -> None:
+def test_that_a_column_of_groups_is_not_a_feature(tmp_path, text, group):
     data = open_data([write(tmp_path / "x.csv", text)], ParseOptions(group=group, scaled=False))
     assert data.groups.tolist() == [0, 1, 0]
     assert data.train.tolist() == [[1, 2], [3, 4], [5, 6]]
     assert data.train_labels.tolist() == [0, 1, 1]
 
 
-def test_that_groups_in_both_tables_are_reported(tmp_path: Path) -> None:
+def test_that_groups_in_both_tables_are_reported(tmp_path):
     train = write(tmp_path / "x_train.csv", "id,a,kind\nP1,1,x\nP2,3,y\nP2,0,y\n")
     test = write(tmp_path / "x_test.csv", "a,kind,id\n1,x,P2\n1,y,P3\n")
     data = open_data([train, test], ParseOptions(group="id"))

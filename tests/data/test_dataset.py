@@ -14,7 +14,7 @@ def rows(n: int, d: int = 6) -> np.ndarray:
     return np.arange(n * d, dtype=np.float32).reshape(n, d)
 
 
-def test_that_fingerprints_differ_exactly_if_the_data_differ() -> None:
+def test_that_fingerprints_differ_exactly_if_the_data_differ():
     original = Dataset("a", rows(4), rows(2), np.arange(4), np.arange(2), (2, 3))
     others = [
         replace(original, train=rows(4) + 1),
@@ -29,7 +29,7 @@ def test_that_fingerprints_differ_exactly_if_the_data_differ() -> None:
     assert len({each.fingerprint for each in (original, *others)}) == 1 + len(others)
 
 
-def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version() -> None:
+def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version():
     made = hashlib.sha256(b"None")
     for n in (4, 2):
         made.update(f"<f4({n}, 6)".encode() + rows(n).tobytes())
@@ -37,7 +37,7 @@ def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_versio
     assert Dataset("a", rows(4), rows(2)).fingerprint == made.hexdigest()
 
 
-def test_that_arrays_are_read_only() -> None:
+def test_that_arrays_are_read_only():
     data = Dataset("a", rows(4), rows(2), np.arange(4), np.arange(2))
     for array in (data.train, data.test, data.train_labels, data.test_labels):
         assert array is not None
@@ -59,7 +59,7 @@ def test_that_arrays_are_read_only() -> None:
         ({"image_shape": (2, 4)}, "6 pixels"),
     ],
 )
-def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], sentence: str) -> None:
+def test_that_arrays_that_do_not_agree_are_refused(given, sentence):
     with pytest.raises(DataError, match=sentence):
         Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})  # type: ignore[arg-type]
 
@@ -67,7 +67,7 @@ def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], sen
 @pytest.mark.parametrize(
     "split", [HeldOut(0.9), HeldOut(0.0), HeldOut(seed=2**32 - 1), HeldOut(folds=2, fold=1), HeldOut(folds=5, fold=0)]
 )
-def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
+def test_that_a_split_within_its_bounds_is_accepted(split):
     checked = split.checked()
     assert checked == replace(split, share=0.0 if split.folds else split.share)
     assert checked.checked() == checked
@@ -86,12 +86,12 @@ def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
         (HeldOut(folds=3, fold=3), "fold 4 of 3 does not exist; give 2 folds or more"),
     ],
 )
-def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, sentence: str) -> None:
+def test_that_a_split_out_of_its_bounds_is_refused(split, sentence):
     with pytest.raises(ValueError, match=sentence):
         split.checked()
 
 
-def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted() -> None:
+def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted():
     train = np.array([[0, 1], [2, 3], [0, 1], [4, 5], [0, 1]], np.float32)
     test = np.array([[-0.0, 1], [4, 5], [1, 0]], np.float32)
     labels = np.array([0, 1, 0, 1, 0]), np.array([0, 1, 1])

@@ -24,7 +24,7 @@ def write(path: Path) -> None:
 
 @POSIX
 @pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o077, 0o600), (0o027, 0o640)])
-def test_that_a_new_file_has_the_permissions_of_the_process(umask: int, expected: int, tmp_path: Path) -> None:
+def test_that_a_new_file_has_the_permissions_of_the_process(umask, expected, tmp_path):
     before = os.umask(umask)
     try:
         write(tmp_path / "new" / "out")
@@ -33,7 +33,7 @@ def test_that_a_new_file_has_the_permissions_of_the_process(umask: int, expected
     assert stat.S_IMODE((tmp_path / "new" / "out").stat().st_mode) == expected
 
 
-def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path: Path) -> None:
+def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = sorted(tmp_path.rglob("*"))
@@ -44,7 +44,7 @@ def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path: Path
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path, monkeypatch):
     synchronised: list[tuple[int, list[str]]] = []
 
     def fsync(handle: int) -> None:
@@ -57,9 +57,7 @@ def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path: Path, monkey
 
 @POSIX
 @pytest.mark.parametrize("mode", [None, 0o600, 0o640, 0o644])
-def test_that_a_replaced_file_keeps_its_permissions_and_a_symbolic_link_to_it_remains(
-    tmp_path: Path, mode: int | None
-) -> None:
+def test_that_a_replaced_file_keeps_its_permissions_and_a_symbolic_link_to_it_remains(tmp_path, mode):
     target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
     target.parent.mkdir()
     if mode is not None:
@@ -75,7 +73,7 @@ def test_that_a_replaced_file_keeps_its_permissions_and_a_symbolic_link_to_it_re
 
 
 @POSIX
-def test_that_an_interrupted_folder_is_filled_again_but_a_link_in_it_is_not_followed(tmp_path: Path) -> None:
+def test_that_an_interrupted_folder_is_filled_again_but_a_link_in_it_is_not_followed(tmp_path):
     folder = tmp_path / "new"
     with suppress(KeyError), folder_files(folder, ["a", "b"]):
         (folder / "a").write_bytes(b"half")
@@ -91,7 +89,7 @@ def test_that_an_interrupted_folder_is_filled_again_but_a_link_in_it_is_not_foll
         pass
 
 
-def test_that_a_folder_with_only_temporary_files_counts_as_empty(tmp_path: Path) -> None:
+def test_that_a_folder_with_only_temporary_files_counts_as_empty(tmp_path):
     (tmp_path / PARTS[0]).write_bytes(b"half")
     assert check_folder(tmp_path) == {}
     (tmp_path / "mine").write_bytes(b"x")
@@ -106,7 +104,7 @@ SIMILAR = {"a.part", ".1.part", ".0123456789abcdef.PART"}
 
 
 @POSIX
-def test_that_temporary_files_of_killed_processes_are_removed_but_not_those_in_use(tmp_path: Path) -> None:
+def test_that_temporary_files_of_killed_processes_are_removed_but_not_those_in_use(tmp_path):
     def write_slowly(file: BinaryIO) -> None:
         for name in (*PARTS, *SIMILAR):
             (tmp_path / name).write_bytes(b"half")
@@ -121,9 +119,7 @@ def test_that_temporary_files_of_killed_processes_are_removed_but_not_those_in_u
 
 
 @POSIX
-def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(tmp_path, monkeypatch):
     import fcntl
 
     lock, removed = fcntl.flock, list[Path]()
@@ -140,13 +136,13 @@ def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(
     assert len(removed) == 1
 
 
-def test_that_the_longest_name_can_be_written(tmp_path: Path) -> None:
+def test_that_the_longest_name_can_be_written(tmp_path):
     path = tmp_path / ("x" * 255)
     write(path)
     assert path.read_bytes() == b"new"
 
 
-def test_that_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
+def test_that_an_error_of_another_file_keeps_its_name(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         write_whole(tmp_path / "out", lambda _: (tmp_path / "absent").read_bytes())
     assert caught.value.filename == str(tmp_path / "absent")

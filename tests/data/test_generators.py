@@ -53,7 +53,7 @@ def check_rectangles(rows: np.ndarray, labels: np.ndarray) -> None:
         assert abs(chi_square(np.bincount(corner[side == 8], minlength=21), np.ones(21))) < 4
 
 
-def test_that_generated_rectangles_have_the_stated_shape_and_distribution() -> None:
+def test_that_generated_rectangles_have_the_stated_shape_and_distribution():
     data = generators.rectangles(seed=3)
     assert (data.train.shape, data.test.shape) == ((1200, 784), (50_000, 784))
     assert data.title == "Rectangles (generated)"
@@ -63,7 +63,7 @@ def test_that_generated_rectangles_have_the_stated_shape_and_distribution() -> N
 
 
 @SEEDED
-def test_that_equal_seeds_give_equal_bytes_whatever_the_size_of_the_test_set(name: str) -> None:
+def test_that_equal_seeds_give_equal_bytes_whatever_the_size_of_the_test_set(name):
     make = getattr(generators, name)
     first, again, longer, other = make(60, 10, 5), make(60, 10, 5), make(60, 90, 5), make(60, 10, 6)
     assert first.fingerprint == again.fingerprint
@@ -74,7 +74,7 @@ def test_that_equal_seeds_give_equal_bytes_whatever_the_size_of_the_test_set(nam
 
 
 @SEEDED
-def test_that_generators_report_rising_progress_and_can_be_cancelled(name: str) -> None:
+def test_that_generators_report_rising_progress_and_can_be_cancelled(name):
     listener = StopAfter()
     getattr(generators, name)(600, 1500, progress=listener)
     assert listener.fractions == sorted(listener.fractions)
@@ -94,7 +94,7 @@ def is_convex_by_pairs(image: np.ndarray) -> bool:
     return True
 
 
-def test_that_the_fast_test_of_convexity_agrees_with_all_pairs() -> None:
+def test_that_the_fast_test_of_convexity_agrees_with_all_pairs():
     random = np.random.default_rng(0)
     sets = intersections(random.geometric(0.1, 700), 3, random)
     small = sets[np.bitwise_count(sets).sum(1, dtype=int) < 130][:40]
@@ -111,11 +111,11 @@ def test_that_the_fast_test_of_convexity_agrees_with_all_pairs() -> None:
 
 
 @pytest.fixture(scope="module")
-def convex() -> Dataset:
+def convex():
     return generators.convex(12_000, 0, seed=0)
 
 
-def test_that_convex_images_agree_with_their_labels(convex: Dataset) -> None:
+def test_that_convex_images_agree_with_their_labels(convex):
     assert convex.train_labels.sum() == 6000
     assert set(np.unique(convex.train)) == {0.0, 1.0}
     images = convex.train.reshape(-1, 28, 28) > 0
@@ -153,11 +153,11 @@ def check_shapes(data: Dataset, slack: float) -> None:
         np.testing.assert_allclose(fractions, real["pieces"], atol=0.03)
 
 
-def test_that_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex: Dataset) -> None:
+def test_that_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex):
     check_shapes(convex, 0.1)
 
 
-def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_parts() -> None:
+def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_parts():
     random = np.random.default_rng(0)
     many = intersections(np.full(300, 40), 25, random)
     assert np.bitwise_count(many).sum(1, dtype=int).min() == 25
@@ -166,7 +166,7 @@ def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_
     assert (intersections(np.zeros(3, np.int64), 25, random) == FULL).all()
 
 
-def test_that_patches_of_photographs_have_contrast() -> None:
+def test_that_patches_of_photographs_have_contrast():
     data = generators.rectangles_images(300, 0, seed=1)
     assert 0 <= data.train.min() < data.train.max() <= 1
     assert 0.3 < data.train_labels.mean() < 0.7
@@ -176,7 +176,7 @@ def test_that_patches_of_photographs_have_contrast() -> None:
     assert _draw_pairs(500, layers, np.random.default_rng(0)).std(axis=(2, 3)).min() >= 0.05
 
 
-def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
+def test_that_the_two_patches_of_an_image_are_near_each_other():
     """In a picture that counts its pixels, the smallest value of a patch gives its corner."""
     layer = np.arange(600 * 500, dtype=np.float32).reshape(600, 500)
     row, column = np.divmod(_draw_pairs(4000, [layer], np.random.default_rng(0)).min(axis=(2, 3)), 500)
@@ -188,7 +188,7 @@ def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
         assert abs(chi_square(counts, np.array([20] * 13 + [21]))) < 4
 
 
-def test_that_patches_are_drawn_everywhere_and_flipped_both_ways() -> None:
+def test_that_patches_are_drawn_everywhere_and_flipped_both_ways():
     down, across = np.mgrid[:29, :30].astype(np.float32)
     layer = down / 40 + across / 4000  # increases downwards, and a little to the right
     patches = _draw_pairs(200, [layer], np.random.default_rng(0)).reshape(400, 28, 28)
@@ -199,7 +199,7 @@ def test_that_patches_are_drawn_everywhere_and_flipped_both_ways() -> None:
     assert corners == {(y, x) for y in (0, 1) for x in (0, 1, 2)}  # all 2 × 3 places of a patch
 
 
-def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch):
     module = sys.modules["slide_gui.data.generators.rectangles"]
     shades = np.array([1.0, 0.0], np.float32)[:, None, None, None]
     monkeypatch.setattr(module, "_draw_pairs", lambda n, *_: np.broadcast_to(shades, (2, n, 28, 28)))
@@ -213,7 +213,7 @@ def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch: pytest.Mon
     assert np.array_equal(data.train_labels, height > width)
 
 
-def test_that_digits_are_enlarged_stratified_and_named_a_stand_in() -> None:
+def test_that_digits_are_enlarged_stratified_and_named_a_stand_in():
     from sklearn.datasets import load_digits
 
     data = generators.digits()

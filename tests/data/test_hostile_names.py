@@ -2,7 +2,6 @@
 
 import os
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from tests.hostile import CLASSES, COLUMNS, hostile_file, unsafe
 @example("\ud800")
 @example("\x1b" * 95)
 @example("W" * 101)
-def test_that_a_clean_name_is_short_printable_and_unchanged_by_cleaning(name: str) -> None:
+def test_that_a_clean_name_is_short_printable_and_unchanged_by_cleaning(name):
     clean = clean_name(name)
     assert len(clean) <= 100
     clean.encode()
@@ -36,7 +35,7 @@ def named(*names: str) -> Dataset:
     return Dataset(names[0], rows, rows[:0], label_names=names, feature_names=names)
 
 
-def test_that_names_with_invisible_differences_remain_different() -> None:
+def test_that_names_with_invisible_differences_remain_different():
     long = "W" * 1500
     names = ("red\x1b", r"red\x1b", "a\nb", "a b", "a  b", "a\u202eb", "a\u200bb", f"{long}V{long}", f"{long}W{long}")
     data = named(*names)
@@ -48,12 +47,12 @@ def test_that_names_with_invisible_differences_remain_different() -> None:
         named("red\x1b", clean_name("red\x1b"))
 
 
-def test_that_common_names_in_every_script_are_unchanged() -> None:
+def test_that_common_names_in_every_script_are_unchanged():
     names = ("Tür", "東京　都", "نمی‌خواهم", "👨‍👩‍👧", "1\u202f000 €", "a & b", "<b>", "C:\\data", "it's")
     assert named(*names).label_names == names
 
 
-def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path: Path) -> None:
+def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path):
     data = open_data([hostile_file(tmp_path)])
     assert len(set(data.label_names)) == len(CLASSES)
     assert len(set(data.feature_names)) == len(COLUMNS)
@@ -64,7 +63,7 @@ def test_that_a_table_of_hostile_names_keeps_every_class_and_column(tmp_path: Pa
     assert os.path.samefile(data.source, tmp_path / os.listdir(tmp_path)[0])
 
 
-def test_that_names_of_arrays_documents_and_tags_are_cleaned(tmp_path: Path) -> None:
+def test_that_names_of_arrays_documents_and_tags_are_cleaned(tmp_path):
     texts = ["a\x1bb", "a b", "a\nb", "a\x1fb", "a  b"]
     assert len(set(open_data([write(tmp_path / "x.npz", npz_bytes(X=np.eye(5), y=texts))]).label_names)) == 5
     assert not unsafe(unmarked("data\x1b[31m (generated)", True))

@@ -28,7 +28,7 @@ def save_all(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path: Path) -> None:
+def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path):
     pictures = np.random.default_rng(0).integers(0, 256, (5, 5, 6), np.uint8)
     for picture, name in zip(pictures, ("cat/0", "cat/1", "cat/2", "dog/0", "dog/1"), strict=True):
         save(tmp_path / f"{name}.png", picture)
@@ -48,27 +48,25 @@ def test_that_sub_folders_are_classes_in_the_order_of_their_names(tmp_path: Path
         (["0.png", "1.png"], [("train", None)]),
     ],
 )
-def test_that_folders_named_train_and_test_are_the_sets(
-    tmp_path: Path, names: list[str], labels: list[tuple[str, list[int] | None]]
-) -> None:
+def test_that_folders_named_train_and_test_are_the_sets(tmp_path, names, labels):
     parts = read_image_folder(save_all(tmp_path, *names))
     assert [(part.role, None if part.labels is None else part.labels.tolist()) for part in parts] == labels
 
 
-def test_that_colours_and_16_bits_become_grey_between_0_and_1(tmp_path: Path) -> None:
+def test_that_colours_and_16_bits_become_grey_between_0_and_1(tmp_path):
     assert np.array_equal(read_image(save(tmp_path / "rgb.png", np.full((3, 3, 3), 255, np.uint8))), np.ones((3, 3)))
     deep = read_image(save(tmp_path / "a.png", np.array([[0, 65535], [32768, 13107]], np.uint16)))
     np.testing.assert_allclose(deep, [[0, 1], [32768 / 65535, 0.2]], rtol=1e-6)
 
 
-def test_that_pictures_of_different_sizes_are_refused(tmp_path: Path) -> None:
+def test_that_pictures_of_different_sizes_are_refused(tmp_path):
     save_all(tmp_path, "a/0.png")
     save(tmp_path / "a" / "1.png", np.zeros((4, 5), np.uint8))
     with pytest.raises(DataError, match=r"1\.png: has 5 × 4 pixels, expected 6 × 4 like the others; make all pictures"):
         read_image_folder(tmp_path)
 
 
-def test_that_large_pictures_are_refused(tmp_path: Path) -> None:
+def test_that_large_pictures_are_refused(tmp_path):
     assert read_image(save(tmp_path / "1.png", np.zeros((256, 256), np.uint8))).shape == (256, 256)
     with pytest.raises(DataError, match="257 × 256 pixels, expected at most 65536; make it smaller"):
         read_image(save(tmp_path / "2.png", np.zeros((256, 257), np.uint8)))
@@ -80,7 +78,7 @@ def test_that_large_pictures_are_refused(tmp_path: Path) -> None:
         read_image(path)
 
 
-def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path):
     path = save(tmp_path / "x.png", np.zeros((4, 4), np.uint8))
     read_image(path)  # so that Pillow's modules are imported
     content = path.read_bytes()
@@ -94,14 +92,14 @@ def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path: Path) 
     assert peak < 4 << 20
 
 
-def test_that_the_memory_of_all_pictures_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_memory_of_all_pictures_is_checked(tmp_path, monkeypatch):
     checked: list[int] = []
     monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
     assert checked == [4 * 3 * 24]
 
 
-def test_that_a_folder_without_readable_pictures_is_refused(tmp_path: Path) -> None:
+def test_that_a_folder_without_readable_pictures_is_refused(tmp_path):
     with pytest.raises(DataError, match="contains no pictures; expected a sub-folder of pictures for each class"):
         read_image_folder(tmp_path)
     for content in (b"", b"\x89PNG\r\n\x1a\n", b"hello"):

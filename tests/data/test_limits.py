@@ -2,8 +2,6 @@
 
 import os
 import zlib
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +12,7 @@ from tests.data.writers import write
 
 
 @pytest.fixture
-def fresh() -> Iterator[None]:
+def fresh():
     limits.memory_limit.cache_clear()
     yield
     limits.memory_limit.cache_clear()
@@ -24,9 +22,7 @@ def fresh() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB), (None, 4 * GIB)]
 )
-def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(
-    monkeypatch: pytest.MonkeyPatch, pages: int | None, limit: int
-) -> None:
+def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages, limit):
     def sysconf(name: str) -> int:
         if pages is None:
             raise ValueError("unrecognized configuration name")
@@ -36,7 +32,7 @@ def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(
     assert limits.memory_limit() == limit
 
 
-def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch):
     monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
     check_memory(5000, "a")
     check_claim(100, 100, "a")
@@ -51,14 +47,14 @@ def test_that_claims_are_compared_with_the_file_and_the_memory(monkeypatch: pyte
         check_claim(5001, 10_000, "a")
 
 
-def test_that_the_densest_deflate_stream_is_not_refused() -> None:
+def test_that_the_densest_deflate_stream_is_not_refused():
     n_bytes = 1 << 24
     packed = len(zlib.compress(bytes(n_bytes), level=9, wbits=-15))
     assert n_bytes > 1025 * packed
     check_claim(n_bytes, packed, "a", ratio=DEFLATE_RATIO)
 
 
-def test_that_a_small_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
+def test_that_a_small_file_is_read_up_to_its_limit(tmp_path):
     content = bytes(range(256)) * 8192
     assert read_small(write(tmp_path / "x", content), 2 << 20, "a picture") == content
     with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):

@@ -36,7 +36,7 @@ def open_pair(folder: Path, train: str, test: str, reading: ParseOptions = AS_GU
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz"])
-def test_that_the_four_idx_files_make_one_data_set_in_any_order(tmp_path: Path, suffix: str) -> None:
+def test_that_the_four_idx_files_make_one_data_set_in_any_order(tmp_path, suffix):
     paths = mnist_like(tmp_path, suffix=suffix)
     data = open_data(paths[::-1])
     assert (data.train.shape, data.test.shape, data.image_shape) == ((6, 784), (3, 784), (28, 28))
@@ -45,7 +45,7 @@ def test_that_the_four_idx_files_make_one_data_set_in_any_order(tmp_path: Path, 
     assert data.fingerprint == open_data([tmp_path]).fingerprint
 
 
-def test_that_some_of_the_idx_files_are_enough(tmp_path: Path) -> None:
+def test_that_some_of_the_idx_files_are_enough(tmp_path):
     images, labels, test_images, test_labels = mnist_like(tmp_path)
     alone = open_data([images])
     assert alone.train_labels is None
@@ -58,7 +58,7 @@ def test_that_some_of_the_idx_files_are_enough(tmp_path: Path) -> None:
     assert open_data([one_channel]).image_shape == (8, 8)
 
 
-def test_that_training_and_test_files_are_combined(tmp_path: Path) -> None:
+def test_that_training_and_test_files_are_combined(tmp_path):
     train, test = (write_amat(tmp_path / f"x_{part}.amat", np.eye(16), np.arange(16)) for part in ("train", "test"))
     data = open_data([test, train])
     assert data.test.shape == data.train.shape == (16, 16)
@@ -68,7 +68,7 @@ def test_that_training_and_test_files_are_combined(tmp_path: Path) -> None:
         open_data([train, table])
 
 
-def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path: Path) -> None:
+def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path):
     row = amat_text(np.zeros((1, 784)), np.ones(1))
     data = open_data([write_zip(tmp_path / "any.zip", {"rectangles_train.amat": row * 1200})])
     assert (data.name, data.label_names) == ("Rectangles", ("wider", "taller"))
@@ -77,7 +77,7 @@ def test_that_the_benchmark_is_recognised_by_names_and_counts(tmp_path: Path) ->
     assert open_data([write_zip(tmp_path / "b.zip", {"rectangles_train.amat": row * 1199})]).name == "b"
 
 
-def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path: Path) -> None:
+def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path):
     paths = mnist_like(tmp_path)
     complete = StopAfter()
     open_data(paths, progress=complete)
@@ -87,7 +87,7 @@ def test_that_an_open_can_be_cancelled_at_every_stage(tmp_path: Path) -> None:
             open_data(paths, progress=StopAfter(calls))
 
 
-def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path: Path) -> None:
+def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path):
     x = np.random.default_rng(0).random((3, 64))
     guessed = open_npz(tmp_path, X=x)
     assert guessed.image_shape == (8, 8)
@@ -101,7 +101,7 @@ def test_that_the_shape_of_images_is_guessed_unless_it_is_given(tmp_path: Path) 
     assert open_npz(tmp_path, ParseOptions(shape=(1, 1)), X=x[:, :1]).image_shape == (1, 1)
 
 
-def test_that_images_stored_by_columns_are_transposed(tmp_path: Path) -> None:
+def test_that_images_stored_by_columns_are_transposed(tmp_path):
     images = np.random.default_rng(0).random((3, 4, 6)).astype(np.float32)
     stored = images.swapaxes(1, 2)
     for rows, reading in (
@@ -116,7 +116,7 @@ def test_that_images_stored_by_columns_are_transposed(tmp_path: Path) -> None:
         open_npz(tmp_path, ParseOptions(transposed=True), X=stored.reshape(3, 24))
 
 
-def test_that_hidden_files_of_a_folder_are_skipped(tmp_path: Path) -> None:
+def test_that_hidden_files_of_a_folder_are_skipped(tmp_path):
     for name, value in (("x.csv", 1), ("._x.csv", 2)):
         write(tmp_path / name, f"a,b,c,label\n{value},0,.5,0\n0,.5,1,1\n")
     assert open_data([tmp_path]).train.tolist() == [[1, 0, 0.5], [0, 0.5, 1]]
@@ -130,16 +130,14 @@ def test_that_hidden_files_of_a_folder_are_skipped(tmp_path: Path) -> None:
         ("aba", "bb", ("a", "b"), [0, 1, 0], [1, 1]),
     ],
 )
-def test_that_two_tables_share_the_numbers_of_their_classes(
-    tmp_path: Path, train: str, test: str, names: tuple[str, ...], train_labels: list[int], test_labels: list[int]
-) -> None:
+def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path, train, test, names, train_labels, test_labels):
     data = open_pair(tmp_path, *("p,q,label\n" + "".join(f"1,2,{kind}\n" for kind in kinds) for kinds in (train, test)))
     assert data.label_names == names
     assert data.train_labels.tolist() == train_labels
     assert data.test_labels.tolist() == test_labels
 
 
-def test_that_test_rows_without_labels_are_read_with_training_rows_of_named_classes(tmp_path: Path) -> None:
+def test_that_test_rows_without_labels_are_read_with_training_rows_of_named_classes(tmp_path):
     data = open_npz(tmp_path, X_train=np.eye(5), y_train=list("abaca"), X_test=np.ones((2, 5)))
     assert data.label_names == ("a", "b", "c")
     assert data.train_labels.tolist() == [0, 1, 0, 2, 0]
@@ -154,7 +152,7 @@ TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
     "test",
     ["a,b,class\n.7,.8,1\n.9,1,0\n", "b,a,class\n.8,.7,1\n1,.9,0\n", "class,b,a\n1,.8,.7\n0,1,.9\n"],
 )
-def test_that_columns_of_two_tables_are_matched_by_name(tmp_path: Path, test: str) -> None:
+def test_that_columns_of_two_tables_are_matched_by_name(tmp_path, test):
     data = open_pair(tmp_path, TRAIN, test)
     assert data.feature_names == ("a", "b")
     assert data.train.tolist() == np.float32([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]).tolist()
@@ -176,8 +174,8 @@ def test_that_columns_of_two_tables_are_matched_by_name(tmp_path: Path, test: st
     ],
 )
 def test_that_the_test_table_follows_the_label_column_of_the_training_table(
-    tmp_path: Path, train: str, test: str, reading: ParseOptions, rows: list[list[float]], labels: list[int] | None
-) -> None:
+    tmp_path, train, test, reading, rows, labels
+):
     data = open_pair(tmp_path, train, test, reading)
     assert data.test.tolist() == rows
     assert (None if data.test_labels is None else data.test_labels.tolist()) == labels
@@ -195,12 +193,12 @@ def test_that_the_test_table_follows_the_label_column_of_the_training_table(
         ("a,b,class\n.7,inf,1\n", r"x_test\.csv: line 2, column 2"),
     ],
 )
-def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path: Path, test: str, sentence: str) -> None:
+def test_that_a_test_table_that_does_not_fit_is_refused(tmp_path, test, sentence):
     with pytest.raises(DataError, match=sentence):
         open_pair(tmp_path, TRAIN, test)
 
 
-def test_that_tables_without_names_are_matched_by_position(tmp_path: Path) -> None:
+def test_that_tables_without_names_are_matched_by_position(tmp_path):
     rows = TRAIN.partition("\n")[2]
     both = open_pair(tmp_path, rows, rows)
     assert both.test.tolist() == both.train.tolist()
@@ -212,12 +210,12 @@ def test_that_tables_without_names_are_matched_by_position(tmp_path: Path) -> No
     assert not any("position" in each.what for each in both.opened.guesses)
 
 
-def test_that_a_guess_about_the_test_table_alone_names_it(tmp_path: Path) -> None:
+def test_that_a_guess_about_the_test_table_alone_names_it(tmp_path):
     data = open_pair(tmp_path, TRAIN, "\n" + TRAIN)
     assert [guess.what for guess in data.opened.guesses] == ["x_test.csv: 1 blank line skipped"]
 
 
-def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warning(tmp_path: Path) -> None:
+def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warning(tmp_path):
     train = "a,b,class\n.1,.2,p\n.3,.4,q\n"
     with pytest.raises(DataError, match=r"x_test\.csv: none of its classes \(“P”, “Q”\) occurs in .*“p”, “q”; write"):
         open_pair(tmp_path, train, train.replace("p", "P").replace("q", "Q"))
@@ -244,7 +242,7 @@ def write_rows(folder: Path, kind: str, values: np.ndarray, labels: np.ndarray) 
 
 
 @pytest.mark.parametrize("kind", ["csv", "amat", "npz", "mat"])
-def test_that_a_quantity_gives_no_classes_until_it_is_cut_into_ranges(tmp_path: Path, kind: str) -> None:
+def test_that_a_quantity_gives_no_classes_until_it_is_cut_into_ranges(tmp_path, kind):
     quantity = np.rint(np.random.default_rng(0).gamma(3, 50, 200)) / 2
     path = write_rows(tmp_path, kind, np.random.default_rng(1).random((200, 3)), quantity)
     data = open_data([path])
@@ -262,7 +260,7 @@ def test_that_a_quantity_gives_no_classes_until_it_is_cut_into_ranges(tmp_path: 
     assert quantity[cut.train_labels == 0].max() == ranked[66]
 
 
-def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_class(tmp_path: Path) -> None:
+def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_class(tmp_path):
     train = write(tmp_path / "a_train.npz", npz_bytes(X=np.eye(300, 5), y=np.arange(300) * 3))
     test = write(tmp_path / "a_test.npz", npz_bytes(X=np.eye(4, 5), y=[-50, 297, 298, 5000]))
     assert open_data([train, test], ParseOptions(bins=3)).test_labels.tolist() == [0, 0, 1, 2]
@@ -274,7 +272,7 @@ def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_cla
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "amat", "npz", "mat"])
-def test_that_time_stamps_keep_their_seconds_in_every_format(tmp_path: Path, kind: str) -> None:
+def test_that_time_stamps_keep_their_seconds_in_every_format(tmp_path, kind):
     values = np.array([[1.7e9, 0.5, 3], [1.7e9 + 5, 0.25, 4], [1.7e9, 0.75, 5], [1.7e9 + 10, 0.1, 6]])
     data = open_data([write_rows(tmp_path, kind, values, np.array([0, 1, 0, 1]))])
     assert data.train[:, 0].tolist() == [0, 0.5, 0, 1]

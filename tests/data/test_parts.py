@@ -22,16 +22,16 @@ from slide_gui.data.readers.parts import (
         ("", "train"),
     ],
 )  # fmt: skip
-def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name: str, role: str) -> None:
+def test_that_a_test_set_is_recognised_by_a_word_of_its_name(name, role):
     assert role_of(name) == role
 
 
-def test_that_squares_are_images_from_a_size_on() -> None:
+def test_that_squares_are_images_from_a_size_on():
     assert [square_shape(d) for d in (1, 783, 784, 785)] == [(1, 1), None, (28, 28), None]
     assert (square_shape(64, 64), square_shape(49, 64)) == ((8, 8), None)
 
 
-def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named() -> None:
+def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named():
     for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
         labels = integer_labels(values, "here")
         assert labels.dtype == np.int64
@@ -58,7 +58,7 @@ def test_that_labels_are_integers_of_any_type_and_the_first_other_one_is_named()
         np.array([0.5, 1.5]),
     ],
 )
-def test_that_class_numbers_do_not_look_like_a_quantity(classes: np.ndarray) -> None:
+def test_that_class_numbers_do_not_look_like_a_quantity(classes):
     assert not looks_like_quantity(np.random.default_rng(0).permutation(classes))
 
 
@@ -77,11 +77,11 @@ RANDOM = np.random.default_rng(0)
         np.repeat(np.arange(40), 20) / 4,
     ],
 )
-def test_that_many_measured_numbers_look_like_a_quantity(quantity: np.ndarray) -> None:
+def test_that_many_measured_numbers_look_like_a_quantity(quantity):
     assert looks_like_quantity(quantity)
 
 
-def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits() -> None:
+def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits():
     limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
     assert limits.tolist() == [100, 200]
     assert names == ("up to 100", "above 100 to 200", "above 200")
@@ -89,7 +89,7 @@ def test_that_ranges_have_equally_many_values_and_are_named_by_their_limits() ->
         quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
 
 
-def test_that_at_most_ten_thousand_texts_are_classes() -> None:
+def test_that_at_most_ten_thousand_texts_are_classes():
     texts = [f"class {k:05}" for k in range(10_001)]
     labels, names = named_labels(texts[:-1], "here")
     assert (labels[-1], len(names)) == (9_999, 10_000)

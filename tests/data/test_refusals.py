@@ -5,7 +5,6 @@ import struct
 import tracemalloc
 import zipfile
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -202,9 +201,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "content", "options", "sentence"), CASES, ids=[f"{k}" for k in range(len(CASES))])
-def test_that_a_file_is_refused_in_one_sentence_before_much_memory_is_taken(
-    tmp_path: Path, name: str, content: str | bytes, options: ParseOptions, sentence: str
-) -> None:
+def test_that_a_file_is_refused_in_one_sentence_before_much_memory_is_taken(tmp_path, name, content, options, sentence):
     path = write(tmp_path / name, content)
     tracemalloc.start()
     with pytest.raises(DataError, match=sentence) as refusal:
@@ -217,7 +214,7 @@ def test_that_a_file_is_refused_in_one_sentence_before_much_memory_is_taken(
 
 
 @pytest.mark.parametrize("mark", ["NA", "?", "n/a", "NaN", "null", "", '""', " na "])
-def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path: Path, mark: str) -> None:
+def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path, mark):
     for classes, kind in (("xy", "class"), ("01", "label")):
         text = f"a,b,class\n.1,.2,{classes[0]}\n.3,.4,{mark}\n.5,.6,{classes[1]}\n"
         sentence = rf"line 3, column 3: the {kind} is missing \(found .*\); fill it in, or leave"
@@ -239,9 +236,7 @@ def test_that_a_missing_class_or_label_is_refused_with_its_line(tmp_path: Path, 
         (ParseOptions(bins=1), "bins is 1; give 2 to 30 ranges, or 0 for none"),
     ],
 )
-def test_that_options_that_contradict_are_refused_before_a_file_is_read(
-    tmp_path: Path, reading: ParseOptions, sentence: str
-) -> None:
+def test_that_options_that_contradict_are_refused_before_a_file_is_read(tmp_path, reading, sentence):
     with pytest.raises(ValueError, match=sentence):
         open_data([tmp_path / "missing.csv"], reading)
 
@@ -256,14 +251,12 @@ def test_that_options_that_contradict_are_refused_before_a_file_is_read(
         (ParseOptions(scaled=True), "holds images, whose pixels share one scale; open them without scaling"),
     ],
 )
-def test_that_options_that_do_not_apply_to_arrays_are_refused(
-    tmp_path: Path, reading: ParseOptions, sentence: str
-) -> None:
+def test_that_options_that_do_not_apply_to_arrays_are_refused(tmp_path, reading, sentence):
     with pytest.raises(DataError, match=sentence):
         open_data([write(tmp_path / "x.npz", npz_bytes(X=np.ones((3, 64))))], reading)
 
 
-def test_that_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+def test_that_files_that_do_not_belong_together_are_refused(tmp_path):
     pictures, labels = np.zeros((2, 8, 8), np.uint8), np.zeros(2, np.uint8)
     first, second = (write_idx(tmp_path / f"train-{name}", pictures) for name in "ab")
     third, fourth = (write_idx(tmp_path / f"train-{name}", labels) for name in "cd")
@@ -284,9 +277,7 @@ def test_that_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> N
             open_data(paths)
 
 
-def test_that_too_many_members_are_refused_and_hidden_ones_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_too_many_members_are_refused_and_hidden_ones_skipped(tmp_path, monkeypatch):
     path = write_zip(tmp_path / "x.zip", {"a/": "", "__MACOSX/_a.amat": "1", "a/.b.amat": "1", "a/c.amat": "1"})
     monkeypatch.setattr(limits, "_MOST_MEMBERS", 4)
     assert [member.filename for member in zip_members(path)] == ["a/c.amat"]
@@ -295,7 +286,7 @@ def test_that_too_many_members_are_refused_and_hidden_ones_skipped(
         zip_members(path)
 
 
-def test_that_a_very_long_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_very_long_line_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "_LONGEST_LINE", 1000)
     monkeypatch.setattr(tables, "_BLOCK", 400)
     good = " ".join(["0.5"] * 240) + " 1"  # 962 characters
@@ -304,7 +295,7 @@ def test_that_a_very_long_line_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
         open_data([write(tmp_path / "a.amat", "# a comment\n" + "1 " * 2000)])
 
 
-def test_that_every_reader_checks_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_every_reader_checks_the_memory(tmp_path, monkeypatch):
     rows = np.random.default_rng(0).random((40, 40))
     np.save(tmp_path / "a.npy", rows)
     np.savez(tmp_path / "a.npz", X=rows, y=np.arange(40))
@@ -324,7 +315,7 @@ def test_that_every_reader_checks_the_memory(tmp_path: Path, monkeypatch: pytest
             open_data([path])
 
 
-def test_that_long_quotations_are_shortened(tmp_path: Path) -> None:
+def test_that_long_quotations_are_shortened(tmp_path):
     message = str(DataError(f"holds {'x' * 10**6}; leave it out", str(tmp_path)))
     assert message.startswith(f"{tmp_path}: holds xxx")
     assert message.endswith("xxx; leave it out")

@@ -1,7 +1,6 @@
 """Real windows under Xvfb, with a home of their own."""
 
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from tests.end_to_end.program import Program, virtual_display
 
 
 @pytest.fixture(scope="session")
-def display() -> Iterator[str]:
+def display():
     """Start a virtual display and return its name."""
     for tool in ("Xvfb", "xdotool"):
         if shutil.which(tool) is None:
@@ -22,7 +21,7 @@ def display() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def outlines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def outlines(tmp_path_factory):
     """Return a file of small outlines of rectangles, 60 to train and 80 to test, which is fitted at once."""
     data = rectangles(500, 1, seed=3)
     images = data.train.reshape(-1, 14, 2, 14, 2).max(axis=(2, 4)).reshape(len(data.train), -1)
@@ -34,7 +33,7 @@ def outlines(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def start(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Program]]:
+def start(display, tmp_path_factory):
     """Return a function that starts the program on some files and ends the one before."""
     started: list[Program] = []
 

@@ -26,7 +26,7 @@ def stack_of(depth: int = 1, **changes: object):
     return fit_stack(ROWS, StackParameters(noise=0.4, depth=depth, **changes))
 
 
-def test_that_the_error_falls_as_the_square_root_of_the_copies() -> None:
+def test_that_the_error_falls_as_the_square_root_of_the_copies():
     copies = CopiesStudy(stack_of(), ROWS, most=512).run()
     assert [point.copies for point in copies.points] == [2**k for k in range(10)]
     slope = copies.slope()
@@ -39,7 +39,7 @@ def test_that_the_error_falls_as_the_square_root_of_the_copies() -> None:
 
 
 @pytest.mark.parametrize("changes", [{}, {"fit_on": "thresholded", "threshold": 0.4}])
-def test_that_the_limit_of_all_rows_is_the_fitted_layer(changes: dict[str, object]) -> None:
+def test_that_the_limit_of_all_rows_is_the_fitted_layer(changes):
     stack = stack_of(depth=3, **changes)
     for layer in (1, 2, 3):
         copies = CopiesStudy(stack, ROWS, layer, most=1, seeds=1).run()
@@ -47,7 +47,7 @@ def test_that_the_limit_of_all_rows_is_the_fitted_layer(changes: dict[str, objec
         assert (copies.n_rows, copies.n_all, copies.layer) == (300, 300, layer)
 
 
-def test_that_a_sample_of_rows_has_its_own_limit() -> None:
+def test_that_a_sample_of_rows_has_its_own_limit():
     copies = CopiesStudy(stack_of(), ROWS, most=2, most_rows=80).run()
     assert (copies.n_rows, copies.n_all) == (80, 300)
     chosen = ROWS[np.sort(np.random.default_rng(0).choice(300, 80, replace=False))].astype(float)
@@ -55,7 +55,7 @@ def test_that_a_sample_of_rows_has_its_own_limit() -> None:
     np.testing.assert_allclose(copies.limit, denoiser_weights(clean.T @ clean, 0.4), atol=1e-9)
 
 
-def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each() -> None:
+def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each():
     copies = CopiesStudy(stack_of(), ROWS, most=7, seeds=2).run()
     assert [point.copies for point in copies.points] == [1, 2, 4]
     point = copies.points[-1]
@@ -70,7 +70,7 @@ def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each() -> None:
         np.testing.assert_allclose(point.row_errors[seed], expected)
 
 
-def test_that_a_cancelled_study_resumes_and_ends_the_same() -> None:
+def test_that_a_cancelled_study_resumes_and_ends_the_same():
     whole = CopiesStudy(stack_of(), ROWS, most=16, seeds=2).run()
     study = CopiesStudy(stack_of(), ROWS, most=16, seeds=2)
     for reports in (1, 2, 4, 5, 7, 10, 13):
@@ -84,7 +84,7 @@ def test_that_a_cancelled_study_resumes_and_ends_the_same() -> None:
 
 
 @pytest.mark.parametrize("layer", [1, 2])
-def test_that_progress_never_falls_and_ends_at_one(layer: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_progress_never_falls_and_ends_at_one(layer, monkeypatch):
     stack, progress = stack_of(depth=layer), StopAfter()
     monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # of 300
     result = CopiesStudy(stack, ROWS, layer, most=8, seeds=2).run(progress)
@@ -93,7 +93,7 @@ def test_that_progress_never_falls_and_ends_at_one(layer: int, monkeypatch: pyte
     assert progress.fractions[-1] == 1.0
 
 
-def test_that_a_dead_pixel_has_no_curve() -> None:
+def test_that_a_dead_pixel_has_no_curve():
     rows = ROWS.copy()
     rows[:, 3] = 0.0
     stack = fit_stack(rows, StackParameters(noise=0.4, depth=1))
@@ -105,7 +105,7 @@ def test_that_a_dead_pixel_has_no_curve() -> None:
     assert len(copies.curve(4)) == 2
 
 
-def test_that_an_impossible_study_is_refused_in_a_sentence() -> None:
+def test_that_an_impossible_study_is_refused_in_a_sentence():
     for wrong in ({"seeds": 0}, {"most": 0}, {"most_rows": 1}):
         with pytest.raises(ValueError, match="at least one seed, one copy and two rows"):
             CopiesStudy(stack_of(), ROWS, **wrong)
@@ -126,20 +126,20 @@ def _study(points: list[tuple[int, list[float], list[float]]], seeds: int = 2) -
     return Copies(0.3, 1e-5, 1, np.zeros((1, 2)), 10, 10, seeds, made)
 
 
-def test_that_a_curve_has_geometric_means_and_leaves_out_what_has_no_logarithm() -> None:
+def test_that_a_curve_has_geometric_means_and_leaves_out_what_has_no_logarithm():
     nan, inf = np.nan, np.inf
     copies = _study([(1, [0.2, 0.8], [nan, 1.0]), (2, [0.0, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
     assert copies.curve() == [(1, pytest.approx(0.4), 0.2, 0.8)]
     assert copies.curve(0) == [(2, pytest.approx(1.0), 0.5, 2.0)]
 
 
-def test_that_finished_points_have_every_seed() -> None:
+def test_that_finished_points_have_every_seed():
     copies = _study([(1, [0.2, 0.8], [1.0, 1.0]), (2, [0.1, 0.4], [1.0, 1.0]), (4, [0.1], [1.0])])
     assert [point.copies for point in copies.finished().points] == [1, 2]
     assert [point.copies for point in copies.points] == [1, 2, 4]
 
 
-def test_that_the_slope_takes_three_points_from_eight_copies_on_and_the_reference_what_there_is() -> None:
+def test_that_the_slope_takes_three_points_from_eight_copies_on_and_the_reference_what_there_is():
     few = _study([(m, [1.0 / m], [1.0]) for m in (1, 2, 4, 8, 16)], seeds=1)
     assert few.slope() is None
     assert few.reference() == pytest.approx(np.sqrt((1 / 8) * 8**0.5 * (1 / 16) * 16**0.5))

@@ -47,13 +47,13 @@ Results = dict[str, dict[str, object]]
 
 
 @pytest.fixture(scope="module")
-def two() -> Iterator[Cluster]:
+def two():
     with Cluster(ClusterChoice(workers=2)) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Results:
+def here(tmp_path_factory):
     """Return the results of the sweep in this process, with one thread in BLAS as workers have it."""
     path = tmp_path_factory.mktemp("here") / "runs.sqlite"
     with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
@@ -67,7 +67,7 @@ def results_of(path: Path) -> Results:
         return {line.hash: numbers(store.load(line.hash)) for line in store.runs()}
 
 
-def test_that_a_sweep_on_two_workers_has_the_bits_of_one_process(two: Cluster, here: Results, tmp_path: Path) -> None:
+def test_that_a_sweep_on_two_workers_has_the_bits_of_one_process(two, here, tmp_path):
     path, seen = tmp_path / "runs.sqlite", []
     with RunStore(path) as store:
         state = run_sweep(DATA, SWEEP, store, progress=Listener(lambda f, _: seen.append(f)), cluster=two)
@@ -77,7 +77,7 @@ def test_that_a_sweep_on_two_workers_has_the_bits_of_one_process(two: Cluster, h
     assert max(seen) == 1.0
 
 
-def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here: Results, tmp_path: Path) -> None:
+def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
     path, killed = tmp_path / "runs.sqlite", list[int]()
 
     def kill(_fraction: float, payload: object) -> None:
@@ -91,9 +91,7 @@ def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here: Results, tmp
     assert results_of(path) == here
 
 
-def test_that_a_sweep_interrupted_on_workers_resumes_in_one_process(
-    two: Cluster, here: Results, tmp_path: Path
-) -> None:
+def test_that_a_sweep_interrupted_on_workers_resumes_in_one_process(two, here, tmp_path):
     path = tmp_path / "runs.sqlite"
     saved: list[object] = []
 
@@ -111,7 +109,7 @@ def test_that_a_sweep_interrupted_on_workers_resumes_in_one_process(
     assert results_of(path) == here
 
 
-def test_that_a_cancelled_run_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
+def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
     """A run of a minute is cancelled; the workers are free again within seconds."""
     data = rectangles(2500, 100)
     base = replace(SWEEP.base, fingerprint=data.fingerprint, training="whole")
@@ -126,7 +124,7 @@ def test_that_a_cancelled_run_ends_on_the_workers_at_once(two: Cluster, tmp_path
     until(lambda: not any(two.client.run(executing).values()))
 
 
-def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two: Cluster) -> None:
+def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two):
     events: list[object] = []
     two.client.subscribe_topic("slide-gui", lambda event: events.append(event[1]))
     two.client.submit(reported, pure=False).result()
@@ -145,7 +143,7 @@ def executing(dask_worker: object) -> int:
     return int(dask_worker.state.executing_count)
 
 
-def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: Results, tmp_path: Path) -> None:
+def test_that_a_paused_sweep_starts_no_run_until_resumed(two, here, tmp_path):
     pause, path, n_stored = Event(), tmp_path / "runs.sqlite", list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
@@ -161,9 +159,7 @@ def test_that_a_paused_sweep_starts_no_run_until_resumed(two: Cluster, here: Res
     assert results_of(path) == here
 
 
-def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a_damaged_run(
-    two: Cluster, tmp_path: Path
-) -> None:
+def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a_damaged_run(two, tmp_path):
     data = {"rectangles": replace(DATA, name="Rectangles"), "convex": replace(rectangles(40, 30, 1), name="Convex")}
     cells = (
         CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
@@ -199,9 +195,7 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a
     assert results_of(paths[0]) == results_of(paths[1])
 
 
-def test_that_a_run_has_the_name_of_its_data_though_a_worker_holds_them_under_another(
-    two: Cluster, tmp_path: Path
-) -> None:
+def test_that_a_run_has_the_name_of_its_data_though_a_worker_holds_them_under_another(two, tmp_path):
     held = sent(two.client, DATA, f"slide-data-{DATA.fingerprint}-sent")
     sweep, path = replace(SWEEP, noises=(0.3,), depths=(1,)), tmp_path / "runs.sqlite"
     with RunStore(path) as store:
@@ -210,7 +204,7 @@ def test_that_a_run_has_the_name_of_its_data_though_a_worker_holds_them_under_an
     assert {result["dataset"] for result in results_of(path).values()} == {"renamed"}
 
 
-def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
+def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(two, tmp_path):
     file = tmp_path / "rows.csv"
     rows = zip(DATA.train[:, :6].astype(int), DATA.train_labels, strict=True)
     lines = [",".join(map(str, [*row, "ab"[label]])) for row, label in rows]
@@ -226,13 +220,13 @@ def test_that_workers_read_the_same_files_and_are_sent_those_they_do_not_find(tw
             store.delete([line.hash for line in store.runs()])
 
 
-def test_that_workers_are_described(two: Cluster) -> None:
+def test_that_workers_are_described(two):
     workers = two.workers()
     assert [worker.threads for worker in workers] == [1, 1]
     assert all(worker.versions == versions_here() for worker in workers)
 
 
-def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
+def test_that_workers_of_other_versions_are_refused_with_both_named():
     mine = dict(versions_here())
     for name in mine:
         theirs = tuple({**mine, name: "0.0"}.items())
@@ -250,12 +244,12 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
         (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
     ],
 )
-def test_that_an_impossible_choice_is_refused(choice: ClusterChoice, message: str) -> None:
+def test_that_an_impossible_choice_is_refused(choice, message):
     with pytest.raises(ValueError, match=message):
         choice.checked()
 
 
-def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(cluster_module, "CONNECTING", 0.5)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
@@ -267,7 +261,7 @@ def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch: pytest.Mo
             Cluster(ClusterChoice(scheduler=str(file)))
 
 
-def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch):
     tried: list[object] = []
 
     def nobody_answers(place: object, _seconds: float) -> None:
@@ -285,7 +279,7 @@ def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-def idle(monkeypatch: pytest.MonkeyPatch) -> MagicMock:
+def idle(monkeypatch):
     """A client, and a cluster of this computer, with one worker that never completes a task."""
     client = MagicMock(status="running", scheduler=None)
     client.scheduler_info.return_value = {"workers": {"tcp://there:1": {"nthreads": 1}}}
@@ -323,22 +317,20 @@ def begun(client: MagicMock, specs: list[RunSpec], rank: Callable[[RunSpec], int
     return submitted(client)
 
 
-def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle: MagicMock) -> None:
+def test_that_closing_a_cluster_ends_its_workers_and_the_connection(idle):
     with Cluster(ClusterChoice(workers=1)):
         assert idle.close.call_count == 0
     assert idle.close.call_count == 2
 
 
 @pytest.mark.parametrize(("slots", "count"), [(1, 2), (3, 6), (0, 2)])
-def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_start_later(
-    idle: MagicMock, monkeypatch: pytest.MonkeyPatch, slots: int, count: int
-) -> None:
+def test_that_two_runs_per_worker_are_submitted_and_some_for_workers_that_start_later(idle, monkeypatch, slots, count):
     specs = [point.spec for point in replace(SWEEP, depths=(0, 1, 2), warm=False).points()]
     monkeypatch.setattr(Cluster, "n_slots", slots)
     assert len(begun(idle, specs)) == count
 
 
-def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_chains(idle: MagicMock) -> None:
+def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_chains(idle):
     first = spec(DATA, 0.2, 1)
     then, longer = spec(DATA, 0.4, 1, neighbour=first), spec(DATA, 0.2, 2)
     assert begun(idle, [longer, then]) == [first.hash, longer.hash]
@@ -349,7 +341,7 @@ def test_that_lower_ranks_are_submitted_first_then_runs_that_begin_the_longest_c
     assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
 
 
-def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_is_submitted(idle: MagicMock) -> None:
+def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_is_submitted(idle):
     idle.submit.return_value.done.side_effect = lambda: setattr(idle, "status", "closed")
     data = replace(DATA, generated=False)
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; check that it is running"):
@@ -395,7 +387,7 @@ def scheduler_and_worker(path: Path) -> Iterator[tuple[ClusterChoice, subprocess
             yield ClusterChoice(scheduler=str(file)), scheduler
 
 
-def test_that_workers_that_do_several_tasks_at_once_are_refused() -> None:
+def test_that_workers_that_do_several_tasks_at_once_are_refused():
     from distributed import LocalCluster
 
     several = r"does 2 tasks at once.*--nthreads 1"
@@ -408,7 +400,7 @@ def test_that_workers_that_do_several_tasks_at_once_are_refused() -> None:
         Cluster(ClusterChoice(scheduler=local.scheduler_address))
 
 
-def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two: Cluster, here: Results, tmp_path: Path) -> None:
+def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two, here, tmp_path):
     path = tmp_path / "runs.sqlite"
     with RunStore(path) as store:
         with scheduler_and_worker(tmp_path) as (choice, scheduler), Cluster(choice) as cluster:
@@ -433,7 +425,7 @@ def address(cluster: Cluster) -> str:
     return str(cluster.client.scheduler_info()["address"])
 
 
-def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two: Cluster, tmp_path: Path) -> None:
+def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two, tmp_path):
     data, store = tmp_path / "outlines.npz", tmp_path / "runs.sqlite"
     parts = {"X_train": DATA.train, "y_train": DATA.train_labels, "X_test": DATA.test, "y_test": DATA.test_labels}
     np.savez(data, **parts)
@@ -450,7 +442,7 @@ def test_that_a_killed_client_leaves_no_process_and_its_sweep_resumes(two: Clust
     assert first < hashes(store) == hashes(tmp_path / "other.sqlite")
 
 
-def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker(two: Cluster, tmp_path: Path) -> None:
+def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker(two, tmp_path):
     data = rectangles(40, 20)
     specs = [
         RunSpec(
@@ -514,7 +506,7 @@ def alive(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX alone")
-def test_that_ctrl_c_does_not_reach_workers_that_are_starting() -> None:
+def test_that_ctrl_c_does_not_reach_workers_that_are_starting():
     def blocked() -> bool:
         return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 

@@ -12,7 +12,7 @@ DATA = rectangles(100, 60)
 SHAPE = RunShape(100, 40, 784, 2)
 
 
-def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_evaluation() -> None:
+def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_evaluation():
     first = spec(DATA, 0.3, 2)
     assert RunKind.of(first, SHAPE) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
     assert RunKind.of(first, SHAPE).typical == typical_seconds(first, SHAPE)
@@ -25,7 +25,7 @@ def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_e
     assert RunKind.of(split, SHAPE).evaluate == "validation"
 
 
-def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_and_layers() -> None:
+def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_and_layers():
     def seconds(*measured: RunKind) -> float:
         model = CostModel()
         for number, kind in enumerate(measured):
@@ -43,7 +43,7 @@ def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_a
     assert seconds() == 3.0
 
 
-def test_that_several_measurements_count_by_their_median_and_later_ones_too() -> None:
+def test_that_several_measurements_count_by_their_median_and_later_ones_too():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100)
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
@@ -54,7 +54,7 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too() ->
     assert model.seconds(kind) == 1.5
 
 
-def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done() -> None:
+def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done():
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
     assert model.total([kind] * 4) == 40.0
     assert model.left(40.0, kind, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
@@ -63,7 +63,7 @@ def test_that_the_first_run_corrects_the_estimate_the_more_of_it_is_done() -> No
     assert model.left(model.total([kind] * 3), kind, 0.5, 100.0) == pytest.approx(40.0 * 2.5)
 
 
-def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
+def test_that_the_shares_of_a_run_add_up_and_follow_its_work():
     learned = spec(DATA, 0.3, 2)
     fitted, trained = run_shares(learned, SHAPE)
     assert 0.0 < fitted < trained < 1.0
@@ -72,14 +72,14 @@ def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
 
 
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
-def test_that_more_rows_take_longer(method: str) -> None:
+def test_that_more_rows_take_longer(method):
     def seconds(rows: int) -> float:
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 
     assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
 
 
-def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows() -> None:
+def test_that_the_peak_memory_of_a_run_on_mnist_exceeds_its_features_and_falls_with_its_rows():
     mnist, wanted = RunShape(60_000, 10_000, 784, 10), spec(DATA, 0.3, 1)
     features = 4 * 60_000 * 784 * 2
     assert 2 * features < peak_bytes(wanted, mnist) < 4e9

@@ -24,7 +24,7 @@ def ready(n_classes: int) -> tuple[Dataset, Restored, Decider]:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_that_each_decision_is_what_the_model_predicts(n_classes: int) -> None:
+def test_that_each_decision_is_what_the_model_predicts(n_classes):
     dataset, restored, decider = ready(n_classes)
     features = restored.representation.transform(dataset.test)
     predicted, margins = restored.model.predict(features), restored.model.margins(features)
@@ -42,7 +42,7 @@ def test_that_each_decision_is_what_the_model_predicts(n_classes: int) -> None:
         assert decision.margin == decision.margins[decision.second]
 
 
-def test_that_support_vectors_pull_the_margin_to_where_it_is() -> None:
+def test_that_support_vectors_pull_the_margin_to_where_it_is():
     dataset, restored, decider = ready(2)
     features = restored.representation.transform(dataset.test[:1])[0].astype(np.float64)
     trained = restored.representation.transform(dataset.train[decider.rows]).astype(np.float64)
@@ -69,7 +69,7 @@ def class_of(restored: Restored, image: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes: int) -> None:
+def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes):
     dataset, restored, decider = ready(n_classes)
     counts = []
     for image in dataset.test[:12]:
@@ -86,7 +86,7 @@ def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes: int) -
     assert max(counts) > 1
 
 
-def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest() -> None:
+def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest():
     dataset, restored, decider = ready(2)
     for image in dataset.test[:25]:
         before, singles = class_of(restored, image), []
@@ -99,13 +99,13 @@ def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest() ->
         assert flip.fewest == (len(flip.features) <= 2)
 
 
-def test_that_the_search_for_a_flip_can_be_cancelled() -> None:
+def test_that_the_search_for_a_flip_can_be_cancelled():
     dataset, _, decider = ready(2)
     with pytest.raises(Cancelled):
         decider.flip(dataset.test[0], StopAfter(1))
 
 
-def test_that_plain_features_go_to_the_ends_of_their_own_ranges() -> None:
+def test_that_plain_features_go_to_the_ends_of_their_own_ranges():
     dataset = rectangles()
     scaled = (dataset.train * np.linspace(1, 3, 64, dtype=np.float32) + 1, dataset.test)
     plain = Dataset("plain", *scaled, dataset.train_labels, dataset.test_labels, None)

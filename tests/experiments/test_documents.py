@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ class Outer:
     inner: Inner | None = None
 
 
-def test_that_a_document_gives_the_value_that_it_was_made_from() -> None:
+def test_that_a_document_gives_the_value_that_it_was_made_from():
     document = {"name": "x", "share": 1, "pair": ["b", 2.5], "inner": {"sizes": [1, 2]}}
     assert from_document(Outer, document) == Outer("x", 1, ("b", 2.5), Inner((1, 2)))
     assert from_document(Outer, {"name": "x"}) == Outer("x")
@@ -51,12 +50,12 @@ def test_that_a_document_gives_the_value_that_it_was_made_from() -> None:
         ({"name": "x", "inner": 3}, "inner is 3, expected an object"),
     ],
 )
-def test_that_a_value_that_does_not_fit_is_named(document: object, message: str) -> None:
+def test_that_a_value_that_does_not_fit_is_named(document, message):
     with pytest.raises(ValueError, match=message):
         from_document(Outer, document)
 
 
-def test_that_whole_numbers_fit_into_64_bits() -> None:
+def test_that_whole_numbers_fit_into_64_bits():
     for kind in (int, float):
         assert checked_value(kind, 2**63 - 1, "n") == 2**63 - 1
         for number in (2**63, -(2**63)):
@@ -64,7 +63,7 @@ def test_that_whole_numbers_fit_into_64_bits() -> None:
                 checked_value(kind, number, "n")
 
 
-def test_that_one_of_several_kinds_is_enough() -> None:
+def test_that_one_of_several_kinds_is_enough():
     assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
     assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"
     with pytest.raises(ValueError, match="widths is None, expected a text or a list"):
@@ -80,7 +79,7 @@ def a_document() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"1" * 5000, b"", b"null", b'{"format": 1}'])
-def test_that_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
+def test_that_other_files_are_refused(content, tmp_path):
     (tmp_path / "doc.json").write_bytes(content)
     with pytest.raises(DataError, match="is not the document of a figure"):
         FigureProvenance.read(tmp_path / "doc.json")
@@ -89,14 +88,14 @@ def test_that_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "source", [{"key": "nothing"}, {}, {"key": "mnist", "paths": ["a.npz"]}, {"paths": ["a\0b"]}, {"paths": "a.npz"}]
 )
-def test_that_a_source_is_of_the_catalogue_or_files(source: dict[str, Any], tmp_path: Path) -> None:
+def test_that_a_source_is_of_the_catalogue_or_files(source, tmp_path):
     (tmp_path / "doc.json").write_text(json.dumps({**a_document(), "source": source}))
     with pytest.raises(DataError, match="is not the document of a figure"):
         FigureProvenance.read(tmp_path / "doc.json")
 
 
 @pytest.mark.parametrize("number", [-1, 10**9, True, "0", 0.0])
-def test_that_a_point_names_a_run_of_the_document(number: object, tmp_path: Path) -> None:
+def test_that_a_point_names_a_run_of_the_document(number, tmp_path):
     document = a_document()
     document["points"][0]["run"] = number
     (tmp_path / "doc.json").write_text(json.dumps(document))

@@ -63,7 +63,7 @@ def load(key: str, progress: Progress) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def evaluated(tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+def evaluated(tmp_path_factory):
     path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", StopAfter()
     with RunStore(path) as store:
         return run_evaluation(CELLS, load, store, progress=listener), path, listener
@@ -80,7 +80,7 @@ def outcome(state: EvaluationState) -> tuple[object, object]:
     return state.comparisons, results
 
 
-def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
+def test_that_the_protocol_file_gives_every_method_on_every_data_set():
     for extent in ("full", "quick"):
         cells = plan(extent)
         methods = ["slide-svm", "median", "raw-svm", "pca-svm", "white-svm", "randproj-svm", "sda-svm", "sda"]
@@ -106,7 +106,7 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
 
 
 @pytest.mark.parametrize("extent", ["full", "quick"])
-def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent: str) -> None:
+def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent):
     for cell in plan(extent, methods=["slide-svm", "median", "sda-svm"]):
         for point in (cell.candidates("ab" * 32, "", 0)[0], cell.final(cell.candidates("ab" * 32, "", 0)[0])):
             learned = cell.method != "median" and cell.data != "mnist"
@@ -116,7 +116,7 @@ def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent:
 
 
 @pytest.mark.parametrize("extent", ["full", "quick"])
-def test_that_all_methods_have_the_same_choices(extent: str) -> None:
+def test_that_all_methods_have_the_same_choices(extent):
     own = {"data", "method", "axes"}
     for data in ("rectangles", "convex", "rectangles-images", "mnist"):
         alike = [
@@ -131,7 +131,7 @@ def test_that_all_methods_have_the_same_choices(extent: str) -> None:
         assert {point.spec.fit_rows for point in cell.candidates("ab" * 32, "", 0)} == {"split"}
 
 
-def test_that_a_split_is_a_seed_too() -> None:
+def test_that_a_split_is_a_seed_too():
     seeds = [split_seed(split) for split in range(100)]
     assert len(set(seeds)) == 100
     assert seeds[:3] == [split_seed(0), split_seed(1), split_seed(2)]
@@ -145,7 +145,7 @@ def test_that_a_split_is_a_seed_too() -> None:
             assert all(spec.svm.seed in (split_seed(split), 0) for spec in specs)
 
 
-def test_that_a_selection_over_several_divisions_has_the_least_mean_error() -> None:
+def test_that_a_selection_over_several_divisions_has_the_least_mean_error():
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
     points = cell.candidates("ab" * 32, "", 1)
     assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
@@ -161,7 +161,7 @@ def test_that_a_selection_over_several_divisions_has_the_least_mean_error() -> N
     assert cell.final(best.point).spec == cell.final(points[4]).spec
 
 
-def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows() -> None:
+def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows():
     axes = (("noise", (0.3, 0.5)), ("depth", (1,)), ("ridge", (1e-5, 10.0)))
     cell = CellPlan("mnist", "slide-svm", 1, axes, widths="median", fit_rows="split", labels=50)
     specs = [point.spec for point in cell.candidates("ab" * 32, "", 0)]
@@ -171,7 +171,7 @@ def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_
     assert (final.fit_rows, final.labels, final.stack.ridge) == ("training", None, 10.0)
 
 
-def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated: Evaluated, tmp_path: Path) -> None:
+def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_path):
     state, path, _ = evaluated
     plan_of = CELLS[0]
     chosen = []
@@ -204,7 +204,7 @@ def table_of(*rows: tuple[int, ...]) -> EvaluationState:
     return EvaluationState((), cells)
 
 
-def test_that_identical_splits_count_as_one() -> None:
+def test_that_identical_splits_count_as_one():
     found = table_of((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
     raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
     assert raw.rows == mcnemar(np.arange(100) < 30, np.arange(100) < 10)
@@ -213,7 +213,7 @@ def test_that_identical_splits_count_as_one() -> None:
     assert (pca.p, pca.significant, pca.difference) == (1.0, False, 0.0)
 
 
-def test_that_significance_is_by_holm_over_the_whole_table() -> None:
+def test_that_significance_is_by_holm_over_the_whole_table():
     alone = table_of((10,), (17,)).comparisons["rectangles", "raw-svm"]
     assert alone.p == pytest.approx(2 / 2**7)
     assert alone.significant
@@ -230,7 +230,7 @@ def test_that_significance_is_by_holm_over_the_whole_table() -> None:
     assert not any(one.significant for one in crowd.comparisons.values())
 
 
-def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated: Evaluated) -> None:
+def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated):
     state, path, listener = evaluated
     with RunStore(path) as store:
         assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
@@ -258,7 +258,7 @@ class SecondEach(CostModel):
         return True
 
 
-def test_that_the_seconds_left_count_each_run_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_seconds_left_count_each_run_once(tmp_path, monkeypatch):
     monkeypatch.setattr(executor, "CostModel", SecondEach)
     cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0)
     listener = StopAfter()
@@ -270,9 +270,7 @@ def test_that_the_seconds_left_count_each_run_once(tmp_path: Path, monkeypatch: 
     assert state.total == 6
 
 
-def test_that_an_interrupted_evaluation_resumes_to_the_same_results(
-    evaluated: Evaluated, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_an_interrupted_evaluation_resumes_to_the_same_results(evaluated, tmp_path, monkeypatch):
     path = tmp_path / "broken.sqlite"
     for reports in (300, 1100, 1500):
         with RunStore(path) as store, pytest.raises(Cancelled):
@@ -289,7 +287,7 @@ def test_that_an_interrupted_evaluation_resumes_to_the_same_results(
         assert again.done == again.total
 
 
-def test_that_the_store_is_read_without_running_anything(evaluated: Evaluated, tmp_path: Path) -> None:
+def test_that_the_store_is_read_without_running_anything(evaluated, tmp_path):
     state, path, _ = evaluated
     with RunStore(path) as store:
         assert outcome(stored_evaluation(CELLS, store)) == outcome(state)
@@ -298,7 +296,7 @@ def test_that_the_store_is_read_without_running_anything(evaluated: Evaluated, t
     assert all(cell.rate is None for cell in empty.cells)
 
 
-def test_that_a_single_candidate_is_selected_without_a_run(tmp_path: Path) -> None:
+def test_that_a_single_candidate_is_selected_without_a_run(tmp_path):
     cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, train_rows=40, test_rows=100)
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_evaluation([cell], load, store, progress=NO_PROGRESS)
@@ -307,7 +305,7 @@ def test_that_a_single_candidate_is_selected_without_a_run(tmp_path: Path) -> No
     assert (result.n_train, result.n_test) == (40, 100)
 
 
-def test_that_a_wrong_protocol_is_refused() -> None:
+def test_that_a_wrong_protocol_is_refused():
     with pytest.raises(ValueError, match="extent is 'huge'"):
         plan("huge")
     with pytest.raises(ValueError, match="splits is 0"):
@@ -318,7 +316,7 @@ def test_that_a_wrong_protocol_is_refused() -> None:
         protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, None)
 
 
-def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
+def test_that_a_cell_takes_what_the_protocol_gives_it():
     own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
     cell = protocol_module._cell("convex", "sda", own, None)
     axes = (("n_units", ((5,), (5, 4))),)
@@ -328,7 +326,7 @@ def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2
 
 
-def test_that_the_published_table_figure_and_data_sets_are_known() -> None:
+def test_that_the_published_table_figure_and_data_sets_are_known():
     found = {mark.method: mark.error for mark in published("convex")}
     assert found["SLIDE-SVM"] == pytest.approx(0.1218)
     assert found["hyperopt-sklearn"] == pytest.approx(0.113)
@@ -342,7 +340,7 @@ def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", n
     return Cell(data, method, n_splits, answers)
 
 
-def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits() -> None:
+def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits():
     assert cell().rate is None
     two = answer(0, 0.1), answer(1, 0.3)
     rates = [ErrorRate.of_run(0.1, 100), ErrorRate.of_run(0.3, 100)]
@@ -354,7 +352,7 @@ def test_that_a_cell_has_a_mean_and_is_complete_with_all_splits() -> None:
     assert cell(method="pca-svm").title == "PCA-SVM"
 
 
-def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selection() -> None:
+def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selection():
     assert (cell(answer(0)).features, cell(answer(0)).chosen) == (None, "")
     known = [answer(k, features=seconds) for k, seconds in enumerate((4.0, None, 1.0, 2.0))]
     assert cell(*known).features == 2.0
@@ -363,14 +361,14 @@ def test_that_a_cell_has_the_median_time_of_features_and_the_most_frequent_selec
     assert cell(*several).chosen == "b (2 of 4 splits)"
 
 
-def test_that_the_published_error_is_that_of_the_same_method() -> None:
+def test_that_the_published_error_is_that_of_the_same_method():
     found = cell(method="raw-svm").paper
     assert found.error == pytest.approx(0.1872)
     assert cell(method="median").paper is None
     assert cell(data="own").paper is None
 
 
-def test_that_data_are_described_with_their_sizes_and_source() -> None:
+def test_that_data_are_described_with_their_sizes_and_source():
     assert info_of("rectangles", DATA) == DataInfo(
         "rectangles", "Rectangles", True, DATA.fingerprint, 80, 150, "generated:rectangles"
     )
@@ -379,7 +377,7 @@ def test_that_data_are_described_with_their_sizes_and_source() -> None:
     assert info_of("rectangles", replace(real, key="rectangles")).source == "rectangles"
 
 
-def test_that_data_smaller_than_the_benchmark_report_it() -> None:
+def test_that_data_smaller_than_the_benchmark_report_it():
     known = entry("convex")
     whole = DataInfo("convex", "Convex", False, "f", known.n_train, known.n_test)
     assert whole.reduced == ""
@@ -388,7 +386,7 @@ def test_that_data_smaller_than_the_benchmark_report_it() -> None:
     assert replace(whole, n_train=10).reduced != ""
 
 
-def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
+def test_that_a_comparison_is_over_common_splits_on_the_same_rows():
     ours = [answer(0, 0.2), answer(1, 0.3), answer(2, 0.1), answer(4, 0.9)]
     elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))
     theirs = [answer(0, 0.1), answer(1, 0.1), elsewhere, answer(3, 0.0)]
@@ -406,7 +404,7 @@ def test_that_a_comparison_is_over_common_splits_on_the_same_rows() -> None:
     assert compare(ours[2:], theirs) is None
 
 
-def test_that_results_are_ordered_by_split_and_replace_older_ones() -> None:
+def test_that_results_are_ordered_by_split_and_replace_older_ones():
     plans = [CellPlan("convex", "raw-svm", 3), CellPlan("convex", "slide-svm", 3)]
     state = empty_state(plans, ())
     assert [each.n_splits for each in state.cells] == [3, 3]
@@ -447,7 +445,7 @@ def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real
     assert (info.generated, info.n_train, info.n_test) == (n_test == 90, 80, 150)
 
 
-def test_that_autoencoders_of_either_method_give_the_time_and_the_selection() -> None:
+def test_that_autoencoders_of_either_method_give_the_time_and_the_selection():
     info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
 
     def timed(method: str, features: float | None, chosen: str = "") -> Cell:
@@ -471,9 +469,7 @@ SMALL = rectangles(80, 50)
 CELL = CellPlan("rectangles", "slide-svm", 1, (("noise", (0.4,)), ("depth", (1,))), widths="median", C=10.0)
 
 
-def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(tmp_path, monkeypatch):
     def load(_key: str, _progress: object) -> Dataset:
         return SMALL
 
@@ -489,7 +485,7 @@ def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(
         assert [each.spec_hash for each in cell.answers] == [final.hash]
 
 
-def test_that_a_reuse_reports_the_stacks_that_need_no_pass() -> None:
+def test_that_a_reuse_reports_the_stacks_that_need_no_pass():
     reuse, parameters = Reuse(deepest=2), StackParameters(noise=0.4, depth=2)
     assert not reuse.holds(SMALL, parameters)
     assert reuse.holds(SMALL, StackParameters(noise=0.4, depth=1))  # more layers than asked for are fitted

@@ -28,7 +28,7 @@ CODES = DATA.train_labels
 
 
 @pytest.fixture
-def trainings(monkeypatch: pytest.MonkeyPatch) -> list[SdaParameters]:
+def trainings(monkeypatch):
     """Return the parameters of each pre-training, in order."""
     made: list[SdaParameters] = []
 
@@ -40,7 +40,7 @@ def trainings(monkeypatch: pytest.MonkeyPatch) -> list[SdaParameters]:
     return made
 
 
-def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainings: list[SdaParameters]) -> None:
+def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainings):
     known = Networks()
     both = known.pretrained(DATA, DEEP)
     one = known.pretrained(DATA, replace(DEEP, n_units=(8,)).checked())
@@ -52,7 +52,7 @@ def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainin
     np.testing.assert_array_equal(one.sda.layers[0].weights, alone.layers[0].weights)
 
 
-def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings: list[SdaParameters]) -> None:
+def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings):
     known = Networks()
     known.pretrained(DATA, DEEP)
     for change in ({"fine_tuning_rate": 0.1}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
@@ -72,9 +72,7 @@ def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings: list[
         {"seed": 1},
     ],
 )
-def test_that_other_parameters_need_a_new_pretraining(
-    trainings: list[SdaParameters], change: dict[str, object]
-) -> None:
+def test_that_other_parameters_need_a_new_pretraining(trainings, change):
     known, other = Networks(), replace(DEEP, **change).checked()
     known.pretrained(DATA, DEEP)
     found = known.pretrained(DATA, other)
@@ -85,7 +83,7 @@ def test_that_other_parameters_need_a_new_pretraining(
     assert len(trainings) == 3
 
 
-def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) -> None:
+def test_that_the_last_24_of_each_kind_are_kept(trainings):
     known = Networks()
     quick = replace(DEEP, n_units=(2,), pretraining_epochs=0, fine_tuning_epochs=0)
     for seed in (*range(25), *range(1, 25), 0):
@@ -100,7 +98,7 @@ def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) 
     assert tuned[-1] is not tuned[0]
 
 
-def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows() -> None:
+def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows():
     rows = (DATA.train * 4 - 1).astype(np.float32)
     features = pretrained(rows, DEEP)
     assert features.limits == (-1.0, 3.0)
@@ -112,7 +110,7 @@ def _spec(**changes: object) -> RunSpec:
     return RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
 
 
-def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> None:
+def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same():
     features, known = pretrained(DATA.train, DEEP), Networks()
     rows, held_out = np.arange(48), np.arange(48, 60)
 
@@ -132,7 +130,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> No
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_classes: int) -> None:
+def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_classes):
     data = rectangles(60, 30, n_classes=n_classes)
     codes = data.train_labels
     network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)
@@ -150,7 +148,7 @@ def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_
 Z, CLASSES = layers(90)
 
 
-def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch):
     monkeypatch.setattr(fitting, "_GRID_ROWS", 50)
     own = spec(DATA, method="median", seed=3)
     found = train_svm(Z, CLASSES, (4, 3, 5), own, None, NO_PROGRESS).trained
@@ -163,7 +161,7 @@ def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch: pytest.Monk
     assert found.history == ()
 
 
-def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch):
     def started(rows: np.ndarray, near: RunResult | None) -> tuple[SvmParameters, object]:
         """Return the parameters and the start of the fit, which is not made."""
         fit = MagicMock(side_effect=Cancelled)

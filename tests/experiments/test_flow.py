@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ def by_hand(squashing: str = "threshold") -> Stack:
     return Stack(parameters, (Layer(first, 0.0), Layer(second, 0.0)), 3, 2)
 
 
-def test_that_a_flow_has_the_numbers_computed_by_hand() -> None:
+def test_that_a_flow_has_the_numbers_computed_by_hand():
     x = np.array([0.6, 0.4, 0.9])
     kept = np.array([True, True, False])
     flow = Forward().flow(by_hand(), x, kept)
@@ -43,7 +42,7 @@ def test_that_a_flow_has_the_numbers_computed_by_hand() -> None:
 
 
 @pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
-def test_that_the_layers_are_those_of_the_transform(squashing: str) -> None:
+def test_that_the_layers_are_those_of_the_transform(squashing):
     rows = rectangles().train
     stack = fit_stack(rows, StackParameters(noise=0.4, depth=3, squashing=squashing))
     flow = Forward().flow(stack, rows[5])
@@ -53,7 +52,7 @@ def test_that_the_layers_are_those_of_the_transform(squashing: str) -> None:
         np.testing.assert_allclose(layer.output, values[0], atol=2e-6)
 
 
-def test_that_a_forward_follows_another_stack() -> None:
+def test_that_a_forward_follows_another_stack():
     forward, rows = Forward(), rectangles().train
     for noise in (0.2, 0.6):
         stack = fit_stack(rows, StackParameters(noise=noise, depth=2))
@@ -61,7 +60,7 @@ def test_that_a_forward_follows_another_stack() -> None:
         np.testing.assert_allclose(output, stack.transform(rows[:1])[0, -64:], atol=2e-6)
 
 
-def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise() -> None:
+def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise():
     kept = {noise: survivors(10_000, noise, seed=3) for noise in (0.0, 0.2, 0.5, 0.9)}
     assert kept[0.0].all()
     for noise, mask in kept.items():
@@ -71,12 +70,12 @@ def test_that_survivors_match_the_noise_and_are_among_those_of_less_noise() -> N
     assert (survivors(10_000, 0.5, seed=4) != kept[0.5]).any()
 
 
-def test_that_an_image_of_another_size_is_refused_with_both_sizes() -> None:
+def test_that_an_image_of_another_size_is_refused_with_both_sizes():
     with pytest.raises(ValueError, match=r"shape \(4,\).*3 features"):
         Forward().flow(by_hand(), np.zeros(4))
 
 
-def test_that_a_result_is_corrupted_by_the_noise_of_its_model() -> None:
+def test_that_a_result_is_corrupted_by_the_noise_of_its_model():
     data = rectangles()
     model = fit_model(data, StackParameters(noise=0.4, depth=1))
     result = flow_result(model, data.train[0], "training image 1", 7)
@@ -85,7 +84,7 @@ def test_that_a_result_is_corrupted_by_the_noise_of_its_model() -> None:
     assert replace(result, seed=None).flow is result.flow
 
 
-def test_that_a_drawn_image_reads_back_exactly(tmp_path: Path) -> None:
+def test_that_a_drawn_image_reads_back_exactly(tmp_path):
     image = np.random.default_rng(0).random((8, 8)).astype(np.float32)
     path = tmp_path / "image.csv"
     path.write_text(image_text(image), encoding="utf-8")
@@ -93,7 +92,7 @@ def test_that_a_drawn_image_reads_back_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"1,2,x", b"1,nan", b"\xff\xfe"])
-def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path: Path, content: bytes) -> None:
+def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path, content):
     path = tmp_path / "image.csv"
     path.write_bytes(content)
     with pytest.raises(DataError, match=r"image\.csv: contains"):
@@ -102,7 +101,7 @@ def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path: Path, c
         read_image(tmp_path / "none.csv")
 
 
-def test_that_a_text_larger_than_any_image_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_text_larger_than_any_image_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "image.csv"
     path.write_text("0.5," * 250, encoding="utf-8")
     monkeypatch.setattr(image_file, "_LARGEST_IMAGE", 1000)

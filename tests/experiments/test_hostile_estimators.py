@@ -2,7 +2,6 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,9 +17,7 @@ PCA = Estimator.of("decomposition.PCA", {"n_components": 9})
 OTHER = ("cluster.FeatureAgglomeration", {"memory": "cache", "n_clusters": 9})
 
 
-def test_that_a_stored_run_with_another_class_is_shown_and_not_computed_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_a_stored_run_with_another_class_is_shown_and_not_computed_again(tmp_path, capsys, monkeypatch):
     monkeypatch.delitem(sys.modules, "sklearn.cluster", raising=False)
     asked = spec(DATA, method="custom", transformer=PCA, widths="median", C=1.0)
     other = spec(DATA, method="custom", transformer=Estimator.of(*OTHER), widths="median", C=1.0).checked()

@@ -30,7 +30,7 @@ def _table(path: Path, share: float = 0.1, n: int = 120, seed: int = 0) -> np.nd
     return missing
 
 
-def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_path: Path) -> None:
+def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_path):
     missing = _table(tmp_path / "t.csv")
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.held_out is not None
@@ -45,7 +45,7 @@ def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_pa
     assert np.isfinite(data.train).all()
 
 
-def test_that_each_fold_is_filled_by_its_own_training_rows(tmp_path: Path) -> None:
+def test_that_each_fold_is_filled_by_its_own_training_rows(tmp_path):
     _table(tmp_path / "t.csv")
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     for fold in range(2):
@@ -55,7 +55,7 @@ def test_that_each_fold_is_filled_by_its_own_training_rows(tmp_path: Path) -> No
         assert np.isnan(test).any()
 
 
-def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path: Path) -> None:
+def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path):
     _table(tmp_path / "t.csv")
     opened = open_data([tmp_path / "t.csv"])
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
@@ -70,7 +70,7 @@ def test_that_fingerprints_follow_the_file_and_not_the_filled_values(tmp_path: P
     assert open_data([tmp_path / "t.csv"]).fingerprint != opened.fingerprint
 
 
-def test_that_data_without_missing_cells_are_as_before(tmp_path: Path) -> None:
+def test_that_data_without_missing_cells_are_as_before(tmp_path):
     _table(tmp_path / "t.csv", share=0.0)
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.missing is None
@@ -78,7 +78,7 @@ def test_that_data_without_missing_cells_are_as_before(tmp_path: Path) -> None:
     assert not any("missing" in guess.what for guess in data.checks)
 
 
-def test_that_the_report_names_the_number_and_the_columns(tmp_path: Path) -> None:
+def test_that_the_report_names_the_number_and_the_columns(tmp_path):
     (tmp_path / "t.csv").write_text("a,b,c,class\n.1,,?,x\n.2,.3,,y\n.1,NaN,,y\n.3,.2,,x\n")
     (guess,) = (guess for guess in open_data([tmp_path / "t.csv"]).checks if "missing" in guess.what)
     assert guess.what == "6 of 12 cells are missing"
@@ -87,7 +87,7 @@ def test_that_the_report_names_the_number_and_the_columns(tmp_path: Path) -> Non
     assert (data.train[:, 2] == 0).all()
 
 
-def test_that_images_of_integers_keep_their_divisor_and_scaled_columns_their_range(tmp_path: Path) -> None:
+def test_that_images_of_integers_keep_their_divisor_and_scaled_columns_their_range(tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (40, 8, 8)).astype(np.float64)
     images[3, 2, 5], images[7, 0, 0] = np.nan, 255.0
     np.savez(tmp_path / "i.npz", X=images, y=np.arange(40) % 2)
@@ -101,7 +101,7 @@ def test_that_images_of_integers_keep_their_divisor_and_scaled_columns_their_ran
     np.testing.assert_array_equal(data.train, [[0, 0], [np.nan, 1], [1, np.nan]])
 
 
-def test_that_a_test_file_is_filled_by_the_training_file(tmp_path: Path) -> None:
+def test_that_a_test_file_is_filled_by_the_training_file(tmp_path):
     _table(tmp_path / "x_train.csv", share=0.0)
     missing = _table(tmp_path / "x_test.csv", share=0.3, n=30)
     data = DataSource(paths=(str(tmp_path / "x_train.csv"), str(tmp_path / "x_test.csv"))).load()
@@ -115,7 +115,7 @@ def test_that_a_test_file_is_filled_by_the_training_file(tmp_path: Path) -> None
     assert (np.isnan(some.known_cells[1]) == some.missing[20:]).all()
 
 
-def test_that_a_run_on_filled_data_is_repeatable(tmp_path: Path) -> None:
+def test_that_a_run_on_filled_data_is_repeatable(tmp_path):
     _table(tmp_path / "t.csv")
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     first = run(data, spec(data, method="raw-svm"))
@@ -123,9 +123,7 @@ def test_that_a_run_on_filled_data_is_repeatable(tmp_path: Path) -> None:
     assert first.rate == second.rate
 
 
-def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_path, monkeypatch):
     _table(tmp_path / "t.csv")
     source = DataSource(paths=(str(tmp_path / "t.csv"),))
 

@@ -45,7 +45,7 @@ def edited(path: Path, change: dict[str, object] | None = None, **members: bytes
 
 
 @pytest.fixture
-def saved(tmp_path: Path) -> Path:
+def saved(tmp_path):
     save_model(tmp_path / "model.npz", fitted(depth=2))
     return tmp_path / "model.npz"
 
@@ -65,9 +65,7 @@ def saved(tmp_path: Path) -> Path:
     noise=0.78125, depth=3, threshold=0.0, squashing="sigmoid", fit_on="thresholded", dtype="float32", name="",
     shape=None,
 )  # fmt: skip
-def test_that_a_saved_model_is_read_to_the_bit(
-    tmp_path: Path, name: str, shape: tuple[int, int] | None, **parameters: object
-) -> None:
+def test_that_a_saved_model_is_read_to_the_bit(tmp_path, name, shape, **parameters):
     dataset = replace(data(shape=shape), name=name)
     model = fit_model(dataset, StackParameters(**parameters))
     save_model(tmp_path / "m.npz", model)
@@ -82,14 +80,14 @@ def test_that_a_saved_model_is_read_to_the_bit(
     np.testing.assert_array_equal(again.stack.transform(dataset.train), model.stack.transform(dataset.train))
 
 
-def test_that_equal_models_give_equal_bytes(tmp_path: Path) -> None:
+def test_that_equal_models_give_equal_bytes(tmp_path):
     model = fitted()
     for name in ("a.npz", "b.npz"):
         save_model(tmp_path / name, model)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
 
 
-def test_that_model_files_are_distinguished_from_others(saved: Path, tmp_path: Path) -> None:
+def test_that_model_files_are_distinguished_from_others(saved, tmp_path):
     np.savez(tmp_path / "data.npz", X=np.zeros((2, 2)))
     (tmp_path / "text").write_text("no archive")
     assert is_model_file(saved)
@@ -103,24 +101,24 @@ def refused(path: Path, message: str | None = None) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_that_a_missing_file_and_an_npz_of_data_are_refused(tmp_path: Path) -> None:
+def test_that_a_missing_file_and_an_npz_of_data_are_refused(tmp_path):
     refused(tmp_path / "absent.npz", "does not exist")
     np.savez(tmp_path / "data.npz", X=np.zeros((3, 4)))
     refused(tmp_path / "data.npz", "without a manifest")
 
 
-def test_that_nothing_is_ever_unpickled(saved: Path) -> None:
+def test_that_nothing_is_ever_unpickled(saved):
     refused(edited(saved, weights_1=npy(np.array([[{}, 1.0]], dtype=object))), "Python objects, which are never read")
 
 
-def test_that_a_compressed_member_is_refused_before_it_is_read(saved: Path) -> None:
+def test_that_a_compressed_member_is_refused_before_it_is_read(saved):
     bomb = npy(np.zeros((1000, 1001)))
     with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("weights_3.npy", bomb)
     refused(saved, "compressed")
 
 
-def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved: Path) -> None:
+def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved):
     whole = saved.read_bytes()
     with zipfile.ZipFile(saved) as archive:
         member = archive.getinfo("weights_1.npy")
@@ -131,7 +129,7 @@ def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved: Pat
     refused(saved, f"the members claim {len(whole) + 1} bytes, the file has only {len(whole)}")
 
 
-def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved: Path) -> None:
+def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved):
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6 + 1)})
     huge = edited(saved, {"n_features": 10**6, "image_shape": None}, weights_1=header.getvalue())
@@ -148,18 +146,18 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
         (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers beyond float32"),
     ],
 )
-def test_that_wrong_weights_are_refused(saved: Path, array: np.ndarray, message: str) -> None:
+def test_that_wrong_weights_are_refused(saved, array, message):
     refused(edited(saved, weights_2=npy(array)), message)
 
 
-def test_that_a_manifest_of_more_than_64_kib_is_refused(saved: Path) -> None:
+def test_that_a_manifest_of_more_than_64_kib_is_refused(saved):
     whole = saved.read_bytes()
     load_model(edited(saved, {"padding": "x" * 64000}))
     saved.write_bytes(whole)
     refused(edited(saved, {"padding": "x" * 65536}), "the manifest is larger than 65536 bytes")
 
 
-def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None:
+def test_that_members_must_be_exactly_those_of_the_manifest(saved):
     whole = saved.read_bytes()
     refused(edited(saved, weights_2=None), "members are not")
     saved.write_bytes(whole)
@@ -189,5 +187,5 @@ def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None
         ({"parameters": {"ridge": 10**400}}, "the manifest cannot be used: ridge"),
     ],
 )
-def test_that_a_wrong_manifest_is_refused_by_its_entry(saved: Path, change: dict[str, object], message: str) -> None:
+def test_that_a_wrong_manifest_is_refused_by_its_entry(saved, change, message):
     refused(edited(saved, change), message)

@@ -53,7 +53,7 @@ A = RESULT.arrays()
         ("support", A["support"][1:]),
     ],
 )
-def test_that_arrays_that_do_not_fit_are_refused(name: str, array: NDArray[Any]) -> None:
+def test_that_arrays_that_do_not_fit_are_refused(name, array):
     document, arrays = parts()
     with pytest.raises(ValueError, match=r"confusion|judged|misclassified|predicted|decisions|coefficients"):
         RunResult.from_parts(document, {**arrays, name: np.ascontiguousarray(array)})
@@ -72,21 +72,21 @@ def test_that_arrays_that_do_not_fit_are_refused(name: str, array: NDArray[Any])
         ("judged", [1], "unknown entry 'judged'"),
     ],
 )
-def test_that_documents_that_do_not_fit_are_refused(entry: str, value: object, message: str) -> None:
+def test_that_documents_that_do_not_fit_are_refused(entry, value, message):
     document, arrays = parts()
     with pytest.raises(ValueError, match=message):
         RunResult.from_parts({**document, entry: value}, arrays)
 
 
 @pytest.mark.parametrize("name", ["widths", "shares", "medians"])
-def test_that_a_classifier_has_one_width_a_layer(name: str) -> None:
+def test_that_a_classifier_has_one_width_a_layer(name):
     document, arrays = parts()
     document["classifier"][name] = document["classifier"][name][1:]
     with pytest.raises(ValueError, match="widths does not fit"):
         RunResult.from_parts(document, arrays)
 
 
-def test_that_only_the_plain_archive_of_a_run_is_read() -> None:
+def test_that_only_the_plain_archive_of_a_run_is_read():
     with zipfile.ZipFile(io.BytesIO(pack_arrays(RESULT.arrays()))) as source:
         members = {name: source.read(name) for name in source.namelist()}
     archive = partial(zip_bytes, compression=zipfile.ZIP_STORED)

@@ -30,7 +30,7 @@ from slide_gui.experiments.runs.run import run
 from tests.experiments.tiny import rectangles, spec
 
 
-def test_that_rows_and_biases_are_those_of_the_layers() -> None:
+def test_that_rows_and_biases_are_those_of_the_layers():
     rows = np.random.default_rng(0).random((30, 12), dtype=np.float32)
     model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), StackParameters(depth=2, noise=0.25))
     weights = weight_rows(model, [7, 0, 7])
@@ -46,7 +46,7 @@ def test_that_rows_and_biases_are_those_of_the_layers() -> None:
 
 
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
-def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on: str) -> None:
+def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on):
     rows = np.random.default_rng(0).random((50, 12), dtype=np.float32)
     parameters = StackParameters(depth=2, dtype="float64", fit_on=fit_on)
     model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), parameters)
@@ -60,7 +60,7 @@ def test_that_the_rms_of_a_layer_is_that_of_the_values_it_was_fitted_on(fit_on: 
     assert input_rms(replace(model.stack.layers[0], scatter=None)) is None
 
 
-def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_alike_do_not() -> None:
+def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_alike_do_not():
     random = np.random.default_rng(0)
     rows = (random.random((400, 30)) < 0.3).astype(np.float32)
     rows[:, 1::2] = rows[:, ::2]
@@ -73,7 +73,7 @@ def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_a
     assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
 
 
-def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero() -> None:
+def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero():
     assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
     assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
     assert typical_peak(np.zeros(3)) == 1.0
@@ -84,7 +84,7 @@ def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero() -> None:
     k=st.integers(1, 50),
     image=st.booleans(),
 )
-def test_that_default_pixels_are_distinct_features_whatever_the_mean(light: np.ndarray, k: int, image: bool) -> None:
+def test_that_default_pixels_are_distinct_features_whatever_the_mean(light, k, image):
     shape = (light.size, 1) if image else None
     pixels = default_pixels(shape, light, k)
     assert len(set(pixels)) == len(pixels) == min(k, light.size)
@@ -92,7 +92,7 @@ def test_that_default_pixels_are_distinct_features_whatever_the_mean(light: np.n
     assert pixels == default_pixels(shape, light, k)
 
 
-def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels() -> None:
+def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels():
     row = np.zeros(49)
     row[24], row[10], row[48] = -0.5, 0.75, 900.0  # the pixel 3, 3; two rows above it; far away
     assert nearby_peak(row, 24, (7, 7)) == 0.75
@@ -105,7 +105,7 @@ def test_that_the_limit_of_a_row_is_the_largest_weight_within_two_pixels() -> No
 
 
 @pytest.mark.parametrize("shape", [(6, 9), None])
-def test_that_each_default_pixel_is_the_best_of_light_times_room(shape: tuple[int, int] | None) -> None:
+def test_that_each_default_pixel_is_the_best_of_light_times_room(shape):
     light = np.random.default_rng(1).random(54) ** 2 - 0.3
     rows, columns = shape or (1, 54)
     places = [(y, x) for y in range(rows) for x in range(columns)]
@@ -128,7 +128,7 @@ SCATTER = CLEAN.T @ CLEAN
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 4), (4, 1), (3, 3)])
-def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
+def test_that_every_number_is_that_of_the_formula(a, b):
     p, weights = 0.7, denoiser_weights(SCATTER, 0.3)
     e = explain(SCATTER, weights[a], 0.3, RIDGE, a, b)
     assert e.n == 80
@@ -142,13 +142,13 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
     np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
 
 
-def test_that_the_check_fails_for_weights_that_are_not_the_solution() -> None:
+def test_that_the_check_fails_for_weights_that_are_not_the_solution():
     weights = denoiser_weights(SCATTER, 0.5)
     e = explain(SCATTER, weights[1], 0.3, RIDGE, 1, 4)
     assert abs(e.product - e.p_row[4]) > 0.1
 
 
-def test_that_the_strongest_is_another_pixel() -> None:
+def test_that_the_strongest_is_another_pixel():
     assert strongest(np.array([0.9, -0.5, 0.4, 7.0]), 0) == 1
     assert strongest(np.array([0.9, 7.0]), 0) == 0
 
@@ -157,7 +157,7 @@ DATA = rectangles(60, 100)
 A, B = spec(DATA, noise=0.2, depth=2), spec(DATA, noise=0.5, depth=1, widths="median", C=10.0)
 
 
-def test_that_rows_are_those_of_each_stack_and_their_difference() -> None:
+def test_that_rows_are_those_of_each_stack_and_their_difference():
     found = compare_rows(DATA, A, B, (9, 30))
     for own, each in ((found.first, A), (found.second, B)):
         layers = fit_stack(DATA.train, each.stack).layers
@@ -169,7 +169,7 @@ def test_that_rows_are_those_of_each_stack_and_their_difference() -> None:
     np.testing.assert_array_equal(found.difference[:, 0], found.first[:, 0] - found.second[:, 0])
 
 
-def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkeypatch):
     monkeypatch.setattr(inspection, "drowns", lambda layer: layer.weights.shape[0] == 64)
     found = compare_rows(DATA, A, B, (9,))
     assert found.contributions
@@ -180,12 +180,12 @@ def test_that_rows_are_contributions_where_a_few_weights_would_drown_them(monkey
             assert rows[0, j, -1] == pytest.approx(layer.weights[9, -1], abs=1e-9)
 
 
-def test_that_other_data_are_refused() -> None:
+def test_that_other_data_are_refused():
     with pytest.raises(DataError, match="not the data set of both"):
         compare_rows(DATA, A, spec(rectangles(60, 100, seed=1)), (0,))
 
 
-def test_that_errors_are_tested_on_the_same_rows_only() -> None:
+def test_that_errors_are_tested_on_the_same_rows_only():
     first, second = run(DATA, A), run(DATA, B)
     found = compare_errors(first, second)
     wrong = [set(result.misclassified.tolist()) for result in (first, second)]

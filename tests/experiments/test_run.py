@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ DATA = rectangles()
 THREE = rectangles(n_classes=3)
 
 
-def test_that_a_run_is_the_textbook_svm_on_scaled_layers() -> None:
+def test_that_a_run_is_the_textbook_svm_on_scaled_layers():
     asked = spec(DATA, 0.4, 2, widths=(3.0, 2.0, 1.5), C=10.0, loss="hinge")
     found = run(DATA, asked)
     stack = fit_stack(DATA.train, asked.stack)
@@ -51,7 +50,7 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers() -> None:
     assert found.classifier.widths == (3.0, 2.0, 1.5)
 
 
-def test_that_three_classes_are_counted_by_class() -> None:
+def test_that_three_classes_are_counted_by_class():
     found = run(THREE, spec(THREE, widths="median", C=10.0, training="split"))
     np.testing.assert_array_equal(found.confusion.sum(axis=1), np.bincount(THREE.test_labels))
     wrong = THREE.test_labels[found.misclassified] * 3 + found.predicted
@@ -61,7 +60,7 @@ def test_that_three_classes_are_counted_by_class() -> None:
     assert found.decisions.shape == (len(found.misclassified), 3)
 
 
-def test_that_the_split_decides_what_is_trained_on_and_validated() -> None:
+def test_that_the_split_decides_what_is_trained_on_and_validated():
     data = with_wrong_labels(DATA)
     asked = spec(data, widths="median", C=10.0, training="split", evaluate="validation", split=2)
     found = run(data, asked)
@@ -73,7 +72,7 @@ def test_that_the_split_decides_what_is_trained_on_and_validated() -> None:
     assert (whole.n_train, whole.validation_error) == (120, None)
 
 
-def test_that_test_rows_are_a_stratified_sample() -> None:
+def test_that_test_rows_are_a_stratified_sample():
     found = run(DATA, spec(DATA, widths="median", C=10.0, test_rows=100))
     assert found.n_test == 100
     share = DATA.test_labels.mean()
@@ -82,7 +81,7 @@ def test_that_test_rows_are_a_stratified_sample() -> None:
 
 
 @pytest.mark.parametrize("method", ["raw-svm", "median"])
-def test_that_the_grid_methods_choose_from_their_grid(method: str) -> None:
+def test_that_the_grid_methods_choose_from_their_grid(method):
     found = run(DATA, spec(DATA, method=method))
     best = min(found.classifier.grid, key=lambda point: point.error)
     assert found.classifier.C == best.C
@@ -92,7 +91,7 @@ def test_that_the_grid_methods_choose_from_their_grid(method: str) -> None:
     assert {point.C for point in given.classifier.grid} == {7.0}
 
 
-def test_that_sharing_changes_no_bit() -> None:
+def test_that_sharing_changes_no_bit():
     shared = Reuse(deepest=3)
     for noise in (0.2, 0.5):
         for depth in (0, 1, 2, 3):
@@ -100,7 +99,7 @@ def test_that_sharing_changes_no_bit() -> None:
             assert same_numbers(run(DATA, asked, reuse=shared), run(DATA, asked))
 
 
-def test_that_a_missing_neighbour_is_run_first() -> None:
+def test_that_a_missing_neighbour_is_run_first():
     data = rectangles(40, 20)
     near = spec(data, 0.3)
     asked = spec(data, 0.4, neighbour=near)
@@ -113,7 +112,7 @@ def test_that_a_missing_neighbour_is_run_first() -> None:
 
 
 @pytest.mark.parametrize(("fit_rows", "n_rows"), [("labelled", 30), ("split", 96)])
-def test_that_the_stack_is_fitted_on_the_rows_of_the_spec(fit_rows: str, n_rows: int) -> None:
+def test_that_the_stack_is_fitted_on_the_rows_of_the_spec(fit_rows, n_rows):
     asked = spec(DATA, widths="median", C=10.0, training="split", labels=30, fit_rows=fit_rows)
     again = restore(DATA, run(DATA, asked))
     rows = again.rows if fit_rows == "labelled" else split_rows(DATA.train_labels, 0, 0)[0]
@@ -122,7 +121,7 @@ def test_that_the_stack_is_fitted_on_the_rows_of_the_spec(fit_rows: str, n_rows:
     np.testing.assert_array_equal(again.representation.layers[0].weights, layer.weights)
 
 
-def test_that_progress_rises_and_each_report_holds_the_earlier_ones() -> None:
+def test_that_progress_rises_and_each_report_holds_the_earlier_ones():
     listener, data = StopAfter(), with_wrong_labels(DATA)
     found = run(data, spec(data, depth=2, training="split"), progress=listener)
     assert listener.fractions == sorted(listener.fractions)
@@ -142,7 +141,7 @@ def test_that_progress_rises_and_each_report_holds_the_earlier_ones() -> None:
     assert listener.payloads[-1].epochs.epochs == network.network.epochs
 
 
-def test_that_a_result_keeps_the_criterion_that_selected_its_widths() -> None:
+def test_that_a_result_keeps_the_criterion_that_selected_its_widths():
     found = run(DATA, spec(DATA))
     chosen = found.classifier.chosen
     assert found.spec.svm.criterion == "auto"
@@ -156,7 +155,7 @@ def test_that_a_result_keeps_the_criterion_that_selected_its_widths() -> None:
     assert run(DATA, spec(DATA, widths="median", C=10.0)).chosen_by == ""
 
 
-def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
+def test_that_the_live_estimate_grows_and_its_interval_shrinks():
     data = rectangles(60, 6000)
     near = run(data, spec(data, 0.4))
     listener = StopAfter()
@@ -171,13 +170,13 @@ def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
 
 
 @pytest.mark.parametrize("when", [0.0, 0.11, 0.5, 0.9])
-def test_that_a_run_can_be_cancelled_anywhere(when: float) -> None:
+def test_that_a_run_can_be_cancelled_anywhere(when):
     with pytest.raises(Cancelled):
         run(DATA, spec(DATA), progress=StopAfter(fraction=when))
 
 
 @pytest.mark.parametrize("changes", [{}, {"method": "median"}])
-def test_that_a_cancelled_run_continues_and_gives_the_same_bits(changes: dict[str, Any]) -> None:
+def test_that_a_cancelled_run_continues_and_gives_the_same_bits(changes):
     wanted, reuse, counter = spec(DATA, **changes), Reuse(), StopAfter()
     whole = run(DATA, wanted, progress=counter)
     for share in (0.3, 0.5):
@@ -194,7 +193,7 @@ def test_that_a_cancelled_run_continues_and_gives_the_same_bits(changes: dict[st
     assert reuse.logs == {}
 
 
-def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estimate() -> None:
+def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estimate():
     data, listener = rectangles(600, 1200), StopAfter()
     run(data, spec(data, training="split", widths="median", C=1.0), progress=listener)
     estimates = [each for each in listener.payloads if each.test is not None]
@@ -204,7 +203,7 @@ def test_that_test_rows_are_predicted_first_and_500_of_them_give_the_first_estim
     assert first.test.done == 1200
 
 
-def test_that_wrong_data_are_refused() -> None:
+def test_that_wrong_data_are_refused():
     other = rectangles(seed=1)
     with pytest.raises(DataError, match="not the data of the run"):
         run(other, spec(DATA))
@@ -217,7 +216,7 @@ def test_that_wrong_data_are_refused() -> None:
     assert run(no_test, spec(no_test, widths="median", C=1.0, training="split", evaluate="validation")).n_test == 24
 
 
-def test_that_a_test_class_never_trained_on_is_always_wrong() -> None:
+def test_that_a_test_class_never_trained_on_is_always_wrong():
     labels = DATA.test_labels.copy()
     labels[:9] = 5
     data = replace(DATA, test_labels=labels)
@@ -243,7 +242,7 @@ PART = np.column_stack([np.arange(N), np.ones(N)])
 CODES = (np.arange(N) % 3 + (np.arange(N) % 10 == 0)) % 3  # every tenth row is wrong
 
 
-def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_row() -> None:
+def test_that_rows_are_predicted_in_growing_blocks_of_the_order_and_returned_by_row():
     order, predictor, listener = np.random.default_rng(0).permutation(N), Parity(), StopAfter()
     found = predict_in_blocks(predictor, PART, CODES, order, progress=listener)
     np.testing.assert_array_equal(found.rows, np.arange(N))
@@ -264,7 +263,7 @@ KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_that_a_stored_run_keeps_its_errors_by_row_and_gives_back_its_classifier(method: str, tmp_path: Path) -> None:
+def test_that_a_stored_run_keeps_its_errors_by_row_and_gives_back_its_classifier(method, tmp_path):
     given: dict[str, object] = {"widths": "median", "C": 1.0}
     if METHODS[method].projection is not None:
         given["kept"] = 20 if method == "randproj-svm" else 0.9
@@ -288,7 +287,7 @@ def test_that_a_stored_run_keeps_its_errors_by_row_and_gives_back_its_classifier
             assert np.array_equal(np.flatnonzero(predicted != DATA.test_labels), result.misclassified)
 
 
-def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training_set() -> None:
+def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training_set():
     found = run(DATA, spec(DATA, method="pca-svm", kept=0.9, training="split", loss="hinge"))
     own = found.classifier
     assert (len(own.widths), len(own.grid)) == (1, 14)
@@ -301,7 +300,7 @@ def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training
     assert abs(np.count_nonzero(predicted != DATA.test_labels) - len(found.misclassified)) <= 1
 
 
-def test_that_a_classifier_of_scikit_learn_replaces_the_svm(tmp_path: Path) -> None:
+def test_that_a_classifier_of_scikit_learn_replaces_the_svm(tmp_path):
     asked = spec(DATA, 0.4, 2, method="custom", classifier=KNN)
     found = run(DATA, asked)
     Z = fit_stack(DATA.train, asked.stack)
@@ -317,7 +316,7 @@ def test_that_a_classifier_of_scikit_learn_replaces_the_svm(tmp_path: Path) -> N
         restore(DATA, again)
 
 
-def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows() -> None:
+def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows():
     base = spec(DATA, 0.4, 1, widths="median", C=10.0, labels=30)
     found = run(DATA, base)
     assert found.n_train == 30
@@ -341,7 +340,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_is_fitted_on_all_rows
 SMALL = SdaParameters(n_units=(20, 10), noise=0.1, pretraining_rate=0.1, pretraining_epochs=3, fine_tuning_epochs=5)
 
 
-def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders() -> None:
+def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders():
     found = run(DATA, spec(DATA, method="sda-svm", sda=SMALL, training="split"))
     assert len(found.classifier.widths) == 3
     assert found.classifier.history
@@ -350,7 +349,7 @@ def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders() -> Non
     assert (len(found.network.epochs), found.network.best_epoch) == (6, None)
 
 
-def test_that_sda_is_the_network_stopped_early_on_the_validation_rows(tmp_path: Path) -> None:
+def test_that_sda_is_the_network_stopped_early_on_the_validation_rows(tmp_path):
     asked = spec(DATA, method="sda", sda=SMALL, training="split", split=1)
     found = run(DATA, asked)
     inside, outside = split_rows(DATA.train_labels, 1, 0)
@@ -369,7 +368,7 @@ def test_that_sda_is_the_network_stopped_early_on_the_validation_rows(tmp_path: 
     assert len(whole.network.epochs) == 11
 
 
-def test_that_shared_networks_change_no_bit_and_are_trained_once() -> None:
+def test_that_shared_networks_change_no_bit_and_are_trained_once():
     shared = Reuse()
     deep = spec(DATA, method="sda", sda=SMALL, training="split", evaluate="validation")
     first = run(DATA, deep, reuse=shared)

@@ -38,12 +38,12 @@ def chosen(*results: PointResult) -> PointResult:
     return one
 
 
-def test_that_the_least_error_wins_before_all_else() -> None:
+def test_that_the_least_error_wins_before_all_else():
     best = candidate(0.10, 0.9, 4)
     assert chosen(candidate(0.11, 0.1, 1), best, candidate(0.11, 0.2, 1)) is best
 
 
-def test_that_of_equals_the_one_between_better_neighbours_of_its_depth_wins() -> None:
+def test_that_of_equals_the_one_between_better_neighbours_of_its_depth_wins():
     lonely, surrounded = candidate(0.1, 0.1), candidate(0.1, 0.7)
     line = [lonely, candidate(0.4, 0.2), candidate(0.4, 0.3), candidate(0.2, 0.6), surrounded, candidate(0.2, 0.8)]
     assert chosen(*line) is surrounded
@@ -52,27 +52,27 @@ def test_that_of_equals_the_one_between_better_neighbours_of_its_depth_wins() ->
     )  # another depth is another line
 
 
-def test_that_a_point_at_the_end_of_its_axis_counts_the_neighbours_that_it_has() -> None:
+def test_that_a_point_at_the_end_of_its_axis_counts_the_neighbours_that_it_has():
     first, last = candidate(0.1, 0.1), candidate(0.1, 0.9)
     assert chosen(first, candidate(0.3, 0.2), candidate(0.2, 0.8), last) is last
     assert chosen(first, candidate(0.2, 0.2), candidate(0.3, 0.8), last) is first
 
 
-def test_that_only_the_next_noise_on_either_side_is_a_neighbour() -> None:
+def test_that_only_the_next_noise_on_either_side_is_a_neighbour():
     flanked, level = candidate(0.1, 0.3), candidate(0.1, 0.8)
     line = [candidate(0.5, 0.1), candidate(0.2, 0.2), flanked, candidate(0.2, 0.4), candidate(0.5, 0.5)]
     line += [candidate(0.25, 0.6), candidate(0.25, 0.7), level, candidate(0.25, 0.9)]
     assert chosen(*line) is flanked
 
 
-def test_that_of_equals_again_fewer_layers_win_and_then_less_noise() -> None:
+def test_that_of_equals_again_fewer_layers_win_and_then_less_noise():
     shallow, deep = candidate(0.1, 0.5, 1), candidate(0.1, 0.5, 2)
     assert chosen(deep, shallow) is shallow
     quiet, loud = candidate(0.1, 0.2), candidate(0.1, 0.4)
     assert chosen(loud, quiet) is quiet
 
 
-def test_that_a_line_is_of_one_ridge_too() -> None:
+def test_that_a_line_is_of_one_ridge_too():
     def ridged(error: float, noise: float, ridge: float) -> PointResult:
         spec = RunSpec(FINGERPRINT, stack=StackParameters(noise=noise, depth=1, ridge=ridge))
         return PointResult(SweepPoint(noise, 1, 0, 0, spec), RATE, error, 1.0)
@@ -81,7 +81,7 @@ def test_that_a_line_is_of_one_ridge_too() -> None:
     assert chosen(alone, ridged(0.9, 0.3, 1.0), flanked, ridged(0.2, 0.7, 10.0), ridged(0.9, 0.25, 10.0)) is not alone
 
 
-def test_that_the_kept_components_are_an_axis() -> None:
+def test_that_the_kept_components_are_an_axis():
     def component(error: float, kept: float) -> PointResult:
         return candidate(error, method="pca-svm", kept=kept)
 
@@ -90,7 +90,7 @@ def test_that_the_kept_components_are_an_axis() -> None:
     assert chosen(little, component(0.5, 0.6), component(0.2, 0.8), much) is much
 
 
-def test_that_networks_have_no_neighbours_and_the_least_corrupted_of_equals_wins() -> None:
+def test_that_networks_have_no_neighbours_and_the_least_corrupted_of_equals_wins():
     def network(error: float, noise: float, rate: float = 0.01) -> PointResult:
         sda = SdaParameters((10,), noise, fine_tuning_rate=rate)
         return candidate(error, method="sda", training="split", sda=sda)
@@ -99,14 +99,14 @@ def test_that_networks_have_no_neighbours_and_the_least_corrupted_of_equals_wins
     assert chosen(more, network(0.2, 0.35), network(0.9, 0.15), less) is less
 
 
-def test_that_each_split_and_seed_has_its_own_selection() -> None:
+def test_that_each_split_and_seed_has_its_own_selection():
     results = [candidate(0.2, 0.3, split=s, seed=k) for s in (1, 0) for k in (1, 0)]
     found = choose([*results, candidate(0.1, 0.6, split=1, seed=0)])
     assert [(one.point.split, one.point.seed) for one in found] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert [one.point.noise for one in found] == [0.3, 0.3, 0.6, 0.3]
 
 
-def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean() -> None:
+def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean():
     results = [
         candidate(e, n, split=s) for n, errors in ((0.3, (0.1, 0.4)), (0.6, (0.2, 0.2))) for s, e in enumerate(errors)
     ]
@@ -121,7 +121,7 @@ def test_that_pooled_candidates_keep_the_first_split_and_have_the_mean() -> None
         pooled([candidate(None, split=0), candidate(0.1, split=1)])
 
 
-def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_floats_sum_to() -> None:
+def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_floats_sum_to():
     """The float means of 0, 0, 5 and of 0, 2, 3 errors in 240 rows differ in the last bit."""
     counts = {(0.3, 2): (0, 2, 3), (0.3, 1): (0, 0, 5), (0.6, 1): (3, 1, 1)}
     assert len({sum(wrong / 240 for wrong in each) / 3 for each in counts.values()}) > 1
@@ -135,7 +135,7 @@ def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_fl
         assert (best.point.noise, best.point.depth) == (0.3, 1)
 
 
-def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits() -> None:
+def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits():
     def judged(*wrong: int, split: int, test_set: str = "") -> PointResult:
         errors = row_errors(test_set, np.arange(50), np.array(wrong))
         rate = ErrorRate.of_run(len(wrong) / 50, 50)
@@ -149,7 +149,7 @@ def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and
     assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 
 
-def test_that_the_best_is_named_or_the_reason_that_none_can_be_selected() -> None:
+def test_that_the_best_is_named_or_the_reason_that_none_can_be_selected():
     assert best_words([]) == ""
     assert best_words([candidate(0.1, 0.3), candidate(0.2, 0.6)]) == "best on validation: noise 0.30, depth 1"
     assert best_words([candidate(0.2), candidate(0.1, depth=0)]) == "best on validation: the raw input"
@@ -158,7 +158,7 @@ def test_that_the_best_is_named_or_the_reason_that_none_can_be_selected() -> Non
     assert best_words(unequal) == "the splits have different noise levels and depths so far: none can be selected yet"
 
 
-def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels() -> None:
+def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels():
     selected = candidate(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([selected])
     assert replace(point, spec=selected.point.spec) == selected.point
@@ -176,7 +176,7 @@ def final(noise: float, depth: int, error: float, split: int = 0, **changes: obj
     return PointResult(SweepPoint(noise, depth, split, 0, own), ErrorRate.of_run(error, 40), None, 1.0)
 
 
-def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth() -> None:
+def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth():
     found = error_curves(
         DATA,
         [final(0.6, 2, 0.3), final(0.3, 2, 0.1), final(0.3, 2, 0.2, 1), final(0.3, 1, 0.4), final(0.3, 2, 0.2, 1)],
@@ -189,7 +189,7 @@ def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth() -> 
     assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
 
 
-def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_and_splits() -> None:
+def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_and_splits():
     answers = []
     for split, wrong in enumerate(((1, 2, 3), (2, 3, 4, 5))):
         one = final(0.3, 1, len(wrong) / 40, split)
@@ -198,7 +198,7 @@ def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_a
     assert (found.rate.error, found.rate.covers) == (7 / 80, "rows and splits")
 
 
-def test_that_curves_of_two_methods_or_parts_are_refused() -> None:
+def test_that_curves_of_two_methods_or_parts_are_refused():
     one = final(0.3, 1, 0.1)
     for other in (final(0.3, 1, 0.1, method="median"), final(0.3, 1, 0.1, evaluate="validation")):
         with pytest.raises(ValueError, match="got 2 combinations"):

@@ -177,7 +177,7 @@ def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choic
     assert _read_from(b"before " + picture_text(record).encode() + b" after", ".pdf") == record
 
 
-def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(tmp_path: Path) -> None:
+def test_that_a_folder_is_a_bundle_if_it_has_a_session_and_a_script_of_one_name(tmp_path):
     record = SessionRecord(DataSource(paths=("table.csv",)), page="runs")
     (tmp_path / "bundle").mkdir()
     session = tmp_path / "bundle" / "weights.slide-session"

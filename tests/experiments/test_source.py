@@ -80,14 +80,14 @@ SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretrain
         ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
     ],
 )
-def test_that_method_and_choices_are_described(changes: dict[str, object], words: str) -> None:
+def test_that_method_and_choices_are_described(changes, words):
     spec = RunSpec("ab" * 32, **changes).checked()
     assert describe_spec(spec) == words
     assert describe_choice(spec) == words.partition(", ")[2]
 
 
 @pytest.mark.parametrize("fit_rows", ["labelled", "split"])
-def test_that_layers_fitted_on_some_rows_are_described(fit_rows: str) -> None:
+def test_that_layers_fitted_on_some_rows_are_described(fit_rows):
     spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fit_rows=fit_rows).checked()
     assert describe_spec(spec).startswith("SLIDE-SVM, noise 1−p = 0.3, depth 2, 50 labels, fitted on ")
 
@@ -108,15 +108,15 @@ def test_that_layers_fitted_on_some_rows_are_described(fit_rows: str) -> None:
         ),
     ],
 )
-def test_that_the_criterion_of_the_widths_is_described(chosen: ChosenBy, words: str) -> None:
+def test_that_the_criterion_of_the_widths_is_described(chosen, words):
     assert describe_chosen(chosen) == words
 
 
-def test_that_the_guard_is_not_named_as_a_criterion() -> None:
+def test_that_the_guard_is_not_named_as_a_criterion():
     assert [describe_widths(name) for name in ("", "span", GUARD)] == ["", "widths by span", "median widths (guard)"]
 
 
-def test_that_missing_convergence_is_reported() -> None:
+def test_that_missing_convergence_is_reported():
     cut_off, solved = Candidate("median", 1.0, 10.0, converged=False), Candidate("learned", 1.0, 1.0)
     nothing = np.empty(0)
     fine = TrainedSvm((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)

@@ -40,7 +40,7 @@ KNN = Estimator.of("neighbors.KNeighborsClassifier")
 BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="split")
 
 
-def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
+def test_that_every_choice_that_changes_a_result_changes_the_hash():
     stacks = [
         {"noise": 0.4}, {"depth": 3}, {"threshold": 0.4}, {"squashing": "tanh"}, {"fit_on": "thresholded"},
         {"ridge": 1e-4}, {"dtype": "float64"}, {"batch_size": 10},
@@ -87,9 +87,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         ({"method": "sda"}, {"svm": SvmParameters(C=9.0), "stack": StackParameters()}),
     ],
 )
-def test_that_a_choice_without_effect_does_not_change_the_hash(
-    change: dict[str, object], without_effect: dict[str, object]
-) -> None:
+def test_that_a_choice_without_effect_does_not_change_the_hash(change, without_effect):
     assert replace(BASE, **change).hash == replace(BASE, **(change | without_effect)).hash
 
 
@@ -115,7 +113,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("known", KNOWN)
-def test_that_hashes_of_an_earlier_results_version_stay(known: str) -> None:
+def test_that_hashes_of_an_earlier_results_version_stay(known):
     assert document_hash(KNOWN[known].checked().document(), 3) == known
 
 
@@ -129,7 +127,7 @@ def test_that_hashes_of_an_earlier_results_version_stay(known: str) -> None:
     ],
 )
 @pytest.mark.parametrize(("split", "seed"), [(0, 0), (3, 0), (2, 5)])
-def test_that_a_spec_drawn_for_a_split_and_seed_equals_one_with_them(spec: RunSpec, split: int, seed: int) -> None:
+def test_that_a_spec_drawn_for_a_split_and_seed_equals_one_with_them(spec, split, seed):
     drawn, asked = spec.drawn(split, seed), replace(spec, split=split, seed=seed, neighbour=None).checked()
     assert repr(drawn) == repr(asked)
     assert drawn.hash == asked.hash
@@ -137,13 +135,13 @@ def test_that_a_spec_drawn_for_a_split_and_seed_equals_one_with_them(spec: RunSp
     assert replace(drawn).checked() == drawn
 
 
-def test_that_the_hash_is_under_the_version_that_this_program_computes() -> None:
+def test_that_the_hash_is_under_the_version_that_this_program_computes():
     document = PLAIN.checked().document()
     assert PLAIN.hash == document_hash(document, version_in_hashes(str(RESULTS_VERSION)))
     assert len({document_hash(document, version) for version in (3, "3", "4-0123abcd", "3+0123")}) == 4
 
 
-def test_that_the_version_of_a_neighbour_counts() -> None:
+def test_that_the_version_of_a_neighbour_counts():
     warm = replace(PLAIN, neighbour=replace(PLAIN, split=1, training="split")).checked()
     own = replace(warm, neighbour=None).document()
     near = document_hash(warm.document()["neighbour"], 4)
@@ -152,7 +150,7 @@ def test_that_the_version_of_a_neighbour_counts() -> None:
     assert document_hash(warm.document(), 4) == hashlib.sha256(text.encode()).hexdigest()
 
 
-def test_that_a_spec_with_its_neighbours_is_read_back_from_json() -> None:
+def test_that_a_spec_with_its_neighbours_is_read_back_from_json():
     for spec in (
         replace(BASE, neighbour=replace(BASE, seed=4, neighbour=BASE), svm=SvmParameters(C=2.0)),
         replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4}), labels=9),
@@ -177,12 +175,12 @@ def test_that_a_spec_with_its_neighbours_is_read_back_from_json() -> None:
         ({"held_out": HeldOut(0.95)}, "give 0 to 0.9"),
     ],
 )
-def test_that_a_spec_that_contradicts_itself_is_refused(change: dict[str, object], message: str) -> None:
+def test_that_a_spec_that_contradicts_itself_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         replace(BASE, **change).checked()
 
 
-def test_that_equal_rules_of_holding_out_have_one_form() -> None:
+def test_that_equal_rules_of_holding_out_have_one_form():
     assert HeldOut(0.25, 3, 0, 0).checked() == HeldOut(seed=3)
     assert HeldOut(0.1, 3, 5, 2).checked() == HeldOut(0.7, 3, 5, 2).checked()
     assert HeldOut(0.0, 3).checked() == HeldOut(0.0)
@@ -190,7 +188,7 @@ def test_that_equal_rules_of_holding_out_have_one_form() -> None:
     assert one.hash == other.hash
 
 
-def test_that_the_run_of_each_fold_has_its_own_fingerprint() -> None:
+def test_that_the_run_of_each_fold_has_its_own_fingerprint():
     dataset = divide(replace(rectangles(30, 0)), HeldOut(folds=3, seed=1))
     specs = on_every_fold(replace(BASE, fingerprint=dataset.fingerprint, held_out=dataset.held_out), dataset)
     assert [spec.held_out for spec in specs] == [HeldOut(0.0, 1, 3, fold) for fold in range(3)]
@@ -230,7 +228,7 @@ def with_value(spec: RunSpec, part: str, name: str, value: object) -> RunSpec:
     return replace(spec, **({part: replace(getattr(spec, part), **changes)} if part else changes))
 
 
-def test_that_each_word_of_a_spec_has_a_table() -> None:
+def test_that_each_word_of_a_spec_has_a_table():
     assert {name for _, name in choices()} == TABLES.keys()
     with pytest.raises(ValueError, match=f"choose is 'all'; it must be one of {', '.join(CHOOSE)}"):
         replace(SWEEP, choose="all").points()
@@ -243,7 +241,7 @@ def test_that_each_word_of_a_spec_has_a_table() -> None:
     word=st.text(max_size=20)
     | st.sampled_from(["radius_margin", "Threshold", "@0", "cube@other", "slide", "sqared_hinge", "float16"]),
 )
-def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method: str, part: str, name: str, word: str) -> None:
+def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method, part, name, word):
     table = TABLES[name]
     if word in table:
         return
@@ -255,7 +253,7 @@ def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method: str, part
 
 
 @pytest.mark.parametrize("method", [*METHODS])
-def test_that_every_key_of_every_table_is_accepted(method: str) -> None:
+def test_that_every_key_of_every_table_is_accepted(method):
     spec = of_method(method)
     for part, name in choices():
         for key in TABLES[name] if name != "method" else ():
@@ -272,7 +270,7 @@ def numbers() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("part", "name"), [place for place in numbers() if place != ("svm", "groups")])
-def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part: str, name: str) -> None:
+def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part, name):
     flag = isinstance(getattr(getattr(SPLIT, part) if part else SPLIT, name), bool)
     for wrong in ("0.5", "3", b"3", True, 0.5j, float("nan"), float("inf"), -1, []):
         if (flag and wrong is True) or (name, wrong) == ("threshold", -1):
@@ -289,14 +287,14 @@ def test_that_a_value_that_is_not_a_number_in_range_is_refused_by_name(part: str
         ("", "labels", 2),
     ],
 )  # fmt: skip
-def test_that_a_number_below_the_least_or_between_two_integers_is_refused(part: str, name: str, least: int) -> None:
+def test_that_a_number_below_the_least_or_between_two_integers_is_refused(part, name, least):
     assert with_value(SPLIT, part, name, least).hash == with_value(SPLIT, part, name, float(least)).hash
     for wrong in (least - 1, least + 0.5):
         with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be an integer, {least} (or more|to)"):
             with_value(SPLIT, part, name, wrong).checked()
 
 
-def test_that_an_integer_is_the_same_as_a_float() -> None:
+def test_that_an_integer_is_the_same_as_a_float():
     svm = SvmParameters(widths=(1.0, 2.5, 3.0, 4.0), C=3.0, groups=4)
     normal = replace(SPLIT, svm=svm, sda=None).checked()
     assert normal.checked() is normal
@@ -305,14 +303,14 @@ def test_that_an_integer_is_the_same_as_a_float() -> None:
 
 
 @pytest.mark.parametrize("axis", ["noises", "depths", "splits", "seeds"])
-def test_that_a_sweep_refuses_a_wrong_axis(axis: str) -> None:
+def test_that_a_sweep_refuses_a_wrong_axis(axis):
     for wrong in ((), 3, "0.5", ("0",), (True,), (-1,), (None,)):
         with pytest.raises(ValueError, match=f"^{axis[:-1]}"):
             replace(SWEEP, **{axis: wrong}).points()
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES.values() if table is not DTYPES] + [LEVELS])
-def test_that_every_entry_has_its_key_a_text_and_a_tip(table: dict[str, Choice]) -> None:
+def test_that_every_entry_has_its_key_a_text_and_a_tip(table):
     assert len({choice.text for choice in table.values()}) == len(table)
     for key, choice in table.items():
         assert choice.key == key
@@ -332,11 +330,11 @@ LISTED = [
 
 
 @pytest.mark.parametrize(("kind", "name"), LISTED)
-def test_that_the_lists_in_help_are_the_choices(kind: type, name: str) -> None:
+def test_that_the_lists_in_help_are_the_choices(kind, name):
     (listed,) = re.findall(rf"^{name} : \{{(.*?)\}}", inspect.getdoc(kind) or "", re.MULTILINE)
     assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
 
 
-def test_that_help_lists_every_choice() -> None:
+def test_that_help_lists_every_choice():
     assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype"}
     assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}

@@ -31,19 +31,19 @@ from tests.experiments.tiny import rectangles, spec
 SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # as a test part sorted by label
 
 
-def test_that_a_split_is_80_20_in_every_class_and_loses_no_row() -> None:
+def test_that_a_split_is_80_20_in_every_class_and_loses_no_row():
     inside, outside = split_rows(SORTED, 0, 0)
     assert np.bincount(SORTED[outside]).tolist() == [120, 60, 20]
     np.testing.assert_array_equal(np.sort(np.concatenate([inside, outside])), np.arange(1000))
 
 
-def test_that_each_number_and_seed_has_its_own_reproducible_split() -> None:
+def test_that_each_number_and_seed_has_its_own_reproducible_split():
     parts = {(split, seed): tuple(split_rows(SORTED, split, seed)[1]) for split in range(3) for seed in range(3)}
     assert len(set(parts.values())) == 9
     assert parts[2, 1] == tuple(split_rows(SORTED, 2, 1)[1])
 
 
-def test_that_every_beginning_of_the_order_has_the_classes_in_proportion() -> None:
+def test_that_every_beginning_of_the_order_has_the_classes_in_proportion():
     order = stratified_order(SORTED, 5)
     assert sorted(order) == list(range(1000))
     for size in (10, 50, 137, 500):
@@ -51,14 +51,14 @@ def test_that_every_beginning_of_the_order_has_the_classes_in_proportion() -> No
         np.testing.assert_allclose(counts, size * np.array([0.6, 0.3, 0.1]), atol=2.0)
 
 
-def test_that_a_sample_is_not_the_first_rows_and_is_seeded() -> None:
+def test_that_a_sample_is_not_the_first_rows_and_is_seeded():
     sample = stratified_sample(SORTED, 100, 0)
     assert sample.max() > 900
     assert not np.array_equal(sample, stratified_sample(SORTED, 100, 1))
     assert len(stratified_sample(SORTED, None, 0)) == 1000
 
 
-def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last() -> None:
+def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last():
     data = rectangles(6, 4)
     labels, judged = np.array([7, -2, 7, 7, -2, -2]), np.array([5, 7, -2, 5])
     classes = Classes.of(replace(data, train_labels=labels, test_labels=judged))
@@ -67,7 +67,7 @@ def test_that_labels_are_numbered_with_those_of_the_test_set_alone_last() -> Non
     assert classes.test.tolist() == [2, 1, 0, 2]
 
 
-def test_that_data_without_two_classes_are_refused() -> None:
+def test_that_data_without_two_classes_are_refused():
     data = rectangles(6, 4)
     with pytest.raises(DataError, match="no labels"):
         Classes.of(replace(data, train_labels=None))
@@ -92,9 +92,7 @@ LABELS = st.lists(st.integers(-2, 3), min_size=2, max_size=60)
 
 @settings(max_examples=60)
 @given(LABELS, st.floats(0.05, 0.9), st.integers(0, 9))
-def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
-    labels: list[int], share: float, seed: int
-) -> None:
+def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(labels, share, seed):
     whole, held_out = numbered(labels), HeldOut(share, seed)
     counts = {label: labels.count(label) for label in set(labels)}
     if round(share * len(labels)) == 0 or max(counts.values()) == 1:
@@ -119,7 +117,7 @@ def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
 
 @settings(max_examples=60)
 @given(LABELS, st.integers(2, 8), st.integers(0, 9))
-def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels: list[int], folds: int, seed: int) -> None:
+def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels, folds, seed):
     whole = numbered(labels)
     if folds > len(labels):
         with pytest.raises(DataError, match="fewer than the"):
@@ -138,7 +136,7 @@ def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels: list[
 
 @settings(max_examples=30)
 @given(LABELS, st.integers(0, 9))
-def test_that_divided_data_can_be_joined_and_divided_differently(labels: list[int], seed: int) -> None:
+def test_that_divided_data_can_be_joined_and_divided_differently(labels, seed):
     whole = numbered([*labels, 0, 0, 0, 0])
     one, other = HeldOut(0.5, seed), HeldOut(folds=3, fold=1, seed=seed)
     data = divide(whole, one)
@@ -154,7 +152,7 @@ def test_that_divided_data_can_be_joined_and_divided_differently(labels: list[in
     assert divided_as(data, "ab" * 32, other) is data
 
 
-def test_that_data_with_a_test_set_or_without_classes_stay_as_they_are() -> None:
+def test_that_data_with_a_test_set_or_without_classes_stay_as_they_are():
     for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
         assert not can_hold_out(data)
         assert with_test_part(data) is data
@@ -163,7 +161,7 @@ def test_that_data_with_a_test_set_or_without_classes_stay_as_they_are() -> None
     assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
 
 
-def test_that_a_run_divides_its_rows_as_data_with_these_sets() -> None:
+def test_that_a_run_divides_its_rows_as_data_with_these_sets():
     whole = undivided_rectangles()
     folds = [divide(whole, each) for each in HeldOut(folds=3).checked().each]
     for fold in folds:
@@ -194,7 +192,7 @@ def grouped(n_groups: int = 60) -> Dataset:
 
 
 @pytest.mark.parametrize("held_out", [HeldOut(), HeldOut(0.4, 7), HeldOut(folds=5, fold=2), HeldOut(folds=12, fold=11)])
-def test_that_no_held_out_group_has_a_training_row(held_out: HeldOut) -> None:
+def test_that_no_held_out_group_has_a_training_row(held_out):
     whole = grouped()
     data = divide(whole, held_out)
     assert not set(data.train[:, 0]) & set(data.test[:, 0])
@@ -209,7 +207,7 @@ def test_that_no_held_out_group_has_a_training_row(held_out: HeldOut) -> None:
     assert back.train.tolist() == whole.train.tolist()
 
 
-def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ() -> None:
+def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ():
     whole = grouped()
     tests = [divide(whole, each).test[:, 1] for each in HeldOut(folds=4).each]
     assert sorted(np.concatenate(tests)) == sorted(whole.train[:, 1])
@@ -217,7 +215,7 @@ def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ() -> None:
     assert len(drawn) == 5
 
 
-def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows() -> None:
+def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows():
     data = divide(grouped(), HeldOut())
     for split in range(3):
         rows = {"training": "split", "evaluate": "validation", "split": split, "held_out": data.held_out}
@@ -228,7 +226,7 @@ def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_row
         assert 0.1 < len(validation) / len(data.train) < 0.3
 
 
-def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs() -> None:
+def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs():
     whole = grouped()
     without = replace(whole, groups=None)
     digest = hashlib.sha256(b"None")
@@ -238,7 +236,7 @@ def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs() 
     assert whole.fingerprint != replace(whole, groups=whole.groups[::-1].copy()).fingerprint
 
 
-def test_that_a_single_group_cannot_be_divided() -> None:
+def test_that_a_single_group_cannot_be_divided():
     whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
     with pytest.raises(DataError, match="no group is left for 25 % held out"):
         divide(whole, HeldOut())
@@ -246,7 +244,7 @@ def test_that_a_single_group_cannot_be_divided() -> None:
         split_rows(whole.train_labels, 0, 0, whole.groups)
 
 
-def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch):
     random = np.random.default_rng(5)
     groups = np.repeat(np.arange(30), 5)
     rows = (random.normal(size=(30, 4))[groups] + 1e-3 * random.normal(size=(150, 4))).astype(np.float32)
@@ -263,7 +261,7 @@ def test_that_a_run_selects_widths_and_C_on_other_groups(monkeypatch: pytest.Mon
 DATA = rectangles(100, 60)
 
 
-def test_that_a_subset_is_a_sorted_stratified_sample_of_each_set_and_its_source_reports_it() -> None:
+def test_that_a_subset_is_a_sorted_stratified_sample_of_each_set_and_its_source_reports_it():
     cut = subset(DATA, 40, 20, seed=5)
     for name, n in (("train", 40), ("test", 20)):
         sample = np.sort(stratified_sample(getattr(DATA, f"{name}_labels"), n, 5))

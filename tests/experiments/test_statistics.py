@@ -13,7 +13,7 @@ from slide_gui.experiments.statistics import crossed_mean, holm, mcnemar, splits
 
 
 @pytest.mark.parametrize(("b", "c"), [(0, 1), (0, 8), (3, 10), (10, 3), (40, 70), (7, 7), (900, 1000)])
-def test_that_mcnemar_is_the_binomial_test_of_the_rows_that_differ(b: int, c: int) -> None:
+def test_that_mcnemar_is_the_binomial_test_of_the_rows_that_differ(b, c):
     rows = np.arange(5050)
     found = mcnemar((rows < b) | (rows >= 5000), ((rows >= 1000) & (rows < 1000 + c)) | (rows >= 5000))
     assert (found.only_first, found.only_second) == (b, c)
@@ -56,18 +56,18 @@ def false_positives(splits: int, effects: tuple[float, float, float], count: int
 
 
 @pytest.mark.parametrize("effects", EFFECTS[:3])
-def test_that_intervals_over_ten_splits_cover_the_mean_in_95_percent(effects: tuple[float, float, float]) -> None:
+def test_that_intervals_over_ten_splits_cover_the_mean_in_95_percent(effects):
     assert 0.93 <= gaussian_coverage(10, effects, 1000) <= 0.97
 
 
 @pytest.mark.parametrize("effects", EFFECTS)
 @pytest.mark.parametrize("splits", [2, 3, 5, 10])
-def test_that_equal_methods_rarely_differ_significantly(splits: int, effects: tuple[float, float, float]) -> None:
+def test_that_equal_methods_rarely_differ_significantly(splits, effects):
     assert 1.0 - gaussian_coverage(splits, effects, 1500, rows=100) <= 0.06
     assert false_positives(splits, effects, 500) <= 0.06
 
 
-def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each() -> None:
+def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
     def components(values: NDArray[np.float64]) -> tuple[float, float, float]:
         k, n = values.shape
         residual = values - values.mean(axis=0) - values.mean(axis=1)[:, np.newaxis] + values.mean()
@@ -89,7 +89,7 @@ def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each() -> None:
     assert found.p == pytest.approx(2 * t.sf(found.mean / math.sqrt(variance), degrees))
 
 
-def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox() -> None:
+def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox():
     """Two splits that differ as much as rows do: Satterthwaite alone would reject 12 % of true null hypotheses."""
     values = np.array([[0, 0, 1, 0, 0, 1, 0, 0, 0, 1], [1, 0, 1, 0, 1, 1, 0, 0, 0, 1]])
     found = crossed_mean(values)
@@ -100,7 +100,7 @@ def test_that_few_splits_have_at_most_the_degrees_of_freedom_of_cochran_and_cox(
     assert found.half == pytest.approx(cox * math.sqrt(found.variance), rel=1e-6)
 
 
-def test_that_a_matrix_of_one_split_or_one_row_is_refused_and_a_constant_one_is_certain() -> None:
+def test_that_a_matrix_of_one_split_or_one_row_is_refused_and_a_constant_one_is_certain():
     for shape in ((1, 5), (5, 1)):
         with pytest.raises(ValueError, match="at least two of each"):
             crossed_mean(np.zeros(shape))
@@ -118,7 +118,7 @@ def rates(*errors: Sequence[int]) -> list[ErrorRate]:
     return [ErrorRate.of_run(sum(row) / len(row), len(row)) for row in errors]
 
 
-def test_that_errors_by_row_come_back_as_they_were_packed() -> None:
+def test_that_errors_by_row_come_back_as_they_were_packed():
     judged = np.array([3, 4, 9, 10, 11, 20, 21, 30, 31, 40, 50])
     one, other = row_errors("data", judged, judged[[1, 10]]), row_errors("data", judged, judged[[0]])
     found = error_matrix([one, other])
@@ -133,11 +133,11 @@ def test_that_errors_by_row_come_back_as_they_were_packed() -> None:
     [row_errors("other", np.arange(9), np.arange(2)), row_errors("data", np.arange(1, 10), np.arange(1, 3)),
      row_errors("data", np.arange(10), np.arange(2))],
 )  # fmt: skip
-def test_that_errors_on_other_rows_make_no_matrix(other: bytes) -> None:
+def test_that_errors_on_other_rows_make_no_matrix(other):
     assert error_matrix([row_errors("data", np.arange(9), np.arange(2)), other]) is None
 
 
-def test_that_a_mean_over_shared_rows_has_the_crossed_interval_and_its_name() -> None:
+def test_that_a_mean_over_shared_rows_has_the_crossed_interval_and_its_name():
     errors = np.array([[1, 1, 1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 0, 1, 1, 0, 0, 1]])
     found, crossed = splits_rate(rates(*errors), packed(*errors)), crossed_mean(errors)
     wilson = ErrorRate.of_run(9 / 24, 8)
@@ -147,7 +147,7 @@ def test_that_a_mean_over_shared_rows_has_the_crossed_interval_and_its_name() ->
     assert found.spread == pytest.approx(np.std([3 / 8, 1 / 8, 5 / 8], ddof=1))
 
 
-def test_that_splits_that_agree_are_no_more_certain_than_one_of_them() -> None:
+def test_that_splits_that_agree_are_no_more_certain_than_one_of_them():
     """Errors of .0144, .0144 and .0145 once had an interval of 1.43 to 1.46 %, three of .0144 one of 1.22 to 1.69."""
     rows = np.arange(10_000)
     alike = [rows < 144, rows < 144, rows < 144]
@@ -162,7 +162,7 @@ def test_that_splits_that_agree_are_no_more_certain_than_one_of_them() -> None:
         assert (found.low, found.high) == pytest.approx((one.low, one.high), abs=2e-4)
 
 
-def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_means() -> None:
+def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_means():
     errors = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0], [1, 1, 1, 0, 0, 0, 0, 0]]
     apart = [packed(row, first=10 * number)[0] for number, row in enumerate(errors)]
     unknown = [*packed(*errors[:2]), (None,)]
@@ -172,7 +172,7 @@ def test_that_splits_on_other_or_unknown_rows_have_students_interval_of_their_me
     assert splits_rate(rates(errors[0]), packed(errors[0])) == ErrorRate.of_run(1 / 8, 8)
 
 
-def test_that_the_folds_of_each_split_are_joined_in_whatever_order_they_come() -> None:
+def test_that_the_folds_of_each_split_are_joined_in_whatever_order_they_come():
     errors = np.array([[1, 0, 0, 0, 1, 1], [0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 1, 1]])
     folds = [
         (packed(row[:2], data="fold 1")[0][0], packed(row[2:], data="fold 2")[0][0])[:: 1 - 2 * (number % 2)]
@@ -183,7 +183,7 @@ def test_that_the_folds_of_each_split_are_joined_in_whatever_order_they_come() -
     assert splits_rate(rates(*errors), short).covers == "splits"
 
 
-def test_that_holm_multiplies_by_what_is_left_and_never_falls() -> None:
+def test_that_holm_multiplies_by_what_is_left_and_never_falls():
     # Holm 1979: sorted .01 .02 .03 .04 times 4 3 2 1, each at least the one before.
     assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert holm([0.2, 0.9, 0.5]) == pytest.approx([0.6, 1.0, 1.0])

@@ -32,7 +32,7 @@ CONTENT = pack_arrays(RESULT.arrays())
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(RESULT)
         store.save(OTHER)
@@ -44,7 +44,7 @@ def on_split(split: int) -> RunResult:
 
 
 @pytest.fixture
-def large(path: Path) -> Path:
+def large(path):
     """Return a store of 31 runs, over many pages."""
     with RunStore(path) as store:
         for split in range(1, 30):
@@ -57,7 +57,7 @@ def array_file(path: Path, result: RunResult = RESULT) -> Path:
     return file
 
 
-def test_that_results_come_back_to_the_bit(path: Path) -> None:
+def test_that_results_come_back_to_the_bit(path):
     with RunStore(path) as store:
         for result in (RESULT, OTHER):
             again = store.load(result.spec.hash)
@@ -75,7 +75,7 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
         assert store._db.rows("PRAGMA synchronous") == [(2,)]
 
 
-def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypatch):
     synced: list[tuple[bool, int, str]] = []
 
     def note(handle: int) -> None:
@@ -94,7 +94,7 @@ def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path: Path, mon
     assert synced[0][1] == size
 
 
-def test_that_a_saved_run_is_never_overwritten(path: Path) -> None:
+def test_that_a_saved_run_is_never_overwritten(path):
     before = array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns
     with RunStore(path) as store:
         store.save(replace(RESULT, timings=replace(RESULT.timings, fit=99.0)))
@@ -124,7 +124,7 @@ DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
 
 @pytest.mark.skipif(os.name == "nt", reason="files of POSIX")
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_that_a_missing_or_altered_file_is_reported_and_computed_again(path: Path, damage: str) -> None:
+def test_that_a_missing_or_altered_file_is_reported_and_computed_again(path, damage):
     file, (reason, change) = array_file(path), DAMAGES[damage]
     file.unlink()
     change(file)
@@ -141,7 +141,7 @@ def test_that_a_missing_or_altered_file_is_reported_and_computed_again(path: Pat
 
 
 @pytest.mark.parametrize("how", ["written", "read", "immutable", "copied"])
-def test_that_nothing_in_a_schema_is_trusted(path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_nothing_in_a_schema_is_trusted(path, how, monkeypatch):
     """A schema may call a function of the program only if SQLite trusts it."""
     chosen = killed(path) if how == "copied" else path
     execute(chosen, "CREATE VIEW harmless AS SELECT called()")
@@ -158,13 +158,13 @@ def test_that_nothing_in_a_schema_is_trusted(path: Path, how: str, monkeypatch: 
 @pytest.mark.parametrize(
     "change", ["error = 0.0", "noise = 0.5", "n_test = 1", "document = replace(document, '96', '97')", "hash = 'ab'"]
 )
-def test_that_an_altered_row_is_not_trusted(path: Path, change: str) -> None:
+def test_that_an_altered_row_is_not_trusted(path, change):
     execute(path, f"UPDATE runs SET {change} WHERE hash = '{RESULT.spec.hash}'")
     with RunStore(path) as store:
         assert len(store.check().faults) == 1
 
 
-def test_that_temporary_files_are_swept_and_nothing_else(path: Path) -> None:
+def test_that_temporary_files_are_swept_and_nothing_else(path):
     folder = path.with_name(path.name + ".arrays")
     part = folder / f"{'0' * 16}-{'b' * 16}.npz.part"
     others = {f"{'0' * 16}-{'a' * 16}.npz", "notes.txt", "mine.npz", *(file.name for file in folder.iterdir())}
@@ -177,7 +177,7 @@ def test_that_temporary_files_are_swept_and_nothing_else(path: Path) -> None:
         assert len(store.runs()) == 2
 
 
-def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path: Path) -> None:
+def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path):
     shutil.copy(path, path.with_name("older"))
     third = on_split(5)
     with RunStore(path) as store:
@@ -197,7 +197,7 @@ def test_that_an_older_copy_in_its_place_for_a_while_costs_no_newer_run(path: Pa
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
-def test_that_a_store_is_used_by_a_link_and_arrays_next_to_the_link_are_read(path: Path) -> None:
+def test_that_a_store_is_used_by_a_link_and_arrays_next_to_the_link_are_read(path):
     link, arrays = path.with_name("link.sqlite"), path.with_name("runs.sqlite.arrays")
     link.symlink_to(path)
     arrays.rename(path.with_name("link.sqlite.arrays"))
@@ -212,7 +212,7 @@ def test_that_a_store_is_used_by_a_link_and_arrays_next_to_the_link_are_read(pat
 
 @pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed on Windows")
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved with its arrays", "removed with its arrays"])
-def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_runs(path: Path, how: str) -> None:
+def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_runs(path, how):
     shutil.copy(path, path.with_name("older"))
     third, fourth = on_split(5), on_split(6)
     with RunStore(path) as store:
@@ -242,7 +242,7 @@ def test_that_a_store_whose_file_was_removed_reports_it_and_saves_the_computed_r
             assert store.check().faults == {}
 
 
-def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path: Path) -> None:
+def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path):
     """Locks of POSIX end once the process closes any descriptor of the file."""
     if not Path("/proc/locks").exists():
         pytest.skip("locks cannot be listed here")
@@ -275,7 +275,7 @@ except OSError as error:
 
 
 @pytest.mark.parametrize("new", [False, True])
-def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path: Path, tmp_path: Path, new: bool) -> None:
+def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path, tmp_path, new):
     if shutil.which("unshare") is None:
         pytest.skip("no unshare")
     disk = tmp_path / "disk"
@@ -290,7 +290,7 @@ def test_that_opening_a_store_on_a_full_disk_names_file_and_cause(path: Path, tm
     assert "the disk is full: No space left on device" in done.stdout
 
 
-def test_that_deleting_a_run_can_be_undone(path: Path) -> None:
+def test_that_deleting_a_run_can_be_undone(path):
     with RunStore(path) as store:
         assert store.delete([RESULT.spec.hash]) == [RESULT.spec.hash]
         assert store.delete([RESULT.spec.hash, OTHER.spec.hash * 2]) == [], "it is deleted already"
@@ -303,7 +303,7 @@ def test_that_deleting_a_run_can_be_undone(path: Path) -> None:
         assert len(store.runs()) == 2
 
 
-def test_that_tags_are_kept(path: Path) -> None:
+def test_that_tags_are_kept(path):
     with RunStore(path) as store:
         store.tag(RESULT.spec.hash, ["good", "for the talk"])
         with pytest.raises(ValueError, match="comma"):
@@ -324,9 +324,7 @@ def test_that_tags_are_kept(path: Path) -> None:
         ((), ("other",), ("other",)),
     ],
 )
-def test_that_an_edit_of_tags_keeps_what_another_process_changed(
-    path: Path, seen: tuple[str, ...], tags: tuple[str, ...], expected: tuple[str, ...]
-) -> None:
+def test_that_an_edit_of_tags_keeps_what_another_process_changed(path, seen, tags, expected):
     with RunStore(path) as store:
         store.tag(RESULT.spec.hash, ["other"])  # another process removed "good" and added "other"
         store.tag(RESULT.spec.hash, tags, seen)
@@ -334,7 +332,7 @@ def test_that_an_edit_of_tags_keeps_what_another_process_changed(
         assert len(store.stored(RESULT.spec.hash).tags) == len(expected)
 
 
-def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path: Path) -> None:
+def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path):
     execute(path, "PRAGMA user_version = 3")
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
     with pytest.raises(DataError, match="format 3, this slide-gui reads 2; open it with the version"):
@@ -342,7 +340,7 @@ def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path: Path) ->
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 
 
-def test_that_other_files_are_refused(tmp_path: Path) -> None:
+def test_that_other_files_are_refused(tmp_path):
     (tmp_path / "text").write_text("no database at all, though it is long enough to be one" * 100)
     with pytest.raises(DataError, match="is not a run store"):
         RunStore(tmp_path / "text")
@@ -362,7 +360,7 @@ def mode(path: Path) -> int:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
-def test_that_store_and_arrays_are_their_owners_alone(tmp_path: Path) -> None:
+def test_that_store_and_arrays_are_their_owners_alone(tmp_path):
     before = os.umask(0)
     try:
         with RunStore(tmp_path / "new" / "deep" / "runs.sqlite") as store:
@@ -407,13 +405,7 @@ def read_all(path: Path, tables: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_that_reading_leaves_everything_as_it_was(
-    path: Path,
-    log: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_that_reading_leaves_everything_as_it_was(path, log, tmp_path_factory, monkeypatch, capsys):
     chosen = killed(path) if log else path
     if log:  # as on a medium that cannot be written to; else the log is settled by whoever closes the file last
         monkeypatch.setattr(os, "access", lambda *_: False)
@@ -422,9 +414,7 @@ def test_that_reading_leaves_everything_as_it_was(
     assert state(chosen) == before
 
 
-def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(
-    path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(path, capsys):
     third = on_split(5)
     with RunStore(path) as store:
         store.save(third)
@@ -463,7 +453,7 @@ def test_that_a_check_lists_damaged_rows_and_saves_the_undamaged_runs(
     assert f"{new}: is a database; choose another output" in capsys.readouterr().err
 
 
-def test_that_a_lost_page_costs_its_own_rows_only(large: Path) -> None:
+def test_that_a_lost_page_costs_its_own_rows_only(large):
     content = bytearray(large.read_bytes())
     at = content.rindex(b'"fingerprint"') // 4096 * 4096
     content[at : at + 4096] = bytes(4096)
@@ -488,9 +478,7 @@ def test_that_a_lost_page_costs_its_own_rows_only(large: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("read_only", [False, True])
-def test_that_a_database_with_more_than_the_table_of_runs_is_refused(
-    path: Path, statements: list[str], read_only: bool
-) -> None:
+def test_that_a_database_with_more_than_the_table_of_runs_is_refused(path, statements, read_only):
     execute(path, *statements)
     before = path.read_bytes()
     with pytest.raises(DataError, match="restore a copy"):
@@ -499,13 +487,13 @@ def test_that_a_database_with_more_than_the_table_of_runs_is_refused(
 
 
 @pytest.mark.parametrize("name", ["../outside.npz", "/dev/zero", "a.npz", f"{'0' * 16}-{'a' * 16}.npz.part", ""])
-def test_that_a_row_cannot_name_a_file_elsewhere(path: Path, name: str) -> None:
+def test_that_a_row_cannot_name_a_file_elsewhere(path, name):
     execute(path, f"UPDATE runs SET file = '{name}' WHERE hash = '{RESULT.spec.hash}'")
     with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="file is '"):
         store.load(RESULT.spec.hash)
 
 
-def test_that_no_array_is_removed_while_the_store_may_be_damaged(path: Path) -> None:
+def test_that_no_array_is_removed_while_the_store_may_be_damaged(path):
     arrays = sorted(path.with_name(path.name + ".arrays").iterdir())
     execute(path, f"UPDATE runs SET file = '{'0' * 16}-{'a' * 16}.npz' WHERE hash = '{RESULT.spec.hash}'")
     with RunStore(path) as store:
@@ -519,7 +507,7 @@ def test_that_no_array_is_removed_while_the_store_may_be_damaged(path: Path) -> 
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
 
-def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(large: Path) -> None:
+def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(large):
     content = bytearray(large.read_bytes())
     own = content.index(b'"fingerprint"') // 4096 + 1
     trunk = len(content) // 4096 + 1
@@ -542,14 +530,14 @@ def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(large
 
 
 @pytest.mark.parametrize("read_only", [False, True])
-def test_that_a_store_that_cannot_be_opened_is_not_referred_to_the_check(path: Path, read_only: bool) -> None:
+def test_that_a_store_that_cannot_be_opened_is_not_referred_to_the_check(path, read_only):
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \xff\xfe\xfdLE runs", 1))
     with pytest.raises(DataError, match=r"is damaged .*; restore a copy") as caught:
         RunStore(path, read_only=read_only)
     assert str(caught.value).isprintable()
 
 
-def test_that_text_of_a_store_cannot_control_a_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_text_of_a_store_cannot_control_a_terminal(path, capsys):
     execute(path, "UPDATE runs SET data = char(27) || '[2Jcleared', method = char(10) || 'x'")
     assert main(["runs", "list", str(path)]) == 0
     said = capsys.readouterr().out
@@ -559,9 +547,7 @@ def test_that_text_of_a_store_cannot_control_a_terminal(path: Path, capsys: pyte
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_that_a_store_created_by_another_process_meanwhile_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
-) -> None:
+def test_that_a_store_created_by_another_process_meanwhile_is_opened(tmp_path, monkeypatch, step):
     path, rows, queries = tmp_path / "runs.sqlite", Database.rows, []
 
     def counted(database: Database, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -577,7 +563,7 @@ def test_that_a_store_created_by_another_process_meanwhile_is_opened(
     assert len(queries) == step + 1
 
 
-def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path: Path) -> None:
+def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path):
     database = Database(path)
     with pytest.raises(DataError, match="no such table: nowhere"), database.writing():  # noqa: PT012 - the second
         database.write("UPDATE runs SET tags = 'lost'")
@@ -588,7 +574,7 @@ def test_that_a_refused_change_is_rolled_back_and_the_next_is_made(path: Path) -
     database.close()
 
 
-def test_that_nothing_is_written_by_a_damaged_index(path: Path) -> None:
+def test_that_nothing_is_written_by_a_damaged_index(path):
     with closing(sqlite3.connect(path)) as database, database:
         database.execute("PRAGMA writable_schema = ON")
         roots = dict(database.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'index'"))
@@ -604,7 +590,7 @@ def test_that_nothing_is_written_by_a_damaged_index(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_that_a_header_that_forbids_writing_is_damage(path: Path) -> None:
+def test_that_a_header_that_forbids_writing_is_damage(path):
     content = bytearray(path.read_bytes())
     content[18] = 13
     path.write_bytes(content)

@@ -41,13 +41,13 @@ OLD = made_by("1-0123abcd")
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(OLD)
     return tmp_path / "runs.sqlite"
 
 
-def test_that_a_run_records_its_results_version() -> None:
+def test_that_a_run_records_its_results_version():
     assert dict(RESULT.versions)["numerics"] == str(RESULTS_VERSION)
     assert RESULT.is_current
     assert RESULT.hash == RESULT.spec.hash
@@ -55,7 +55,7 @@ def test_that_a_run_records_its_results_version() -> None:
     assert len({RESULT.hash, OLD.hash, made_by("1-0123abce").hash, made_by(f"{RESULTS_VERSION}+0123").hash}) == 4
 
 
-def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(path: Path) -> None:
+def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(path):
     with RunStore(path) as store:
         (line,) = store.runs()
         assert (line.hash, line.numerics, line.error) == (OLD.hash, "1-0123abcd", OLD.error)
@@ -71,7 +71,7 @@ def test_that_a_run_of_another_version_is_listed_and_read_but_computed_again(pat
         assert store.take(RESULT.spec).is_current
 
 
-def test_that_the_words_of_earlier_stores_on_held_out_rows_are_read_as_data(tmp_path: Path) -> None:
+def test_that_the_words_of_earlier_stores_on_held_out_rows_are_read_as_data(tmp_path):
     path, held_out = tmp_path / "runs.sqlite", HeldOut(0.25, 3)
     data = divide(replace(DATA, test=DATA.test[:0], test_labels=DATA.test_labels[:0]), held_out)
     result = run(data, replace(spec(data, method="raw-svm", widths="median", C=1.0), held_out=held_out))
@@ -85,7 +85,7 @@ def test_that_the_words_of_earlier_stores_on_held_out_rows_are_read_as_data(tmp_
             assert store.check().faults == {}
 
 
-def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones(path: Path, tmp_path: Path) -> None:
+def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones(path, tmp_path):
     with RunStore(path) as store:
         store.save(RESULT)
         store.save(OLD)
@@ -108,7 +108,7 @@ def without(*keys: str) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def old(tmp_path: Path) -> Path:
+def old(tmp_path):
     """A store of an earlier version: without the columns added since, with the one dropped since."""
     path = tmp_path / "runs.sqlite"
     with RunStore(path) as store:
@@ -118,7 +118,7 @@ def old(tmp_path: Path) -> Path:
     return path
 
 
-def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs(old: Path) -> None:
+def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs(old):
     before, expected = old.read_bytes(), (RESULT.classifier.C, RESULT.classifier.n_support)
     with RunStore(old, read_only=True) as store:
         assert [line.C for line in store.runs()] == [None, None]
@@ -138,7 +138,7 @@ def test_that_the_columns_of_an_earlier_store_are_filled_except_for_damaged_runs
 
 
 @pytest.mark.parametrize("version", ["1", "2", "3"])
-def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path: Path, version: str) -> None:
+def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path, version):
     path, result = tmp_path / "runs.sqlite", made_by(version)
     with RunStore(path) as store:
         store.save(result)
@@ -153,7 +153,7 @@ def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path
 @pytest.mark.parametrize(
     "change", ["numerics = '1'", f"numerics = '{RESULTS_VERSION}'", f"hash = '{RESULT.hash}'", "numerics = 3"]
 )
-def test_that_a_run_of_another_version_than_its_row_names_is_damaged(path: Path, change: str) -> None:
+def test_that_a_run_of_another_version_than_its_row_names_is_damaged(path, change):
     execute(path, f"UPDATE runs SET {change}")
     with RunStore(path) as store:
         assert len(store.check().faults) == 1
@@ -161,7 +161,7 @@ def test_that_a_run_of_another_version_than_its_row_names_is_damaged(path: Path,
             store.load(OLD.hash if "hash" not in change else RESULT.hash)
 
 
-def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path: Path) -> None:
+def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path):
     rewrite(path, "1", without("spec", "svm", "retune"))
     document = OLD.spec.document()
     del document["svm"]["retune"], document["source"]
@@ -172,7 +172,7 @@ def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path: Path
         assert store.check().faults == {}
 
 
-def test_that_a_store_of_an_earlier_version_is_undamaged_and_its_data_lose_their_mark(tmp_path: Path) -> None:
+def test_that_a_store_of_an_earlier_version_is_undamaged_and_its_data_lose_their_mark(tmp_path):
     shutil.copytree(Path(__file__).with_name("earlier_store"), tmp_path, dirs_exist_ok=True)
     with RunStore(tmp_path / "runs.sqlite") as store:
         assert store.check() == StoreReport(3, {}, (), (1, 2, 3))

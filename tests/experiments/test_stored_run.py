@@ -22,13 +22,13 @@ RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
 LINE = StoredRun.of(RESULT, 1.0, ("first", "of all"))
 
 
-def test_that_a_stored_run_is_read_back_from_its_row() -> None:
+def test_that_a_stored_run_is_read_back_from_its_row():
     for line in (LINE, replace(LINE, deleted=True, tags=(), C=None, n_support=None, numerics=None, chosen_by=None)):
         assert list(line.row()) == [column.name for column in COLUMNS]
         assert StoredRun.from_row(line.row()) == line
 
 
-def test_that_a_stored_run_has_the_values_of_its_result() -> None:
+def test_that_a_stored_run_has_the_values_of_its_result():
     errors = error_matrix([LINE.row_errors])
     assert np.flatnonzero(errors[0]).tolist() == RESULT.misclassified.tolist() != []
     assert (LINE.hash, LINE.data, LINE.generated) == (RESULT.hash, "tiny", True)
@@ -47,19 +47,19 @@ def test_that_a_stored_run_has_the_values_of_its_result() -> None:
         ("row_errors", row_errors("", np.arange(39), np.arange(3))),
     ],
 )  # fmt: skip
-def test_that_an_impossible_value_is_refused_by_name(column: str, value: object) -> None:
+def test_that_an_impossible_value_is_refused_by_name(column, value):
     with pytest.raises(ValueError, match=f"^{column} is "):
         StoredRun.from_row(LINE.row() | {column: value})
 
 
-def test_that_the_mark_of_generated_data_is_not_part_of_their_name() -> None:
+def test_that_the_mark_of_generated_data_is_not_part_of_their_name():
     row = LINE.row() | {"data": "Convex (generated)"}
     assert StoredRun.from_row(row).title == "Convex (generated)"
     assert StoredRun.from_row(row).data == "Convex"
     assert StoredRun.from_row(row | {"generated": 0}).data == "Convex (generated)"
 
 
-def test_that_every_shown_column_has_a_text_for_any_run() -> None:
+def test_that_every_shown_column_has_a_text_for_any_run():
     unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
     texts = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
     expected = {
@@ -70,7 +70,7 @@ def test_that_every_shown_column_has_a_text_for_any_run() -> None:
     assert all(text for text, _ in texts.values())
 
 
-def test_that_a_filter_finds_names_numbers_tags_and_notes() -> None:
+def test_that_a_filter_finds_names_numbers_tags_and_notes():
     assert all(
         word in LINE.words for word in ("slide-svm", "noise=0.40;", "depth=1;", "seed=0;", "of all", "(generated)")
     )
@@ -81,7 +81,7 @@ def test_that_a_filter_finds_names_numbers_tags_and_notes() -> None:
     assert old.note in old.tip
 
 
-def test_that_commas_separate_tags() -> None:
+def test_that_commas_separate_tags():
     for text, tags in (("", ()), (" a , b c,, ", ("a", "b c")), (",", ())):
         assert tags_of(text) == LINE.with_tags(text).tags == tags
 
@@ -96,9 +96,7 @@ def test_that_commas_separate_tags() -> None:
         (HeldOut(0.0, 0, 5, 1), "split", "3, fold 2/5"),
     ],
 )
-def test_that_the_split_names_the_rule_that_held_out_the_test_set(
-    held_out: HeldOut | None, training: str, name: str
-) -> None:
+def test_that_the_split_names_the_rule_that_held_out_the_test_set(held_out, training, name):
     line = replace(LINE, held_out=held_out, training=training, split=3, evaluate="test")
     assert line.split_name == name
     assert str(held_out or "") in line.tip
@@ -110,7 +108,7 @@ BASE = RunSpec("ab" * 32, "tiny.npz", stack=StackParameters(noise=0.3, depth=2))
 SPLIT = replace(BASE, training="split", split=2, seed=1).checked()
 
 
-def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting() -> None:
+def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting():
     held_out = HeldOut(0.0, 0, 5, 1)
     moved = replace(SPLIT, stack=replace(SPLIT.stack, noise=0.7, depth=1), split=0, seed=5, held_out=held_out)
     assert Setting.of(moved.checked()) == Setting.of(SPLIT)
@@ -125,19 +123,19 @@ def test_that_noise_depth_data_split_and_seed_are_not_part_of_a_setting() -> Non
         {"method": "raw-svm"}, {"test_rows": 50},
     ],
 )  # fmt: skip
-def test_that_a_setting_is_read_from_its_text_and_gives_the_run(change: dict[str, object]) -> None:
+def test_that_a_setting_is_read_from_its_text_and_gives_the_run(change):
     spec = replace(BASE, **change).checked()
     setting = Setting.of(spec)
     assert Setting.from_text(setting.text) == setting
     assert setting.at(BASE, spec.stack.noise, spec.stack.depth, spec.split, spec.seed).hash == spec.hash
 
 
-def test_that_other_texts_are_not_settings() -> None:
+def test_that_other_texts_are_not_settings():
     for text in (None, "", "[]", "{", json.dumps({"method": 3}), json.dumps({"labels": "many"})):
         assert Setting.from_text(text) is None
 
 
-def test_that_a_run_without_layers_is_on_the_curves_of_every_stack() -> None:
+def test_that_a_run_without_layers_is_on_the_curves_of_every_stack():
     raw = Setting.of(replace(BASE, stack=StackParameters(depth=0)).checked())
     other = Setting.of(replace(BASE, stack=replace(BASE.stack, threshold=0.4)).checked())
     assert other.covers(raw)
@@ -146,7 +144,7 @@ def test_that_a_run_without_layers_is_on_the_curves_of_every_stack() -> None:
     assert not Setting.of(SPLIT).covers(raw)
 
 
-def test_that_the_difference_names_rows_labels_criterion_and_start() -> None:
+def test_that_the_difference_names_rows_labels_criterion_and_start():
     mine = Setting.of(BASE)
     assert mine.difference(Setting.of(replace(BASE, split=0))) == ""
     assert mine.difference(Setting.of(SPLIT)) == "trained on 80 %"
@@ -159,13 +157,13 @@ def test_that_the_difference_names_rows_labels_criterion_and_start() -> None:
     assert mine.difference(Setting.of(judged)) == "evaluated on the validation rows, trained on 80 %"
 
 
-def test_that_a_method_without_widths_is_named_instead() -> None:
+def test_that_a_method_without_widths_is_named_instead():
     raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
     assert raw.words() == f"test error · trained on all rows · {text}"
     assert Setting.of(BASE).difference(raw) == text
 
 
-def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred() -> None:
+def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are_preferred():
     data = rectangles(40, 30)
     svm = SvmParameters(widths="median", C=1.0)
     base = RunSpec(data.fingerprint, svm=svm)

@@ -41,13 +41,13 @@ QUICK = replace(LEARNED.base, svm=SvmParameters(widths="median", C=10.0))
 FAST = replace(LEARNED, base=QUICK, splits=(0, 1))
 
 
-def test_that_points_have_a_fixed_order() -> None:
+def test_that_points_have_a_fixed_order():
     points = LEARNED.points()
     assert [(point.noise, point.depth) for point in points] == [(n, d) for n in (0.2, 0.4, 0.6) for d in (0, 1, 2)]
     assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
 
 
-def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash() -> None:
+def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash():
     points = SweepSpec(RunSpec("ab" * 32), tuple(np.linspace(0.0, 0.9, LONGEST_CHAIN + 5)), (1,)).points()
     assert sum(point.spec.neighbour is None for point in points) == 2
     assert len({point.spec.hash for point in points}) == len(points)
@@ -56,7 +56,7 @@ def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash() -> Non
     assert RunSpec.from_document(json.loads(json.dumps(last.document()))).hash == last.hash
 
 
-def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run() -> None:
+def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run():
     points = {(point.noise, point.depth): point.spec for point in LEARNED.points()}
     assert points[0.2, 1].neighbour is None
     assert points[0.4, 2].neighbour == points[0.2, 2]
@@ -66,7 +66,7 @@ def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run()
     assert all(point.spec.neighbour is None for point in cold)
 
 
-def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path: Path) -> None:
+def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path):
     with RunStore(tmp_path / "whole.sqlite") as whole, RunStore(tmp_path / "broken.sqlite") as broken:
         counter, sweep = StopAfter(), replace(LEARNED, depths=(0, 1))
         state = run_sweep(DATA, sweep, whole, progress=counter)
@@ -84,7 +84,7 @@ def test_that_a_sweep_interrupted_several_times_gives_the_same_bits(tmp_path: Pa
         assert same_numbers(whole.load(last.hash), run(DATA, last))
 
 
-def test_that_a_finished_sweep_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_a_finished_sweep_is_only_read(tmp_path, monkeypatch):
     with RunStore(tmp_path / "runs.sqlite") as store:
         first = run_sweep(DATA, FAST, store)
         store.delete([line.hash for line in store.runs()])
@@ -94,7 +94,7 @@ def test_that_a_finished_sweep_is_only_read(tmp_path: Path, monkeypatch: pytest.
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
 
 
-def test_that_a_damaged_run_is_reported_and_computed_again(tmp_path: Path) -> None:
+def test_that_a_damaged_run_is_reported_and_computed_again(tmp_path):
     with RunStore(tmp_path / "runs.sqlite") as store:
         run_sweep(DATA, FAST, store)
         victim = FAST.points()[4].spec
@@ -108,7 +108,7 @@ def test_that_a_damaged_run_is_reported_and_computed_again(tmp_path: Path) -> No
         assert len(state.done) == len(FAST.points())
 
 
-def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path: Path) -> None:
+def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path):
     listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
         final = run_sweep(DATA, FAST, store, progress=listener)
@@ -126,7 +126,7 @@ def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path: Pat
     assert all(state.seconds_left is not None for state in states)
 
 
-def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_path: Path) -> None:
+def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_path):
     pause, n_stored = Event(), list[int]()
 
     def listen(_fraction: float, _payload: object) -> None:
@@ -151,7 +151,7 @@ def _sweep_alone(path: Path) -> None:
         run_sweep(DATA, FAST, store)
 
 
-def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
+def test_that_two_processes_may_sweep_into_one_store(tmp_path):
     context = multiprocessing.get_context("spawn")
     path = tmp_path / "runs.sqlite"
     children = [context.Process(target=_sweep_alone, args=(path,)) for _ in range(2)]
@@ -167,7 +167,7 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
         assert store.swept == 0
 
 
-def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path: Path) -> None:
+def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path):
     validation = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, evaluate="validation"))
     whole = replace(LEARNED, depths=(1,), base=replace(LEARNED.base, training="whole"))
     last = PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)
@@ -182,9 +182,7 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
             assert same_numbers(one.load(line.hash), every.load(line.hash))
 
 
-def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_memory(tmp_path, monkeypatch):
     starts = []
 
     def noted(*arguments: Any, reuse: Reuse, **options: Any) -> RunResult:
@@ -200,7 +198,7 @@ def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_me
     assert starts == [[], [specs[0].hash], [specs[1].hash]]
 
 
-def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path: Path) -> None:
+def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path):
     asked = replace(FAST, choose="pooled")
     with RunStore(tmp_path / "runs.sqlite") as store:
         first = plan_sweep(asked, DATA, store.runs())
@@ -216,7 +214,7 @@ def test_that_a_plan_has_the_expected_cost_and_the_stored_runs(tmp_path: Path) -
         assert (str(whole), whole.seconds) == ("7 runs, all already stored", 0.0)
 
 
-def test_that_a_sweep_with_selection_ends_with_the_test_error_of_the_selection(tmp_path: Path) -> None:
+def test_that_a_sweep_with_selection_ends_with_the_test_error_of_the_selection(tmp_path):
     asked = replace(FAST, base=replace(QUICK, evaluate="validation"), choose="pooled", seeds=(0, 1))
     listener = StopAfter()
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -231,7 +229,7 @@ def test_that_a_sweep_with_selection_ends_with_the_test_error_of_the_selection(t
     assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
 
 
-def test_that_an_axis_reads_back_from_its_text() -> None:
+def test_that_an_axis_reads_back_from_its_text():
     for text in ("0:0.9:0.1", "0.2,0.5", "0.3", "0.1:0.5:0.2"):
         assert axis_text(noise_axis(text)) == text
     for text in ("0:4", "1,3", "2"):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,11 +45,11 @@ def tried(**options: Any) -> Trial:
 
 
 @pytest.fixture(scope="module")
-def trial() -> Trial:
+def trial():
     return tried()
 
 
-def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held_out_rows(trial: Trial) -> None:
+def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held_out_rows(trial):
     assert {answer.point.spec.evaluate for answer in trial.done} == {"validation"}
     (best,) = choose(pooled(trial.done))
     again = run(DATA, final_spec(best.point.spec))
@@ -59,7 +58,7 @@ def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held
     assert np.array_equal(trial.result.misclassified, again.misclassified)
 
 
-def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(trial: Trial, tmp_path: Path) -> None:
+def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(trial, tmp_path):
     seen: list[float] = []
     with RunStore(tmp_path / "runs.sqlite") as store:
         listener = Listener(lambda fraction, _: seen.append(fraction))
@@ -83,7 +82,7 @@ def changed(trial: Trial, wrong: int, other: int, depth: int = 1, **changes: Any
     return replace(trial, result=finals[0], other=finals[1])
 
 
-def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_plain_svm(trial: Trial) -> None:
+def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_plain_svm(trial):
     better = changed(trial, 0, 6)
     assert better.p_value == pytest.approx(2 / 2**6)  # McNemar's
     assert better.sentence == (
@@ -96,7 +95,7 @@ def test_that_the_answer_has_whole_sentences_on_error_guessing_setting_and_the_p
     assert "errs on 0.0 %: no significant difference (p = 0.50)." in changed(trial, 2, 0).sentence
 
 
-def test_that_layers_that_do_not_help_are_the_first_sentence(trial: Trial) -> None:
+def test_that_layers_that_do_not_help_are_the_first_sentence(trial):
     first = "The layers do not help on these data. "
     assert changed(trial, 3, 3).sentence.startswith(f"{first}SLIDE classifies")
     raw = changed(trial, 1, 2, depth=0).sentence
@@ -107,7 +106,7 @@ def test_that_layers_that_do_not_help_are_the_first_sentence(trial: Trial) -> No
     assert not changed(trial, 1, 2).sentence.startswith(first)
 
 
-def test_that_errors_no_better_than_one_class_unequal_classes_and_rows_left_out_are_reported(trial: Trial) -> None:
+def test_that_errors_no_better_than_one_class_unequal_classes_and_rows_left_out_are_reported(trial):
     guess = "This is no better than always guessing the largest class, which would be wrong for 53 %."
     assert guess in changed(trial, 7, 1).sentence
     assert trial.largest_class == ("tall", pytest.approx(1 / 3, abs=0.05))
@@ -132,9 +131,7 @@ class _Clock:
 
 
 @pytest.mark.parametrize("n_runs", [1, 2, 4])
-def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(
-    monkeypatch: pytest.MonkeyPatch, n_runs: int
-) -> None:
+def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypatch, n_runs):
     clock, seen = _Clock(), []
     monkeypatch.setattr(trial_module, "time", clock)
 
@@ -153,7 +150,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(
     assert seen[-1].title == "testing on the held-out rows"
 
 
-def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
     clock = _Clock()
     monkeypatch.setattr(trial_module, "time", clock)
     compute, seconds = executor_module.run, {0: 2.0, 1: 4.0}
@@ -172,7 +169,7 @@ def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch: p
     assert 18.0 < clock.now < 21.0, "the test of both settings takes 6 s"
 
 
-def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget() -> None:
+def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget():
     states: list[TrialState] = []
     tried(progress=Listener(lambda _, state: states.append(state) if isinstance(state, TrialState) else None))
     order = [(point.split, point.depth, point.noise) for point in states[0].points]
@@ -181,14 +178,14 @@ def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget(
 
 
 @pytest.mark.parametrize("budget", [1.0, 1e9, float("nan"), "much"])
-def test_that_a_budget_out_of_range_is_refused_with_the_range(budget: Any) -> None:
+def test_that_a_budget_out_of_range_is_refused_with_the_range(budget):
     with pytest.raises(ValueError, match="give 5 to 86400 seconds"):
         plan_trial(DATA, budget=budget)
 
 
 @pytest.mark.parametrize("n", [90, 3_000, 40_000])
 @pytest.mark.parametrize("columns", [4, 784])
-def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, columns: int) -> None:
+def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n, columns):
     labels = np.arange(n) % 3
     rows = np.broadcast_to(np.float32(0.5), (n, columns))
     data = Dataset("large", rows, rows[:300], labels, labels[:300])
@@ -202,7 +199,7 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, co
     assert max(sweep.depths) >= 1
 
 
-def test_that_data_without_labels_or_test_set_are_refused() -> None:
+def test_that_data_without_labels_or_test_set_are_refused():
     whole = Dataset("plain", DATA.train, DATA.test, image_shape=None)
     with pytest.raises(DataError, match="no labels"):
         plan_trial(whole)

@@ -2,7 +2,6 @@
 
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,11 +42,11 @@ def against_noise() -> FigureExport:
 
 
 @pytest.fixture
-def few_noises(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_noises(monkeypatch):
     monkeypatch.setattr(weights, "NOISES", FEW_NOISES)
 
 
-def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit() -> None:
+def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit():
     for rows, noise in zip(rows_by_noise(data(), PARAMETERS, (7, 20), NOISES), NOISES, strict=True):
         alone = rows_of(replace(PARAMETERS, noise=noise))
         np.testing.assert_array_equal(rows.rows, alone.rows)
@@ -55,9 +54,7 @@ def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit() -> None:
         assert rows.parameters == alone.parameters
 
 
-def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exactly(
-    tmp_path: Path, few_noises: None
-) -> None:
+def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exactly(tmp_path, few_noises):
     save_export(tmp_path / "a.gif", against_noise(), STYLE)
     with Image.open(tmp_path / "a.gif") as image:
         assert image.info["loop"] == 0
@@ -79,7 +76,7 @@ def test_that_a_gif_shows_each_figure_in_the_nearest_of_its_colours_and_zero_exa
         assert difference[zero].max() == 0
 
 
-def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path, few_noises: None) -> None:
+def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_noises):
     for name in ("a.gif", "b.gif"):
         save_export(tmp_path / name, against_noise(), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
@@ -91,7 +88,7 @@ def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path
 
 
 @pytest.mark.parametrize("after", [0.2, 0.7, 0.99])
-def test_that_a_cancelled_animation_leaves_no_file(tmp_path: Path, few_noises: None, after: float) -> None:
+def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
     heard = []
 
     def hear(fraction: float, _payload: object) -> None:
@@ -105,6 +102,6 @@ def test_that_a_cancelled_animation_leaves_no_file(tmp_path: Path, few_noises: N
     assert heard == sorted(heard)
 
 
-def test_that_a_figure_that_stands_still_is_no_animation(tmp_path: Path) -> None:
+def test_that_a_figure_that_stands_still_is_no_animation(tmp_path):
     with pytest.raises(ValueError, match="stands still"):
         save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)

@@ -21,7 +21,7 @@ def luminance(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize("name", MAPS)
-def test_that_every_map_has_256_read_only_colours_made_once(name: str) -> None:
+def test_that_every_map_has_256_read_only_colours_made_once(name):
     table = ColorScale(name, -1.0, 1.0).lut()
     assert table.shape == (256, 3)
     assert table.dtype == np.uint8
@@ -31,7 +31,7 @@ def test_that_every_map_has_256_read_only_colours_made_once(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "neutral"), [("blue-white-red", "F7F7F8"), ("blue-black-red", "24272C")])
-def test_that_zero_is_exactly_the_neutral(name: str, neutral: str) -> None:
+def test_that_zero_is_exactly_the_neutral(name, neutral):
     scale = ColorScale.symmetric(name, 0.347)
     assert scale.indices(0.0) == NEUTRAL
     assert scale.lut()[NEUTRAL].tobytes().hex().upper() == neutral
@@ -39,7 +39,7 @@ def test_that_zero_is_exactly_the_neutral(name: str, neutral: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIVERGING)
-def test_that_both_arms_leave_the_neutral_steadily_and_equally_in_luminance(name: str) -> None:
+def test_that_both_arms_leave_the_neutral_steadily_and_equally_in_luminance(name):
     light = luminance(ColorScale.symmetric(name, 1.0).lut())
     direction = 1.0 if name == "blue-black-red" else -1.0
     assert np.all(direction * np.diff(light[128:]) > -1e-4)
@@ -50,14 +50,14 @@ def test_that_both_arms_leave_the_neutral_steadily_and_equally_in_luminance(name
 
 @pytest.mark.parametrize("name", DIVERGING)
 @pytest.mark.parametrize("kind", DICHROMATS)
-def test_that_sign_is_told_apart_without_red_or_green_cones(name: str, kind: str) -> None:
+def test_that_sign_is_told_apart_without_red_or_green_cones(name, kind):
     seen = np.clip(linear(ColorScale.symmetric(name, 1.0).lut()) @ np.array(DICHROMATS[kind]).T, 0.0, 1.0)
     blueness = np.sqrt(seen[:, 2]) - np.sqrt(seen[:, :2]).mean(axis=1)
     for step in (16, 48, 80, 112):
         assert blueness[128 - step] > blueness[128 + step] + 0.04
 
 
-def test_that_values_opposite_in_sign_lie_opposite_about_the_neutral() -> None:
+def test_that_values_opposite_in_sign_lie_opposite_about_the_neutral():
     values = np.linspace(0.0, 0.6, 301, dtype=np.float32)
     scale = ColorScale.symmetric("blue-white-red", 0.5)
     above, below = scale.indices(values).astype(int), scale.indices(-values).astype(int)
@@ -65,12 +65,12 @@ def test_that_values_opposite_in_sign_lie_opposite_about_the_neutral() -> None:
     assert np.all(np.diff(above) >= 0)
 
 
-def test_that_values_outside_take_the_end_colours_and_nan_takes_entry_0() -> None:
+def test_that_values_outside_take_the_end_colours_and_nan_takes_entry_0():
     found = ColorScale("jet", 1.0, 3.0).indices([-9.0, 1.0, 2.0, 3.0, 9.0, np.inf, -np.inf, np.nan])
     assert found.tolist() == [1, 1, 128, 255, 255, 255, 1, 0]
 
 
-def test_that_indices_are_contiguous_and_leave_the_values_alone() -> None:
+def test_that_indices_are_contiguous_and_leave_the_values_alone():
     values = np.asfortranarray(np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32))
     before = values.copy()
     found = ColorScale.symmetric("jet", 1.0).indices(values.T[:, ::2])
@@ -79,7 +79,7 @@ def test_that_indices_are_contiguous_and_leave_the_values_alone() -> None:
     np.testing.assert_array_equal(values, before)
 
 
-def test_that_jet_is_the_classic_one() -> None:
+def test_that_jet_is_the_classic_one():
     table = ColorScale.symmetric("jet", 1.0).lut().astype(int)
     np.testing.assert_allclose(table[[1, 128, 255]], [[0, 0, 128], [128, 255, 128], [128, 0, 0]], atol=1)
 
@@ -93,13 +93,13 @@ def test_that_jet_is_the_classic_one() -> None:
         (("blue-white-red", -1.0, 2.0), "symmetric"),
     ],
 )
-def test_that_limits_without_meaning_are_refused(arguments: tuple[str, float, float], reason: str) -> None:
+def test_that_limits_without_meaning_are_refused(arguments, reason):
     with pytest.raises(ValueError, match=reason):
         ColorScale(*arguments)
 
 
 @pytest.mark.parametrize("limit", [0.6, 0.347, 1.0, 7.3, 1234.0, 2e-5])
-def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit: float) -> None:
+def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit):
     scale = ColorScale.symmetric("jet", limit)
     ticks = scale.ticks(7)
     assert 3 <= len(ticks) <= 7
@@ -109,7 +109,7 @@ def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit: fl
         assert float(scale.label(tick).replace("−", "-")) == pytest.approx(tick, rel=1e-9)
 
 
-def test_that_labels_carry_sign_and_a_true_minus() -> None:
+def test_that_labels_carry_sign_and_a_true_minus():
     scale = ColorScale.symmetric("blue-white-red", 0.6)
     assert [scale.label(v) for v in (-0.3, 0.0, 0.3, np.nan)] == ["−0.30", "0", "+0.30", "–"]
     assert scale.label(-0.12345, 4) == "−0.1235"

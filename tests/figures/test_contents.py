@@ -16,7 +16,7 @@ from slide_gui.figures.run_figures import confusion_csv, draw_confusion, widths_
 from tests.figures.drawings import CURVES, DATA, DRAWINGS, MARKS, copies_of, drawn, flow_of, result, texts
 
 
-def test_that_each_depth_has_its_line_its_band_and_its_label() -> None:
+def test_that_each_depth_has_its_line_its_band_and_its_label():
     figure = drawn(DRAWINGS["curves"])
     (axes,) = figure.axes
     lines = [line for line in axes.lines if len(line.get_xdata()) == 10]
@@ -29,14 +29,14 @@ def test_that_each_depth_has_its_line_its_band_and_its_label() -> None:
     assert any("unpublished" in text for text in texts(figure))
 
 
-def test_that_points_selected_on_validation_rows_are_ringed() -> None:
+def test_that_points_selected_on_validation_rows_are_ringed():
     points = tuple(replace(point, chosen=(point.depth, point.noise) == (2, 0.3)) for point in CURVES.points)
     (axes,) = drawn(lambda figure, style: draw_curves(figure, replace(CURVES, points=points), style)).axes
     (ring,) = (line for line in axes.lines if line.get_markerfacecolor() == "none")
     assert ring.get_xdata().tolist() == [0.3]
 
 
-def test_that_a_line_of_one_point_shows_its_interval_too() -> None:
+def test_that_a_line_of_one_point_shows_its_interval_too():
     points = CURVES.points[:11]
     (axes,) = drawn(lambda figure, style: draw_curves(figure, replace(CURVES, points=points), style)).axes
     band, bar = axes.collections
@@ -45,7 +45,7 @@ def test_that_a_line_of_one_point_shows_its_interval_too() -> None:
     assert (bottom, top) == pytest.approx((100 * points[10].rate.low, 100 * points[10].rate.high))
 
 
-def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark() -> None:
+def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark():
     flat = replace(CURVES, points=tuple(replace(point, rate=ErrorRate.of_run(0.02, 50_000)) for point in CURVES.points))
     figure = drawn(lambda figure, style: draw_curves(figure, flat, style))
     labels = [text for text in figure.texts if "layer" in text.get_text() or text.get_text() == "raw input"]
@@ -57,19 +57,19 @@ def test_that_labels_at_equal_heights_do_not_overlap_and_real_data_have_no_mark(
     assert generated.texts[0].get_text() == "Rectangles (generated): test error"
 
 
-def test_that_a_matrix_shows_every_count() -> None:
+def test_that_a_matrix_shows_every_count():
     (axes,) = drawn(DRAWINGS["confusion"]).axes
     assert [int(text.get_text()) for text in axes.texts] == result().confusion.ravel().tolist()
 
 
-def test_that_long_names_of_classes_remain_different() -> None:
+def test_that_long_names_of_classes_remain_different():
     names = [f"a class of a very long name, number {number} of three" for number in (1, 2, 3)]
     (axes,) = drawn(lambda figure, style: draw_confusion(figure, result(), style, names)).axes
     assert [text.get_text() for text in axes.get_yticklabels()] == ["…1…", "…2…", "…3…"]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "3"]
 
 
-def test_that_the_flow_figure_shows_the_values_and_the_errors() -> None:
+def test_that_the_flow_figure_shows_the_values_and_the_errors():
     flow = flow_of(DATA)
     figure = drawn(lambda figure, style: draw_flow(figure, flow, style))
     assert len(figure.axes) == 6
@@ -80,13 +80,13 @@ def test_that_the_flow_figure_shows_the_values_and_the_errors() -> None:
     np.testing.assert_array_equal(dark.reshape(-1), second.squashed == 1)
 
 
-def test_that_a_flow_without_corruption_is_marked() -> None:
+def test_that_a_flow_without_corruption_is_marked():
     found = texts(drawn(lambda figure, style: draw_flow(figure, flow_of(DATA, None), style)))
     assert any("not corrupted" in text for text in found)
     assert "corrupt" not in found
 
 
-def test_that_the_copies_figure_has_both_lines_and_their_references() -> None:
+def test_that_the_copies_figure_has_both_lines_and_their_references():
     copies = copies_of(DATA)
     figure = drawn(lambda figure, style: draw_copies(figure, copies, style))
     lines = figure.axes[0].get_lines()
@@ -102,7 +102,7 @@ def table(path: Path) -> list[list[str]]:
         return list(csv.reader(file))[1:]
 
 
-def test_that_tables_hold_the_numbers_to_the_bit(tmp_path: Path) -> None:
+def test_that_tables_hold_the_numbers_to_the_bit(tmp_path):
     curves_csv(tmp_path / "c.csv", CURVES)
     assert [float(line[6]) for line in table(tmp_path / "c.csv")] == [point.rate.error for point in CURVES.points]
     widths_csv(tmp_path / "w.csv", result())

@@ -2,7 +2,6 @@
 
 import csv
 import re
-from pathlib import Path
 
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, time_rows
 from slide_gui.figures.evaluation import (
@@ -18,7 +17,7 @@ from slide_gui.figures.style import Style
 from tests.figures.drawings import DRAWINGS, answers, drawn, state, texts
 
 
-def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
+def test_that_the_table_of_errors_stands_beside_the_papers():
     table = error_table(state())
     assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
     ours, paper = table.rows
@@ -33,7 +32,7 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
     assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
 
 
-def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: Path) -> None:
+def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path):
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
     own = EvaluationState((info,), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
@@ -47,7 +46,7 @@ def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: 
     assert {row["dataset"] for row in others} == {"MNIST"}
 
 
-def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path) -> None:
+def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path):
     table = error_table(state())
     errors_csv(tmp_path / "errors.csv", state())
     notes = " ".join(reversed(texts(drawn(DRAWINGS["errors"], Style(width="double")))))
@@ -56,7 +55,7 @@ def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path
         assert [words for words in said if words not in text] == []
 
 
-def test_that_markdown_and_latex_hold_every_cell() -> None:
+def test_that_markdown_and_latex_hold_every_cell():
     table = error_table(state())
     text = re.sub(r"\\(\W)", r"\1", markdown(table))
     assert "| **2.05 (1.12–3.13) (−)** |" in text
@@ -68,7 +67,7 @@ def test_that_markdown_and_latex_hold_every_cell() -> None:
     assert all(ord(letter) < 128 for letter in tex)
 
 
-def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
+def test_that_tables_of_numbers_read_back(tmp_path):
     errors_csv(tmp_path / "errors.csv", state())
     with open(tmp_path / "errors.csv", newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
@@ -95,7 +94,7 @@ def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
     assert "Rectangles,True,2.0,300.0," in (tmp_path / "times.csv").read_text()
 
 
-def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
+def test_that_the_figure_orders_methods_by_error_and_tells_them_apart():
     found = {cell.method: comparison_result(state(), cell) for cell in state().cells}
     assert found == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",

@@ -25,7 +25,7 @@ def draw(figure: Figure) -> None:
 
 
 @pytest.fixture(scope="module")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+def exported(tmp_path_factory):
     """Return what is written in each format."""
     folder = tmp_path_factory.mktemp("exported")
     for suffix in FORMATS:
@@ -34,9 +34,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
-def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(
-    tmp_path: Path, exported: dict[str, bytes], suffix: str
-) -> None:
+def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(tmp_path, exported, suffix):
     changed = {
         "font.size": 30,
         "axes.facecolor": "pink",
@@ -51,7 +49,7 @@ def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(
     assert os.listdir(tmp_path) == [f"b{suffix}"]
 
 
-def test_that_another_process_writes_the_same_bytes(tmp_path: Path, exported: dict[str, bytes]) -> None:
+def test_that_another_process_writes_the_same_bytes(tmp_path, exported):
     script = (
         "import sys; from tests.figures.test_export import *\n"
         "for s in FORMATS: save_figure(draw, f'{sys.argv[1]}/b{s}', Style(bias=True))\n"
@@ -64,34 +62,34 @@ def test_that_another_process_writes_the_same_bytes(tmp_path: Path, exported: di
         assert (tmp_path / f"b{suffix}").read_bytes() == exported[suffix]
 
 
-def test_that_svg_keeps_text_as_text_and_has_no_date(exported: dict[str, bytes]) -> None:
+def test_that_svg_keeps_text_as_text_and_has_no_date(exported):
     text = exported[".svg"].decode()
     assert re.search(r"<text[^>]*>Rectangles \(generated\)</text>", text)
     assert "DejaVu Sans" in text
     assert "dc:date" not in text
 
 
-def test_that_pdf_embeds_truetype_fonts_and_has_no_date(exported: dict[str, bytes]) -> None:
+def test_that_pdf_embeds_truetype_fonts_and_has_no_date(exported):
     data = exported[".pdf"]
     assert b"/FontFile2" in data
     assert b"/Type3" not in data
     assert b"CreationDate" not in data
 
 
-def test_that_png_has_the_dots_asked_for(tmp_path: Path) -> None:
+def test_that_png_has_the_dots_asked_for(tmp_path):
     save_figure(draw, tmp_path / "a.png", Style(dpi=127))
     from matplotlib.image import imread
 
     assert imread(tmp_path / "a.png").shape[1] == pytest.approx(89 * 5, abs=1)
 
 
-def test_that_an_unknown_suffix_is_refused_and_nothing_written(tmp_path: Path) -> None:
+def test_that_an_unknown_suffix_is_refused_and_nothing_written(tmp_path):
     with pytest.raises(ValueError, match=r"a\.jpg"):
         save_figure(draw, tmp_path / "a.jpg", Style())
     assert os.listdir(tmp_path) == []
 
 
-def test_that_the_table_reads_back_to_the_bit(tmp_path: Path) -> None:
+def test_that_the_table_reads_back_to_the_bit(tmp_path):
     weights_csv(tmp_path / "w.csv", WEIGHTS)
     with (tmp_path / "w.csv").open(newline="", encoding="utf-8") as file:
         head, *lines = list(csv.reader(file))

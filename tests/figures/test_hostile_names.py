@@ -3,7 +3,6 @@
 import csv
 import re
 import time
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -38,7 +37,7 @@ def svg_texts(result: RunResult, names: list[str]) -> list[str | None]:
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")
-def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result: RunResult) -> None:
+def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result):
     texts = svg_texts(result, ["$\\foo{$", "$10-$20"])
     assert texts.count("$\\foo{$") == texts.count("$10-$20") == 2
     assert r"a\x1b[31m\x00\x07" in svg_texts(result, ["a\x1b[31m\x00\x07", "b\ufffe<&>"])
@@ -46,7 +45,7 @@ def test_that_names_of_classes_are_text_and_a_picture_is_valid_xml(result: RunRe
     figure_bytes(lambda figure: draw_weights(figure, weights, Style()), ".pdf", Style())
 
 
-def test_that_a_long_name_is_cut_at_once_and_fills_the_room() -> None:
+def test_that_a_long_name_is_cut_at_once_and_fills_the_room():
     start = time.process_time()
     text, size = fitted("Wi" * 2000, 6.0, 30.0)
     assert time.process_time() - start < 5.0  # letter by letter it takes minutes
@@ -54,7 +53,7 @@ def test_that_a_long_name_is_cut_at_once_and_fills_the_room() -> None:
     assert width_mm(text, size) <= 30.0 < width_mm(f"{text[:-1]}Wi…", size)
 
 
-def test_that_only_texts_are_kept_from_being_formulas(tmp_path: Path, result) -> None:
+def test_that_only_texts_are_kept_from_being_formulas(tmp_path, result):
     texts = ["=1+1", "+a", "-2+3", "@SUM(A1)", "\tb", "\rc", "＝1", "-5", "+1.5e-3", "-12.5%", "a=b", "'quoted", "−3"]
     save_table(tmp_path / "t.csv", texts, [[*texts], [-1, -2.5, None, True, float("-inf"), 0, -0.0]])
     with (tmp_path / "t.csv").open(newline="", encoding="utf-8") as file:
@@ -65,7 +64,7 @@ def test_that_only_texts_are_kept_from_being_formulas(tmp_path: Path, result) ->
     assert (tmp_path / "c.csv").read_text(encoding="utf-8").splitlines()[1].startswith("'=a,")
 
 
-def test_that_tables_escape_what_their_language_would_read() -> None:
+def test_that_tables_escape_what_their_language_would_read():
     text = markdown(TABLE)
     assert text.count(r"\<img src=x\> \$\\foo{\$ \| \_a\_ \& \\input{b} ^\~#%") == 4
     row = text.splitlines()[4]
@@ -77,7 +76,7 @@ def test_that_tables_escape_what_their_language_would_read() -> None:
     assert tex.count(escaped) == 4
 
 
-def test_that_the_page_of_the_paper_escapes_every_text() -> None:
+def test_that_the_page_of_the_paper_escapes_every_text():
     tag = "<script>alert('x')</script>\"&"
     page = reading_page([ReproducedItem(tag, (f"{tag}.png",), tag, tag, tag, (TABLE,), title=tag)], [tag], False)
     ElementTree.fromstring(re.sub(r"<!DOCTYPE html>|<meta[^>]*>|<img [^>]*>", "", page))

@@ -18,7 +18,7 @@ from tests.figures.drawings import CURVES, DATA, DRAWINGS, drawn, weight_rows
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name: str, width: str) -> None:
+def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name, width):
     figure = drawn(DRAWINGS[name], Style(width=width, bias=True))
     wide, high = figure.get_size_inches()
     assert wide * 25.4 == pytest.approx(WIDTHS[width])
@@ -29,7 +29,7 @@ def test_that_a_figure_has_its_width_and_all_of_it_is_on_the_page(name: str, wid
     assert box.y1 <= high + 0.01
 
 
-def test_that_an_empty_figure_is_refused() -> None:
+def test_that_an_empty_figure_is_refused():
     for draw, content in (
         (draw_curves, replace(CURVES, points=())),
         (draw_errors, EvaluationState((), ())),
@@ -43,6 +43,6 @@ def test_that_an_empty_figure_is_refused() -> None:
 
 
 @pytest.mark.parametrize("change", [{"width": "huge"}, {"colors": "viridis"}, {"levels": "row"}, {"dpi": 10}])
-def test_that_an_unknown_style_is_refused_by_name(change: dict[str, object]) -> None:
+def test_that_an_unknown_style_is_refused_by_name(change):
     with pytest.raises(ValueError, match=next(iter(change))):
         replace(Style(), **change)  # type: ignore[arg-type]

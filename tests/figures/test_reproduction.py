@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -48,7 +47,7 @@ def stop(fraction: float, payload: object) -> None:
         raise Cancelled
 
 
-def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> None:
+def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path):
     pages: list[list[ReproducedItem]] = []
 
     def seen(items: Sequence[ReproducedItem]) -> None:
@@ -94,7 +93,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
     assert re.search(r"<td>\d+\.\d\d \(\d+\.\d\d–", page)
 
 
-def test_that_the_small_version_says_what_it_leaves_out() -> None:
+def test_that_the_small_version_says_what_it_leaves_out():
     quick, full = reproduction_scale(True), reproduction_scale(False)
     assert any("600 training" in sentence for sentence in quick.left_out)
     assert (len(full.noises), len(full.depths)) == (10, 5)

@@ -34,7 +34,7 @@ STYLE = Style(width="double", dpi=120, transposed=True, levels="tile", show="con
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSource:
+def source(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tiny = rectangles(60, 150)
     images = {"X_train": tiny.train.reshape(-1, 8, 8), "X_test": tiny.test.reshape(-1, 8, 8)}
@@ -66,7 +66,7 @@ def export_of(figure: str, source: DataSource) -> FigureExport:
 
 
 @pytest.mark.parametrize("figure", ["curves", "confusion", "widths", "flow", "copies", "weights"])
-def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSource, figure: str) -> None:
+def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source, figure):
     save_bundle(Path("bundle"), export_of(figure, source), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
     extra = [f"{figure}-image.csv"] * (figure == "flow") + [f"{figure}.json"] * (figure in figure_names())
@@ -90,16 +90,14 @@ def test_that_a_bundle_reproduces_itself_by_script_and_by_command(source: DataSo
         assert content == Path("bundle", name).read_bytes() == Path(name).read_bytes()
 
 
-def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
-    source: DataSource, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(source, capsys):
     Path("pie.json").write_text(provenance_of("pie", source).text(), encoding="utf-8")
     assert main(["draw", "pie.json"]) == 1
     known = ", ".join(figure_names())
     assert capsys.readouterr().err == f"slide-gui: pie.json: unknown figure 'pie', expected {known}\n"
 
 
-def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureFixture[str]) -> None:
+def test_that_other_data_are_refused(source, capsys):
     Path("widths.json").write_text(provenance_of("widths", source).text(), encoding="utf-8")
     other = rectangles(60, 150, seed=1)
     images = {"X_train": other.train.reshape(-1, 8, 8), "X_test": other.test.reshape(-1, 8, 8)}
@@ -110,9 +108,7 @@ def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(("numerics", "warning"), [("1", "computed by results version 1"), ("", ""), (None, "")])
-def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(
-    source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, warning: str
-) -> None:
+def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(source, capsys, numerics, warning):
     document = json.loads(provenance_of("confusion", source).text())
     if numerics is not None:
         document["numerics"] = numerics
@@ -123,7 +119,7 @@ def test_that_a_figure_of_another_results_version_is_drawn_with_a_warning(
     assert bool(FigureProvenance.read("confusion.json").difference) == bool(warning)
 
 
-def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
+def test_that_a_table_has_no_picture(tmp_path):
     export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "")
     with pytest.raises(ValueError, match="table"):
         save_export(tmp_path / "runs.pdf", export, STYLE)

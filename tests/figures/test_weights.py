@@ -31,7 +31,7 @@ def colors(axes: Axes) -> np.ndarray:
     return np.asarray(image.get_array())[4::8, 4::8]
 
 
-def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar() -> None:
+def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
     figure = drawn([weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
     assert len(tiles(figure)) == 3 * 2 + 1 * 4
     assert len(figure.axes) == len(tiles(figure)) + 1
@@ -43,7 +43,7 @@ def known(rows: WeightRows, drowned: bool) -> WeightRows:
     return replace(rows, rms=rms, drowned=drowned)
 
 
-def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_says_so() -> None:
+def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_says_so():
     rows = known(weight_rows(), False)
     assert rows.rms is not None
     (found,), are_contributions = as_shown([rows], "contribution")
@@ -57,7 +57,7 @@ def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_col
     assert "weight / limit of the layer" in texts(as_weights)
 
 
-def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_drowned_and_all_are_known() -> None:
+def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_drowned_and_all_are_known():
     even, drowned, saved = known(weight_rows(), False), known(weight_rows(), True), weight_rows()
     assert not as_shown([even], "auto")[1]
     assert as_shown([even, drowned], "auto")[1]
@@ -77,7 +77,7 @@ def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_d
         ("jet", "layer"),
     ],
 )
-def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: str, levels: str) -> None:
+def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name, levels):
     weights = weight_rows()
     weights.rows[:, :, 0] = 0.0
     figure = drawn([weights], Style(colors=name, levels=levels))
@@ -91,7 +91,7 @@ def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: s
         np.testing.assert_array_equal(colors(axes)[0, 0], scale.lut()[NEUTRAL])
 
 
-def test_that_levels_share_their_limits() -> None:
+def test_that_levels_share_their_limits():
     weights = [weight_rows(), weight_rows("larger", size=3.0, seed=1)]
     tiles, layers, figure = (tile_limits(weights, levels) for levels in ("tile", "layer", "global"))
     for rows, own, shared in zip(weights, tiles, layers, strict=True):
@@ -102,7 +102,7 @@ def test_that_levels_share_their_limits() -> None:
         np.testing.assert_array_equal(limits, np.full((3, 2), max(own.max() for own in tiles)))
 
 
-def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it() -> None:
+def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
     figure = drawn([weight_rows(pixels=(9, 20, 37))])
     for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
         for ring in axes.patches:
@@ -111,7 +111,7 @@ def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it() -> 
             assert ring.get_radius() > np.sqrt(0.5)  # type: ignore[attr-defined]
 
 
-def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label() -> None:
+def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label():
     weights = weight_rows(pixels=(20,), depth=1)
     plain, turned = drawn([weights]), drawn([weights], Style(transposed=True))
     np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
@@ -120,18 +120,18 @@ def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_labe
     assert "4, 2" in texts(turned)
 
 
-def test_that_titles_name_data_set_layers_noise_and_generated_data() -> None:
+def test_that_titles_name_data_set_layers_noise_and_generated_data():
     found = texts(drawn([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
     assert {"Rectangles (generated)", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
     assert sum("generated" in text for text in found) == 1
 
 
-def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data() -> None:
+def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data():
     found = texts(drawn([weight_rows("a very long name " * 20), weight_rows()]))
     assert any(text.startswith("a very long") and text.endswith("… (generated)") for text in found)
 
 
-def test_that_biases_and_limits_stand_below_tiles_when_asked_for() -> None:
+def test_that_biases_and_limits_stand_below_tiles_when_asked_for():
     weights = weight_rows(pixels=(9,), depth=1)
     weights.biases[0, 0] = -0.125
     weights.rows[0, 0, 10] = 0.75
@@ -141,7 +141,7 @@ def test_that_biases_and_limits_stand_below_tiles_when_asked_for() -> None:
     assert "±0.75" in found
 
 
-def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits() -> None:
+def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits():
     weights = weight_rows(pixels=(0,), depth=1, size=0.01)
     weights.rows[0, 0, 0] = 0.5
     inside = drawn([weights])
@@ -152,7 +152,7 @@ def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits() -> N
     assert found == [0, 2]
 
 
-def test_that_features_that_are_no_picture_are_bars_of_the_weights() -> None:
+def test_that_features_that_are_no_picture_are_bars_of_the_weights():
     weights = weight_rows(shape=None, pixels=(3,), depth=1)
     (axes,) = tiles(drawn([weights]))
     assert not axes.get_images()
@@ -173,7 +173,7 @@ def test_that_features_that_are_no_picture_are_bars_of_the_weights() -> None:
         ("slide", "layer", 4),
     ],
 )
-def test_that_no_two_parts_overlap(width: str, levels: str, count: int) -> None:
+def test_that_no_two_parts_overlap(width, levels, count):
     names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
     figure = drawn(weights, Style(width=width, levels=levels, bias=True))
@@ -188,6 +188,6 @@ def test_that_no_two_parts_overlap(width: str, levels: str, count: int) -> None:
         assert min(wide, high) < 2.5, (one, other)
 
 
-def test_that_too_many_tiles_are_refused() -> None:
+def test_that_too_many_tiles_are_refused():
     with pytest.raises(ValueError, match="too many"):
         drawn([weight_rows(depth=60)])

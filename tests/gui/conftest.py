@@ -2,13 +2,10 @@
 
 import functools
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QSettings
-from PySide6.QtWidgets import QApplication
 
 from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
@@ -24,31 +21,31 @@ from tests.gui.helpers import StubSource, all_fitted, at_rest, dataset
 
 
 @pytest.fixture
-def data(request: pytest.FixtureRequest) -> Dataset:
+def data(request):
     """Return the data that `window` opens: the result of the test module's `OPENED`, by default of `dataset`."""
     opened: Dataset = getattr(request.module, "OPENED", dataset)()
     return opened
 
 
 @pytest.fixture
-def with_shipped() -> None:
+def with_shipped():
     """Let the window show the results in the package, which it omits in other tests; request it before the window."""
 
 
 @pytest.fixture(autouse=True)
-def only_own_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def only_own_runs(request, monkeypatch):
     if "with_shipped" not in request.fixturenames:
         monkeypatch.setattr(library, "shipped_results", ShippedResults)
 
 
 @pytest.fixture
-def faults() -> list[tuple[str, str]]:
+def faults():
     """Return the errors raised inside the program; a test that expects one removes it."""
     return []
 
 
 @pytest.fixture
-def small_example(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_example(monkeypatch):
     """Generate an example of few images; request it before the window."""
     monkeypatch.setattr(generators, "rectangles", functools.partial(generators.rectangles, 60, 40))
 
@@ -67,7 +64,7 @@ class _Waiting(Progress):
 
 
 @pytest.fixture
-def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
+def every_payload(monkeypatch):
     """Let a job continue only when the window has received its payload, so that no payload is skipped."""
     submit = JobQueue.submit
 
@@ -87,7 +84,7 @@ def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def closed_window(app: QApplication, tmp_path: Path, faults: list[tuple[str, str]]) -> Iterator[MainWindow]:
+def closed_window(app, tmp_path, faults):
     """Return a window that is not shown yet; fail if an error is raised inside it."""
     window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat), tmp_path / "runs.sqlite")
     window.faults.reported.connect(lambda *fault: faults.append(fault))
@@ -98,7 +95,7 @@ def closed_window(app: QApplication, tmp_path: Path, faults: list[tuple[str, str
 
 
 @pytest.fixture
-def window(closed_window: MainWindow, data: Dataset) -> MainWindow:
+def window(closed_window, data):
     """Return a window that shows `data`, all layers fitted."""
     closed_window.resize(1280, 720)
     closed_window.show()
@@ -108,7 +105,7 @@ def window(closed_window: MainWindow, data: Dataset) -> MainWindow:
 
 
 @pytest.fixture
-def workspace(app: QApplication) -> Iterator[Workspace]:
+def workspace(app):
     """Return a workspace without a window, all layers of `dataset` fitted."""
     queue = JobQueue()
     workspace = Workspace(queue, queue)
