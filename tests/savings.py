@@ -55,7 +55,6 @@ def _record(version: int) -> SessionRecord:
 
 def _read_session(path: Path) -> set[int]:
     session = read_session(path)
-    assert session is not None
     return {session.source.seed}
 
 

@@ -30,8 +30,6 @@ def labelled_digits() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray
     """Return rows and labels to train and to test on, and their name: MNIST, or blobs in ten classes by brightness."""
     if find("mnist"):
         data, n = load("mnist"), scaled(60_000, 2000)
-        assert data.train_labels is not None
-        assert data.test_labels is not None
         return data.train[:n], data.train_labels[:n], data.test, data.test_labels, "MNIST"
     rows, name = digits()
     sums = rows[:, :392].sum(axis=1)
@@ -51,7 +49,6 @@ def convex(depth: int) -> tuple[NDArray[Any], NDArray[np.intp], str]:
     """Return layers and classes of the 8 000 training rows of Convex: the original ones if they are there."""
     files = [path for folder in data_folders() for path in sorted(folder.glob("**/convex_train*"))]
     data = open_data(files[:1]) if files and not find("convex") else load("convex")
-    assert data.train_labels is not None
     n = scaled(8000, 600)
     rows, codes = data.train[:n], data.train_labels[:n].astype(np.intp)
     return layers(rows, depth, noise=0.5), codes, "generated Convex" if data.generated else "Convex"

@@ -59,7 +59,6 @@ def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(cli, sm
     line = "weights small.npz --noise 0.2 --depth 2 --pixels 1,2 --levels tile --colors jet -o w.png"
     cli(f"{line} --format png svg pdf")
     first, *others = (read_session(Path(f"w.{suffix}")) for suffix in ("png", "svg", "pdf"))
-    assert first is not None
     assert others == [first, first]
     assert (first.page, first.parameters) == ("weights", StackParameters(noise=0.2, depth=2))
     assert (first.selection.pins, first.selection.levels, first.selection.colors) == ((8,), "tile", "jet")
@@ -98,7 +97,6 @@ def test_that_an_animation_holds_its_pictures_and_the_session(cli, small):
     with Image.open("weights.gif") as image:
         assert getattr(image, "n_frames", 1) == 20
     session = read_session(Path("weights.gif"))
-    assert session is not None
     assert (session.selection.pins, session.parameters.depth) == ((8,), 2)
     assert session.source.paths == ("small.npz",)
 
@@ -121,7 +119,6 @@ def test_that_an_image_from_a_file_flows_through_the_stack(cli, tiny):
     assert (document["image"], document["corruption"], document["blanked"]) == ("a line", None, 0)
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
     session = read_session(Path("f.png"))
-    assert session is not None
     assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "flow"),))
 
 

@@ -38,7 +38,6 @@ def test_that_a_model_predicts_the_test_rows_as_its_run_did_and_is_saved_again_t
     dataset = source.load()
     result, model = run(dataset, RunSpec.from_document(cli(f"{TRAIN} --json").json["spec"])), load_model("model.npz")
     codes, margins = model.predict(dataset.test)
-    assert dataset.test_labels is not None
     assert np.array_equal(np.flatnonzero(codes != dataset.test_labels), result.misclassified)
     assert margins.shape == codes.shape
     assert (model.label_column, model.class_names) == ("kind", ("a", "b", "c"))
@@ -80,7 +79,6 @@ def test_that_predictions_are_written_with_margin_and_label_and_features_with_al
     with np.load("features.npz") as arrays:
         X, y = arrays["X"], arrays["y"]
     assert (X.shape, y.tolist()) == ((90, 6), [row[3] for row in table[1:]])
-    assert dataset.order is not None
     assert np.array_equal(X[dataset.order[: len(dataset.train)]], model.stack.transform(dataset.train))
 
 

@@ -120,7 +120,6 @@ def test_that_figures_and_tables_are_written_with_their_session(cli, tiny):
     assert all(Path(name).stat().st_size > 40 for name in [*figures, "curves.csv"])
     for name, page in (("confusion.svg", "classifier"), ("widths.svg", "classifier"), ("curves.svg", "curves")):
         session = read_session(Path(name))
-        assert session is not None
         assert (session.page, session.parameters.depth, session.source.paths) == (page, 1, ("tiny.npz",))
         assert session.fingerprint == session.source.load().fingerprint
 

@@ -188,7 +188,6 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
     with RunStore(path) as store:
         results = [store.load(point.spec.hash) for point in finals]
     assert cell.rate == splits_rate([result.rate for result in results], [(each.row_errors,) for each in results])
-    assert cell.rate is not None
     assert cell.rate.covers != "splits"
     assert all(result.n_train == 80 for result in results)
     assert cell.features is not None

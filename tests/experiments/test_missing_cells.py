@@ -34,7 +34,6 @@ def test_that_held_out_rows_are_filled_by_an_imputer_of_the_training_rows(tmp_pa
     missing = _table(tmp_path / "t.csv")
     data = DataSource(paths=(str(tmp_path / "t.csv"),)).load()
     assert data.held_out is not None
-    assert data.missing is not None
     assert (data.missing == missing[data.order]).all()
     train, test = data.known_cells
     imputer = LinearImputer().fit(train)
@@ -93,7 +92,6 @@ def test_that_images_of_integers_keep_their_divisor_and_scaled_columns_their_ran
     np.savez(tmp_path / "i.npz", X=images, y=np.arange(40) % 2)
     data = open_data([tmp_path / "i.npz"])
     assert np.nanmax(data.train) == 1.0
-    assert data.missing is not None
     assert np.argwhere(data.missing).tolist() == [[3, 21]]
     assert "in 1 pixel; " in next(guess.why for guess in data.checks if "missing" in guess.what)
     np.save(tmp_path / "n.npy", np.array([[1.0, 5.0], [np.nan, 7.0], [3.0, np.nan]]))
@@ -105,12 +103,10 @@ def test_that_a_test_file_is_filled_by_the_training_file(tmp_path):
     _table(tmp_path / "x_train.csv", share=0.0)
     missing = _table(tmp_path / "x_test.csv", share=0.3, n=30)
     data = DataSource(paths=(str(tmp_path / "x_train.csv"), str(tmp_path / "x_test.csv"))).load()
-    assert data.missing is not None
     assert not data.missing[:120].any()
     assert (data.missing[120:] == missing).all()
     np.testing.assert_array_equal(data.test, LinearImputer().fit(data.train).transform(data.known_cells[1]))
     some = subset(data, 20, 10)
-    assert some.missing is not None
     assert some.missing.shape == (30, 8)
     assert (np.isnan(some.known_cells[1]) == some.missing[20:]).all()
 

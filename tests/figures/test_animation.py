@@ -81,7 +81,6 @@ def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_
         save_export(tmp_path / name, against_noise(), STYLE, SESSION)
     assert (tmp_path / "a.gif").read_bytes() == (tmp_path / "b.gif").read_bytes()
     session = read_session(tmp_path / "a.gif")
-    assert session is not None
     assert picture_text(session) == SESSION
     save_export(tmp_path / "c.gif", against_noise(), STYLE)
     assert read_session(tmp_path / "c.gif") is None

@@ -74,7 +74,6 @@ def test_that_tables_of_numbers_read_back(tmp_path):
     by_method = {row["method"]: row for row in rows}
     raw = by_method["Raw-SVM"]
     rate, comparison = state().cells[1].rate, state().comparisons["rectangles", "raw-svm"]
-    assert rate is not None
     assert [float(raw[name]) for name in ("error", "low end of 95 % interval", "high end")] == [
         rate.error, rate.low, rate.high,
     ]  # fmt: skip

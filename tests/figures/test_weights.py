@@ -45,7 +45,6 @@ def known(rows: WeightRows, drowned: bool) -> WeightRows:
 
 def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_says_so():
     rows = known(weight_rows(), False)
-    assert rows.rms is not None
     (found,), are_contributions = as_shown([rows], "contribution")
     assert are_contributions
     np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)

@@ -4,7 +4,6 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.core.slide.stack import fit_stack
-from slide_gui.data.errors import DataError
 from slide_gui.gui import state
 from slide_gui.gui.pages.weights.selected_rows import PixelSelection, TileSource
 from slide_gui.gui.state.workspace import MAX_PINS
@@ -45,17 +44,6 @@ def test_that_fewer_layers_need_no_fit_and_more_do(workspace):
     assert workspace.model() is None
     wait(lambda: workspace.model() is not None)
     assert len(workspace.model().stack.layers) == 6
-
-
-def test_that_a_refused_file_leaves_what_was_open_untouched(workspace):
-    problems = []
-    workspace.problem.connect(problems.append)
-    before = workspace.dataset, workspace.fitting.stack, workspace.state
-    workspace.open(StubSource(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
-    wait(lambda: problems)
-    assert problems[0].sentence == "x.amat: line 3 has 2 numbers, expected 785."
-    assert (workspace.dataset, workspace.fitting.stack, workspace.state) == before
-    assert workspace.model() is not None
 
 
 def test_that_a_failed_fit_is_reported_and_the_old_layers_stay_stale(workspace):
