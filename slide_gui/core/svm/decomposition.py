@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _TILE = 256  # rows per matrix–vector product; the products are summed in float64
+_EXACT_ROWS = 512
 
 
 class ScratchBuffer:
@@ -60,23 +61,21 @@ class CachedRows:
         self._source.kernel(every, every, out=self._store[:n], progress=self._progress)
         self._slot[:], self._used = every, n
 
-    def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the kernel between some points, from cached rows as far as possible."""
-        stored = self._slot[points] >= 0
-        if not stored.any():
-            return self._source.kernel(points, points, out=out, progress=self._progress)
-        old, new = np.flatnonzero(stored), np.flatnonzero(~stored)
-        for tile in tiles(len(old), _TILE, self._progress):
-            batch = old[tile]
-            values = np.take(self._store[self._slot[points[batch]]], points, axis=1, mode="clip")
-            out[batch] = values
-            out[np.ix_(new, batch)] = values[:, new].T
-        if len(new):
-            absent = points[new]
-            block = self._source.kernel(absent, absent, progress=self._progress)
-            for tile in tiles(len(new), _TILE, self._progress):
-                out[np.ix_(new[tile], new)] = block[tile]
-        return out
+    def cached_first(self, points: Indices) -> Indices:
+        """Return the points in the order that `square` expects: those with cached rows first."""
+        return points[np.argsort(self._slot[points] < 0, kind="stable")]
+
+    def square(self, points: Indices, out: NDArray[np.floating]) -> None:
+        """Fill `out` with the kernel between some points, from cached rows as far as possible."""
+        slots = self._slot[points]
+        cached = int(np.count_nonzero(slots >= 0))
+        for tile in tiles(cached, _TILE, self._progress):
+            for row, slot in zip(out[tile], slots[tile], strict=True):
+                np.take(self._store[slot], points, out=row, mode="clip")
+        if cached < len(points):
+            out[cached:, :cached] = out[:cached, cached:].T
+            absent = points[cached:]
+            self._source.kernel(absent, absent, out=out[cached:, cached:], progress=self._progress)
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
         """Return Σ_p factor_p k(p, ·) at all points, and cache new rows while there is capacity.
@@ -331,14 +330,14 @@ def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
 def exact_product(source: VectorRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
     """Return K β in float64 at some points, where β is 0 at all others; the tiles need little memory."""
     values, total = beta[points], np.zeros(len(points))
-    for here in tiles(len(points), _TILE, progress):
+    for here in tiles(len(points), _EXACT_ROWS, progress):
         rows = source.exact_rows(points[here], progress)
         left = rows, squared_norms(rows)
         tile = kernel_tiles(left, left, None, progress)
         set_self_kernel(tile)
         total[here] += tile @ values[here]
-        for start in range(here.stop, len(points), _TILE):
-            there = slice(start, start + _TILE)
+        for start in range(here.stop, len(points), _EXACT_ROWS):
+            there = slice(start, start + _EXACT_ROWS)
             columns = source.exact_rows(points[there], progress)
             tile = kernel_tiles(left, (columns, squared_norms(columns)), None, progress)
             total[here] += tile @ values[there]
@@ -469,13 +468,14 @@ class _WorkingSetSolver:
 
     def _step(self, residual: Array, beta: Array, bias: float, gap: float) -> Array:
         """Solve for one working set and update the residuals of all points in place."""
-        points = self._working_set(residual, beta, bias)
+        points = self._rows.cached_first(self._working_set(residual, beta, bias))
         kernel, box = self._kernel(points), self._box.take(points)
         moved, _ = self._minimise(kernel, residual[points], beta[points], box, _LOOSE * gap)
         change = moved - beta[points]
-        changed = np.flatnonzero(change)
         beta = beta.copy()
         beta[points] = moved
+        order = np.argsort(points)
+        changed = order[change[order] != 0.0]
         self._shift(residual, points[changed], change[changed], points)
         return beta
 

@@ -123,8 +123,16 @@ def median_distances(
         square = _squared_distances(block, progress)
         pairs = np.concatenate([row[first:] for first, row in enumerate(square, start=1)])
         pairs[pairs <= rounding * float(np.square(block).sum(axis=1).mean())] = 0.0
-        medians[layer] = np.median(pairs) or pairs.mean()
+        medians[layer] = _median(pairs) or pairs.mean()
     return medians
+
+
+def _median(values: NDArray[np.floating]) -> Array:
+    """Return the median along the last axis, up to ten times as fast as `np.median`."""
+    middle = values.shape[-1] // 2
+    ordered = np.partition(values, middle, axis=-1)
+    upper = ordered[..., middle].astype(np.float64)
+    return upper if values.shape[-1] % 2 else (upper + ordered[..., :middle].max(axis=-1)) / 2.0
 
 
 def widths_from(medians: ArrayLike, scale: float = 1.0) -> Array:
@@ -146,8 +154,9 @@ Indices = NDArray[np.intp]
 _TILE_ROWS = 512
 _TILE_FLOPS = 1.5e9  # float32 operations per tile: about 30 ms on one core
 _CACHED_VALUES = 32_768  # values of a tile that stay in the cache of a core between product and exponential
+_AT_ONCE = 1000  # largest number of points whose kernel rows are computed at once; few rows at a time are slower
 _BLOCK_ROWS = 2048
-_EMBEDDED_ROWS = 512
+_EMBEDDED_ROWS = 128
 _CENTRE_ROWS = 1000
 _CENTRE_COLUMNS = 512
 COARSE = 1e-4  # error of a kernel value above which float32 is too coarse to train or predict with
@@ -188,7 +197,7 @@ class Embedding:
         sample = take_rows(Z, rows, progress)
         centre = np.empty(Z.shape[1])
         for columns in tiles(len(centre), _CENTRE_COLUMNS, progress):
-            centre[columns] = np.median(np.asarray(sample[:, columns], np.float64), axis=0)
+            centre[columns] = _median(np.ascontiguousarray(sample[:, columns].T))
         return cls(tuple(sizes), tuple(float(w) for w in np.asarray(widths)), centre)
 
     def __call__(
@@ -204,10 +213,9 @@ class Embedding:
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
         if columns is not None:
             per_column, centre = per_column[columns], centre[columns]
-        wanted = np.arange(len(Z)) if rows is None else rows
-        embedded: Values = np.empty((len(wanted), len(centre)), dtype=dtype)
-        for some in tiles(len(wanted), _EMBEDDED_ROWS, progress):
-            out, block = embedded[some], Z[wanted[some]]
+        embedded: Values = np.empty((len(Z if rows is None else rows), len(centre)), dtype=dtype)
+        for some in tiles(len(embedded), _EMBEDDED_ROWS, progress):
+            out, block = embedded[some], Z[some if rows is None else rows[some]]
             if columns is not None:
                 block = np.take(block, columns, axis=1)  # seven times faster than fancy indexing
             np.subtract(block, centre, out=out, casting="same_kind")
@@ -288,19 +296,21 @@ def kernel_tiles(
     height = min(_TILE_ROWS, max(len(a), 1))
     flops = _TILE_FLOPS * 4 / a.itemsize
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
+    if these is other:
+        height = width = min(height, width)  # NumPy computes only one triangle of the product of a tile with itself
     for top in range(0, len(a), height):
-        doubled = a[top : top + height] * a.dtype.type(2.0)
         for left in range(top if these is other else 0, len(b), width):
             tile = out[top : top + height, left : left + width]
-            product = doubled @ b[left : left + width].T
+            product = a[top : top + height] @ b[left : left + width].T
             few = max(1, _CACHED_VALUES // product.shape[1])
             for first in range(0, len(product), few):
                 part = product[first : first + few]
+                part += part
                 part -= a_squares[top + first : top + first + len(part), None]
                 part -= b_squares[left : left + width]
                 np.minimum(part, 0.0, out=part)
                 finish(part, out=tile[first : first + few])
-            if these is other:
+            if these is other and left > top:
                 out[left : left + width, top : top + height] = tile.T
             progress.report(0.0)
     return out
@@ -355,6 +365,8 @@ class ClassVectors:
         """Fill `out` with the kernel between some points (rows) and the first points of the class (columns)."""
         everything, columns = self.first(len(self.data)), self.first(out.shape[1])
         new = points[self._slot[points] < 0][: len(self._rows) - self._used]
+        if len(new) and len(self._rows) == len(self.data) <= _AT_ONCE:
+            new, self._used = np.arange(len(self.data)), 0
         if len(new):
             slots = slice(self._used, self._used + len(new))
             some = everything if len(new) == len(self.data) else self.some(new, progress)

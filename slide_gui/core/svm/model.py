@@ -139,7 +139,7 @@ class SvmModel:
         vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
         by_pair = np.ascontiguousarray(self.trained.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.trained.biases)))
-        step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 4096))
+        step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 1024))
         values = np.empty((min(step, len(Z)), n), dtype)
         for some in tiles(len(Z), step, steady, fraction=True):
             rows = np.arange(some.start, some.stop)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.blas import limit_threads
-from slide_gui.core.linear_algebra import take_rows
+from slide_gui.core.linear_algebra import take_rows, tiles
 from slide_gui.core.svm.decomposition import ScratchBuffer, Solution, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import (
     COARSE,
@@ -37,7 +37,7 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _SMALL = 1024  # largest number of rows that is trained in float64
-_BLOCK_ROWS = 512
+_BLOCK_ROWS = 128
 _LARGE = 1000.0  # norm of the coefficients above which float32 kernel values change the margins visibly
 
 
@@ -296,9 +296,8 @@ class _Sources:
     def _too_coarse(self, n: int) -> bool:
         """True if float32 is too coarse for the kernel: many rows are far from the centre and close to each other."""
         squares = np.empty(n, np.float32)
-        for start in range(0, n, _BLOCK_ROWS):
-            rows = np.arange(start, min(start + _BLOCK_ROWS, n))
-            squares[rows] = squared_norms(self._embed(rows, np.dtype(np.float32), self._pulse))
+        for rows in tiles(n, _BLOCK_ROWS, self._pulse):
+            squares[rows] = squared_norms(self._embedding(self._Z[rows]))
         return kernel_rounding(squares) > COARSE
 
     def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
