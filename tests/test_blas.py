@@ -17,7 +17,7 @@ DEFAULT = "import numpy; from slide_gui import blas; "
 PRINT = "print(blas.loaded_blas()[0].threads)"
 
 
-def child(code: str, **environment: str) -> int:
+def child(code, **environment):
     """Run code in a new process, whose only variables of threads are those given, and return the printed number."""
     variables = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     variables |= {"QT_QPA_PLATFORM": "offscreen", **environment}
@@ -105,7 +105,7 @@ COMPUTING = {
 
 def test_that_every_command_that_computes_sets_the_threads_first(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    calls: list[str] = []
+    calls = []
     monkeypatch.setattr("slide_gui.cli.parser.set_threads", lambda: calls.append("set"))
     monkeypatch.setattr("slide_gui.cli.figures.headless", lambda *_, **__: [])
     assert main(["no-such-command"]) == 2

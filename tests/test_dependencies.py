@@ -28,22 +28,22 @@ ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-li
 """Module that need not be installed → its distribution; any other such module has the name of its distribution."""
 
 
-def plain(distribution: str) -> str:
+def plain(distribution):
     """Return the name as it is compared; PySide6 contains further distributions."""
     name = re.sub(r"[-_.]+", "-", distribution).lower()
     return "pyside6-essentials" if name.startswith(("pyside6", "shiboken6")) else name
 
 
-def declared(*extras: str) -> set[str]:
+def declared(*extras):
     """Return the declared distributions, with those of extras."""
     lists = [PROJECT["dependencies"], *(PROJECT["optional-dependencies"][extra] for extra in extras)]
     return {plain(re.split(r"[\s<>=!~;\[]", requirement)[0]) for each in lists for requirement in each}
 
 
 @cache
-def imported(folder: str) -> frozenset[str]:
+def imported(folder):
     """Return the distributions that the sources of a folder import anywhere."""
-    modules: set[str] = set()
+    modules = set()
     for file in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Import):

@@ -24,7 +24,7 @@ def test_that_no_error_in_a_hundred_is_not_certainty():
     assert str(ErrorRate.of_run(0.0, 100)) == "0.00 % (0.00–3.70)"
 
 
-def of_splits(errors: list[float], n: int) -> ErrorRate:
+def of_splits(errors, n):
     return ErrorRate.of_splits([ErrorRate.of_run(error, n) for error in errors])
 
 

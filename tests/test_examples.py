@@ -11,7 +11,7 @@ import slide_gui
 PACKAGE = Path(slide_gui.__file__).parent
 
 
-def with_examples() -> list[str]:
+def with_examples():
     """Return the modules with an example in a docstring."""
     files = [file for file in sorted(PACKAGE.rglob("*.py")) if ">>> " in file.read_text("utf-8")]
     return [".".join(("slide_gui", *file.relative_to(PACKAGE).with_suffix("").parts)) for file in files]

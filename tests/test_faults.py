@@ -4,17 +4,14 @@ import errno
 import resource
 import signal
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from itertools import count
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QSettings
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.store import RunStore
 from tests.experiments.tiny import rectangles, spec
@@ -36,28 +33,28 @@ def served():
 
 
 @cache
-def results() -> dict[int, RunResult]:
+def results():
     data = rectangles(60, 60)
     first = run(data, spec(data, widths="median", C=1.0, training="split", evaluate="validation"))
     return {1: first, 2: replace(first, spec=replace(first.spec, split=1))}
 
 
-def store_run(folder: Path, version: int) -> None:
+def store_run(folder, version):
     with RunStore(folder / "runs.sqlite") as store:
         store.save(results()[version])
 
 
-def read_runs(folder: Path) -> set[int]:
+def read_runs(folder):
     with RunStore(folder / "runs.sqlite", read_only=True) as store:
         assert store.check().faults == {}
         specs = [store.load(line.hash).spec for line in store.runs()]
     return {version for version, result in results().items() if result.spec in specs}
 
 
-def changing(change: Callable[[RunStore, str, int], object]) -> Callable[[Path, int], None]:
+def changing(change):
     """Return a function that changes a stored run."""
 
-    def save(folder: Path, version: int) -> None:
+    def save(folder, version):
         with RunStore(folder / "runs.sqlite") as store:
             key = results()[1].spec.hash
             if key not in store:
@@ -67,12 +64,12 @@ def changing(change: Callable[[RunStore, str, int], object]) -> Callable[[Path, 
     return save
 
 
-def read_tags(folder: Path) -> set[int]:
+def read_tags(folder):
     with RunStore(folder / "runs.sqlite", read_only=True) as store:
         return set(map(int, store.stored(results()[1].spec.hash).tags))
 
 
-def read_deleted(folder: Path) -> set[int]:
+def read_deleted(folder):
     with RunStore(folder / "runs.sqlite", read_only=True) as store:
         store.load(results()[1].spec.hash)
         return {2 if store.stored(results()[1].spec.hash).deleted else 1}
@@ -95,7 +92,7 @@ WITHOUT = {
 # Faults --------------------------------------------------------------------------------------------------------------
 
 
-def no_temporary_files(folder: Path) -> bool:
+def no_temporary_files(folder):
     return not [path for path in folder.rglob("*") if ".part" in path.name]
 
 
@@ -150,7 +147,7 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_earlier_files(name, tmp_pat
 def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path):
     path = tmp_path / "settings.ini"
 
-    def save(text: str) -> None:
+    def save(text):
         settings = QSettings(str(path), QSettings.Format.IniFormat)
         settings.setValue("recent/files", text)
         settings.sync()
@@ -165,10 +162,10 @@ def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path):
     assert b"newnew" in path.read_bytes()
 
 
-def error_with_files_of(size: int, work: Callable[[], object]) -> str:
+def error_with_files_of(size, work):
     """Return the error of work in a process whose files cannot grow beyond a size."""
 
-    def limited(send: Callable[[str], object]) -> None:
+    def limited(send):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
         try:

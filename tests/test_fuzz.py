@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,39 +40,39 @@ TOLERANT = ("csv read otherwise", "setting of a curve", "settings")
 # What the fuzzer finds -----------------------------------------------------------------------------------------------
 
 
-def planted(read: Callable[[Path], object]) -> Target:
+def planted(read):
     """Return a target of one byte with this reader."""
 
-    def write(folder: Path, *_: object) -> Path:
+    def write(folder, *_):
         (folder / "planted").write_bytes(b"x")
         return folder / "planted"
 
     return Target("planted", write, read, write)
 
 
-def refuse(path: Path) -> None:
+def refuse(path):
     raise DataError("is damaged", str(path))
 
 
-def fail(path: Path) -> None:
+def fail(path):
     raise KeyError("x")
 
 
-def refuse_without_the_file(path: Path) -> None:
+def refuse_without_the_file(path):
     raise DataError("is damaged")
 
 
-def refuse_in_two_lines(path: Path) -> None:
+def refuse_in_two_lines(path):
     error = DataError("is damaged", str(path))
     error.args = (f"{path}\nis damaged",)
     raise error
 
 
-def take_memory(path: Path) -> None:
+def take_memory(path):
     np.ones(fuzz.BYTES // 8 + (1 << 21)).sum()
 
 
-def refuse_for_lack_of_memory(path: Path) -> None:
+def refuse_for_lack_of_memory(path):
     try:
         raise MemoryError
     except MemoryError as error:
@@ -105,7 +104,7 @@ def test_that_an_input_that_ends_or_blocks_its_process_is_one_failure(end, name,
     monkeypatch.setattr(fuzz, "_STUCK", 0.5)
     calls = []
 
-    def end_later(path: Path) -> None:
+    def end_later(path):
         calls.append(path)
         if len(calls) == 4:  # the first is the undamaged one
             end()

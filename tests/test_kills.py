@@ -1,12 +1,10 @@
 """A sample of `python -m tests.long_run kills`, and tests that it finds lost, damaged and temporary files."""
 
 import os
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kills import Acknowledge, Killer, Runs, Saves, Work
+from tests.kills import Killer, Runs, Saves, Work
 from tests.savings import serving
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="processes are forked")
@@ -17,23 +15,23 @@ class Careless(Work):
 
     name = "careless"
 
-    def do(self, folder: Path, acknowledge: Acknowledge) -> None:
+    def do(self, folder, acknowledge):
         for number in range(100_000):
             acknowledge(str(number))
             if number >= 3:
                 (folder / f"{number - 3}.part").write_text("x")
 
-    def check(self, folder: Path, acknowledged: set[str]) -> tuple[int, int]:
+    def check(self, folder, acknowledged):
         return len(acknowledged - {path.stem for path in folder.glob("*.part")}), 0
 
-    def different(self, folder: Path) -> int:
+    def different(self, folder):
         return 0
 
 
 def test_that_lost_results_and_temporary_files_are_found(tmp_path):
-    counts: dict[str, Any] = {}
+    counts = {}
     killer = Killer(Careless(), tmp_path, 1, counts)
-    killer._random.random = lambda: 1.0  # type: ignore[method-assign]  # it calls neither fsync nor rename
+    killer._random.random = lambda: 1.0  # it calls neither fsync nor rename
     for _ in range(5):
         killer.kill()
     assert (counts["kills"], counts["rounds"]) == (5, 0)
@@ -42,7 +40,7 @@ def test_that_lost_results_and_temporary_files_are_found(tmp_path):
 
 @pytest.mark.parametrize("work", [Saves, Runs])
 def test_that_killed_work_loses_and_damages_nothing_and_leaves_no_temporary_file(tmp_path, work):
-    counts: dict[str, Any] = {}
+    counts = {}
     killer = Killer(work(), tmp_path, 1, counts)
     with serving():
         while counts["kills"] < 4:

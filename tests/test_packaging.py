@@ -32,14 +32,14 @@ EVERYWHERE = {
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
 
-def desktop_file() -> dict[str, str]:
+def desktop_file():
     parser = ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.optionxform = str
     parser.read(LINUX / "slide-gui.desktop", encoding="utf-8")
     return dict(parser["Desktop Entry"])
 
 
-def patterns() -> dict[str, list[str]]:
+def patterns():
     """Return the file name patterns of each file type that a package installs."""
     kinds = ElementTree.parse(LINUX / "slide-gui.xml").getroot().iter(f"{MIME}mime-type")
     return {kind.attrib["type"]: [glob.attrib["pattern"] for glob in kind.iter(f"{MIME}glob")] for kind in kinds}

@@ -28,7 +28,7 @@ def test_that_stored_numbers_are_reproduced():
     assert not other, f"{', '.join(other)}: {REMEDY}"
 
 
-def _same(some: list[float], others: list[float]) -> bool:
+def _same(some, others):
     return len(some) == len(others) and all(
         math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=1e-9) for one, other in zip(some, others, strict=True)
     )

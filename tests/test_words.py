@@ -4,7 +4,6 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -22,7 +21,7 @@ FIELDS = {"kept"}
 """Words of stored documents: attributes and keywords of records may have these names, variables may not."""
 
 
-def texts(source: str) -> Iterator[tuple[int, str]]:
+def texts(source):
     """Return the comments, and the strings of at least two words, docstrings among them, with their lines."""
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
@@ -32,7 +31,7 @@ def texts(source: str) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
-def hits(path: Path) -> list[str]:
+def hits(path):
     """Return the banned phrases of a file, each with its place."""
     content, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
     lines = texts(content) if path.suffix == ".py" else enumerate(content.splitlines(), start=1)
@@ -44,13 +43,13 @@ def test_that_no_text_has_a_banned_phrase():
     assert [hit for path in (*PAGES, *MODULES) for hit in hits(path)] == []
 
 
-def vague(source: str) -> list[str]:
+def vague(source):
     """Return the vague names that a source gives to variables, arguments, attributes, functions and classes."""
     given = sorted(names(ast.parse(source)))
     return [f"{line}: {name}" for line, name in given if VAGUE & set(name.lower().split("_"))]
 
 
-def names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def names(tree):
     classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     fields = {id(line.target) for each in classes for line in each.body if isinstance(line, ast.AnnAssign)}
     for node in ast.walk(tree):

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.data.entries import entries
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS
 
 
 def test_that_list_names_every_benchmark_and_its_files(cli, tmp_path):
@@ -41,7 +41,7 @@ def test_that_info_describes_files(cli):
 
 
 def test_that_get_downloads_the_named_data_sets(cli, monkeypatch):
-    def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
+    def download(key, *, progress=NO_PROGRESS):
         return [Path(key) / "file"]
 
     monkeypatch.setattr("slide_gui.cli.data.download", download)

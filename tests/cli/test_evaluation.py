@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.shipped import shipped_results
 from slide_gui.experiments.files.source import DataSource
 from tests.experiments.tiny import rectangles
@@ -55,7 +54,7 @@ def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_ro
 
 
 def test_that_the_page_of_a_reproduction_is_written_with_its_store(cli, monkeypatch):
-    def load(self: DataSource, **options: object) -> Dataset:
+    def load(self, **options):
         return rectangles(60, 80)
 
     monkeypatch.setattr(DataSource, "load", load)

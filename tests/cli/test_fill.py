@@ -12,7 +12,7 @@ from slide_gui.core.imputation import hidden_cell_errors
 from tests.hostile import unsafe
 
 
-def _wine(share: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+def _wine(share=0.1):
     wine = load_wine()
     X = np.where(np.random.default_rng(0).random(wine.data.shape) < share, np.nan, wine.data)
     lines = [

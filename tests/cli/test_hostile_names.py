@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 
 from slide_gui.data.open import open_data
-from tests.cli.conftest import Cli
 from tests.hostile import CLASSES, hostile_file, unsafe
 
 SVM = "--widths median --starts 1 -C 1"
@@ -20,14 +19,14 @@ def table(cli, tmp_path):
     return hostile_file(tmp_path).name
 
 
-def answer(cli: Cli, line: str, *words: str) -> str:
+def answer(cli, line, *words):
     """Return what a command prints on stdout. Fail if its output could control a terminal."""
     output = cli(line, *words)
     assert (unsafe(output.out), unsafe(output.err)) == (set(), set())
     return output.out
 
 
-def check_files(folder: Path) -> None:
+def check_files(folder):
     """Fail if a picture is not well-formed, or a cell of a table could be a formula."""
     for picture in folder.rglob("*.svg"):
         ElementTree.parse(picture)

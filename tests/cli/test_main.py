@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,7 +24,7 @@ HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", 
 Capture = pytest.CaptureFixture[str]
 
 
-def started(folder: Path, *arguments: str) -> tuple[int, str, str]:
+def started(folder, *arguments):
     """Run Python without a display and return exit code, stdout and stderr."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
@@ -59,7 +58,7 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence(tmp_path):
     assert err.count("\n") == 1
 
 
-def _caused_by_interrupt() -> Exception:
+def _caused_by_interrupt():
     """Return what the import of a compiled module makes of Ctrl+C."""
     error = ImportError("numpy failed to import")
     error.__cause__ = KeyboardInterrupt()
@@ -81,7 +80,7 @@ def _caused_by_interrupt() -> Exception:
     ],
 )
 def test_that_every_failure_is_one_sentence_and_a_code(capsys, error, code, sentence):
-    def fail() -> int:
+    def fail():
         raise error
 
     assert guarded(fail) == code
@@ -91,7 +90,7 @@ def test_that_every_failure_is_one_sentence_and_a_code(capsys, error, code, sent
 
 
 class Terminal(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
@@ -213,7 +212,7 @@ def test_that_licences_are_listed_with_their_versions(cli):
 
 
 def test_that_the_window_takes_the_reading_options_of_the_other_commands(cli, monkeypatch):
-    opened: list[Any] = []
+    opened = []
     monkeypatch.setattr("slide_gui.gui.app.run", lambda files, source=None: opened.append((files, source)) or 0)
     file = Path("x.csv")
     file.write_text("name,a\n")

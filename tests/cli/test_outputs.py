@@ -48,11 +48,11 @@ def folder(cli, tiny):
     return Path()
 
 
-def contents(folder: Path) -> dict[str, bytes]:
+def contents(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def alias_of(name: str, kind: str) -> str:
+def alias_of(name, kind):
     """Return another path to a file."""
     linked = f"{Path(name).stem}-linked{Path(name).suffix}"
     if kind == "detour":
@@ -183,7 +183,7 @@ def test_that_every_option_that_names_a_file_is_known_to_these_tests():
     """A new option of this kind needs `check_outputs` or `check_folder`, and a case above."""
     found = set()
 
-    def walk(parser: argparse.ArgumentParser, name: str) -> None:
+    def walk(parser, name):
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
                 for key, inner in action.choices.items():

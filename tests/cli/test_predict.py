@@ -15,7 +15,7 @@ from slide_gui.experiments.runs.spec import RunSpec
 TRAIN = "train plants.csv --widths median --depth 1 --noise 0.1"
 
 
-def write(name: str, rows: list[list[str]]) -> None:
+def write(name, rows):
     with Path(name).open("w", newline="") as file:
         csv.writer(file).writerows(rows)
 

@@ -286,7 +286,7 @@ def test_that_try_prints_the_sentence_of_python_and_its_bundle_reproduces_itself
     assert not Path("try.csv").exists(), "the script writes to its own folder"
 
 
-def quantities(n: int) -> None:
+def quantities(n):
     rows = (f"{a:.4f},{b:.4f},{round(200 * a + 90 * b)}" for a, b in np.random.default_rng(2).random((n, 2)))
     Path("d.csv").write_text("\n".join(["age,bmi,progression", *rows]) + "\n")
 
@@ -305,7 +305,7 @@ def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_training(c
 def test_that_the_time_that_many_classes_take_is_printed_before_training(cli, monkeypatch, command):
     np.savez("many.npz", X=np.random.default_rng(0).random((1000, 5)), y=np.repeat(np.arange(50), 20))
 
-    def stop(*_: object, **__: object) -> None:
+    def stop(*_, **__):
         raise KeyboardInterrupt
 
     for module in ("runs.run", "sweeps.executor"):

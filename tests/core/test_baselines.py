@@ -27,7 +27,7 @@ KNN, FOREST, NETWORK, REGRESSION, PROJECTION = (
 )  # fmt: skip
 
 
-def _pca(**parameters: object) -> Estimator:
+def _pca(**parameters):
     return Estimator.of("decomposition.PCA", parameters)
 
 

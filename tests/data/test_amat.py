@@ -17,12 +17,12 @@ from tests.core.svm_data import StopAfter
 from tests.data.writers import amat_text, write, write_amat, write_zip
 
 
-def numbers_of(text: str) -> np.ndarray:
+def numbers_of(text):
     table = read_table(io.BytesIO(text.encode()), len(text), "here")
     return np.column_stack([table.rows, table.column]).astype(np.float64)
 
 
-def by_python(text: str) -> np.ndarray:
+def by_python(text):
     """Return the reference: each number by float()."""
     return np.array([[float(cell) for cell in line.split()] for line in text.splitlines() if line.strip()])
 
@@ -63,7 +63,7 @@ def test_that_decoded_numbers_have_the_last_bit_of_float_at_every_power_of_ten()
     cells = [f"{each}e{k:+03d}".rjust(16) for each in digits for k in range(-45, 38)]
     line = np.frombuffer(("".join(cells) + "\n").encode(), np.uint8).reshape(1, -1)
     expected = np.array([[float(cell) for cell in cells]])
-    assert decode(line, len(cells)).tobytes() == expected.tobytes()  # type: ignore[union-attr]
+    assert decode(line, len(cells)).tobytes() == expected.tobytes()
     assert numbers_of("".join(cells) + "\n").tobytes() == expected.tobytes()
 
 
@@ -88,7 +88,7 @@ def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row():
 
 def test_that_only_the_benchmark_layout_is_decoded_in_blocks():
     good = b"".join(b"%16.7e" % v for v in (0.5, -1.25, 3e-9)) + b"\n"
-    assert decode(np.frombuffer(good, np.uint8).reshape(1, -1), 3).tolist() == [[0.5, -1.25, 3e-9]]  # type: ignore[union-attr]
+    assert decode(np.frombuffer(good, np.uint8).reshape(1, -1), 3).tolist() == [[0.5, -1.25, 3e-9]]
     for at in range(len(good)):
         for byte in b"x1 -.e\n":
             changed = bytearray(good)

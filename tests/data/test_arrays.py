@@ -178,7 +178,7 @@ def test_that_numbers_of_every_type_equal_those_of_scipy(tmp_path, dtype, packed
     assert part.labels.tolist() == [0, 1, 2, 3, 4]
 
 
-def element(kind: int, content: bytes) -> bytes:
+def element(kind, content):
     return struct.pack(">II", kind, len(content)) + content + b"\0" * (-len(content) % 8)
 
 

@@ -10,7 +10,6 @@ from hypothesis.extra import numpy as npst
 
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.parts import DataPart
@@ -20,15 +19,15 @@ from tests.core.svm_data import StopAfter
 PATHS = [Path("folder/mine.npz")]
 
 
-def image(values: object, role: str = "train", shape: tuple[int, int] | None = (2, 3), **more: object) -> DataPart:
-    return DataPart(np.asarray(values), None, shape, f"{role} file", role, **more)  # type: ignore[arg-type]
+def image(values, role="train", shape=(2, 3), **more):
+    return DataPart(np.asarray(values), None, shape, f"{role} file", role, **more)
 
 
-def plain(values: object, role: str = "train", **more: object) -> DataPart:
+def plain(values, role="train", **more):
     return image(values, role, None, **more)
 
 
-def assembled(*parts: DataPart, paths: list[Path] = PATHS, reading: ParseOptions = AS_GUESSED) -> Dataset:
+def assembled(*parts, paths=PATHS, reading=AS_GUESSED):
     return assemble(parts, paths, reading)
 
 
@@ -183,7 +182,7 @@ def test_that_sets_that_do_not_agree_are_refused():
 
 
 def test_that_the_memory_of_both_sets_is_checked(monkeypatch):
-    checked: list[int] = []
+    checked = []
     monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     assembled(image(np.zeros((3, 6))), image(np.zeros((2, 6)), "test"))
     assert checked == [4 * (18 + 12)]

@@ -26,11 +26,11 @@ FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",)
 class Handler(BaseHTTPRequestHandler):
     """Answers by the first folder of the path, and records each path."""
 
-    def __init__(self, requested: list[str], *args: object) -> None:
+    def __init__(self, requested, *args):
         self.requested = requested
-        super().__init__(*args)  # type: ignore[arg-type]
+        super().__init__(*args)
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         self.requested.append(self.path)
         kind = self.path.split("/")[1]
         content = {"wrong": CONTENT[:-1] + b"x", "short": CONTENT[:-9]}.get(kind, CONTENT)
@@ -42,7 +42,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content[: len(content) // 2] if kind == "stops" else content)
 
-    def log_message(self, *args: object) -> None:
+    def log_message(self, *args):
         pass
 
 
@@ -54,7 +54,7 @@ def no_files_of_the_user(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def server():
-    requested: list[str] = []
+    requested = []
     running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, requested))
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -123,7 +123,7 @@ def test_that_a_recompressed_file_is_recognised_by_its_content(tmp_path, monkeyp
     content = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
     file = RemoteFile("x.gz", (f"md5:{hashlib.md5(gzip.compress(CONTENT, 9, mtime=0)).hexdigest()}",), content)
 
-    def is_known(packed: bytes) -> bool:
+    def is_known(packed):
         return matches(write(tmp_path / "x.gz", packed), file)
 
     assert is_known(gzip.compress(CONTENT, 9, mtime=0))

@@ -12,22 +12,21 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.readers.parts import DataPart
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from tests.data.writers import write
 
 
-def read(text: str, reading: ParseOptions = AS_GUESSED) -> DataPart:
+def read(text, reading=AS_GUESSED):
     with tempfile.TemporaryDirectory() as folder:
         return read_csv(write(Path(folder) / "x.csv", text), reading)
 
 
-def classes(part: DataPart) -> list[str]:
+def classes(part):
     """Return the class of each row."""
     return [part.label_names[code] for code in part.labels]
 
 
-def notes(part: DataPart) -> list[str]:
+def notes(part):
     return [guess.what for guess in part.opened.guesses]
 
 

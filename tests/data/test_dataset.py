@@ -10,7 +10,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 
 
-def rows(n: int, d: int = 6) -> np.ndarray:
+def rows(n, d=6):
     return np.arange(n * d, dtype=np.float32).reshape(n, d)
 
 
@@ -60,7 +60,7 @@ def test_that_arrays_are_read_only():
 )
 def test_that_arrays_that_do_not_agree_are_refused(given, sentence):
     with pytest.raises(DataError, match=sentence):
-        Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})  # type: ignore[arg-type]
+        Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})
 
 
 @pytest.mark.parametrize(

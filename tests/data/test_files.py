@@ -4,7 +4,6 @@ import os
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import pytest
 
@@ -14,11 +13,11 @@ from slide_gui.data.files import check_folder, folder_files, write_whole
 POSIX = pytest.mark.skipif(os.name == "nt", reason="permissions, links and locks of POSIX")
 
 
-def names(folder: Path) -> set[str]:
+def names(folder):
     return set(os.listdir(folder))
 
 
-def write(path: Path) -> None:
+def write(path):
     write_whole(path, lambda file: file.write(b"new"))
 
 
@@ -45,9 +44,9 @@ def test_that_a_refusal_names_the_target_and_leaves_no_other_file(tmp_path):
 
 
 def test_that_a_file_is_synchronised_before_it_is_renamed(tmp_path, monkeypatch):
-    synchronised: list[tuple[int, list[str]]] = []
+    synchronised = []
 
-    def fsync(handle: int) -> None:
+    def fsync(handle):
         synchronised.append((os.fstat(handle).st_size, [each.suffix for each in tmp_path.iterdir()]))
 
     monkeypatch.setattr(os, "fsync", fsync)
@@ -65,7 +64,7 @@ def test_that_a_replaced_file_keeps_its_permissions_and_a_symbolic_link_to_it_re
         target.chmod(mode)
     link.symlink_to("elsewhere/target")
     for path, content in ((link, b"new"), (target, b"newer")):
-        write_whole(path, lambda file, content=content: file.write(content))  # type: ignore[misc]
+        write_whole(path, lambda file, content=content: file.write(content))
         assert target.read_bytes() == content
         assert mode is None or stat.S_IMODE(target.stat().st_mode) == mode
     assert os.readlink(link) == "elsewhere/target"
@@ -105,7 +104,7 @@ SIMILAR = {"a.part", ".1.part", ".0123456789abcdef.PART"}
 
 @POSIX
 def test_that_temporary_files_of_killed_processes_are_removed_but_not_those_in_use(tmp_path):
-    def write_slowly(file: BinaryIO) -> None:
+    def write_slowly(file):
         for name in (*PARTS, *SIMILAR):
             (tmp_path / name).write_bytes(b"half")
         file.write(b"fir")
@@ -124,7 +123,7 @@ def test_that_a_temporary_file_removed_before_it_was_locked_is_created_again(tmp
 
     lock, removed = fcntl.flock, list[Path]()
 
-    def remove_first(handle: int, how: int) -> None:
+    def remove_first(handle, how):
         if not removed:
             removed.extend(tmp_path.glob(".*.part"))
             removed[0].unlink()

@@ -8,7 +8,6 @@ import pytest
 from scipy import ndimage
 
 from slide_gui.data import generators
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.convex import intersections, is_convex, pixels
 from slide_gui.data.generators.rectangles import _draw_pairs, _grey_layers
 from slide_gui.progress import Cancelled
@@ -18,21 +17,21 @@ SEEDED = pytest.mark.parametrize("name", ["rectangles", "rectangles_images", "co
 FULL = np.uint32((1 << 28) - 1)
 
 
-def sides(rows: np.ndarray) -> tuple[np.ndarray, ...]:
+def sides(rows):
     """Return height, width, top and left of the white area, from the pixels alone."""
     white = rows.reshape(-1, 28, 28) > 0
     in_rows, in_columns = white.any(2), white.any(1)
     return in_rows.sum(1), in_columns.sum(1), in_rows.argmax(1), in_columns.argmax(1)
 
 
-def chi_square(counts: np.ndarray, expected: np.ndarray) -> float:
+def chi_square(counts, expected):
     """Return the normal score of the statistic: beyond ±4 the counts do not follow the expectation."""
     expected = expected * counts.sum() / expected.sum()
     degrees = len(counts) - 1
     return float((((counts - expected) ** 2 / expected).sum() - degrees) / np.sqrt(2 * degrees))
 
 
-def check_rectangles(rows: np.ndarray, labels: np.ndarray) -> None:
+def check_rectangles(rows, labels):
     """Check outlines, labels, and that sizes and positions are uniform."""
     height, width, top, left = sides(rows)
     assert set(np.unique(rows)) == {0.0, 1.0}
@@ -83,7 +82,7 @@ def test_that_generators_report_rising_progress_and_can_be_cancelled(name):
         getattr(generators, name)(600, 1500, progress=StopAfter(2))
 
 
-def is_convex_by_pairs(image: np.ndarray) -> bool:
+def is_convex_by_pairs(image):
     """Test all pairs, one by one: every pixel centre on the segment between them is white."""
     points = np.argwhere(image)
     for index, a in enumerate(points):
@@ -139,7 +138,7 @@ REAL_CONVEX = {
 """The 8 000 real training images, by label: mean area, quantiles of area and boundary, fractions in 1, 2, … pieces."""
 
 
-def check_shapes(data: Dataset, slack: float) -> None:
+def check_shapes(data, slack):
     """Compare images with the real ones; a boundary is the number of pixel sides between white and black."""
     for kind, real in REAL_CONVEX.items():
         images = data.train[data.train_labels == kind].reshape(-1, 28, 28) > 0

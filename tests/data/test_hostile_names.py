@@ -30,7 +30,7 @@ def test_that_a_clean_name_is_short_printable_and_unchanged_by_cleaning(name):
     assert clean == name or not name.isprintable() or len(name) > 100
 
 
-def named(*names: str) -> Dataset:
+def named(*names):
     rows = np.zeros((2, len(names)), np.float32)
     return Dataset(names[0], rows, rows[:0], label_names=names, feature_names=names)
 

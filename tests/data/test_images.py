@@ -3,7 +3,6 @@
 import contextlib
 import struct
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,13 +15,13 @@ from slide_gui.data.readers.images import read_image, read_image_folder
 from tests.data.writers import write
 
 
-def save(path: Path, pixels: np.ndarray) -> Path:
+def save(path, pixels):
     path.parent.mkdir(parents=True, exist_ok=True)
     Image.fromarray(pixels).save(path)
     return path
 
 
-def save_all(folder: Path, *names: str) -> Path:
+def save_all(folder, *names):
     for name in names:
         save(folder / name, np.zeros((4, 6), np.uint8))
     return folder
@@ -93,7 +92,7 @@ def test_that_a_chunk_that_claims_gigabytes_takes_little_memory(tmp_path):
 
 
 def test_that_the_memory_of_all_pictures_is_checked(tmp_path, monkeypatch):
-    checked: list[int] = []
+    checked = []
     monkeypatch.setattr(images, "check_memory", lambda n_bytes, _place: checked.append(n_bytes))
     read_image_folder(save_all(tmp_path, "a/0.png", "a/1.png", "b/0.png"))
     assert checked == [4 * 3 * 24]

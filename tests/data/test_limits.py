@@ -23,7 +23,7 @@ def fresh():
     ("pages", "limit"), [(1 << 20, 2 * GIB), (1 << 22, 8 * GIB), (1 << 24, 8 * GIB), (-1, 4 * GIB), (None, 4 * GIB)]
 )
 def test_that_half_the_memory_is_the_limit_and_at_most_8_gib(monkeypatch, pages, limit):
-    def sysconf(name: str) -> int:
+    def sysconf(name):
         if pages is None:
             raise ValueError("unrecognized configuration name")
         return {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}[name]

@@ -1,11 +1,8 @@
 """Files of every format, alone or together, become one data set."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.reading import AS_GUESSED, ParseOptions
@@ -14,7 +11,7 @@ from tests.core.svm_data import StopAfter
 from tests.data.writers import amat_text, mat_bytes, npz_bytes, write, write_amat, write_idx, write_zip
 
 
-def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
+def mnist_like(folder, n=6, suffix=""):
     random = np.random.default_rng(0)
     return [
         write_idx(folder / f"{part}-{kind}-ubyte{suffix}", array)
@@ -26,11 +23,11 @@ def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
     ]
 
 
-def open_npz(folder: Path, reading: ParseOptions = AS_GUESSED, **arrays: object) -> Dataset:
+def open_npz(folder, reading=AS_GUESSED, **arrays):
     return open_data([write(folder / "x.npz", npz_bytes(**arrays))], reading)
 
 
-def open_pair(folder: Path, train: str, test: str, reading: ParseOptions = AS_GUESSED) -> Dataset:
+def open_pair(folder, train, test, reading=AS_GUESSED):
     """Open a training table and a test table."""
     return open_data([write(folder / "x_test.csv", test), write(folder / "x_train.csv", train)], reading)
 
@@ -229,7 +226,7 @@ def test_that_a_test_set_of_other_classes_is_refused_and_some_others_are_a_warni
     assert (guess.what[:16], guess.why[:9]) == ("2 test rows of 4", "5: 2 rows")
 
 
-def write_rows(folder: Path, kind: str, values: np.ndarray, labels: np.ndarray) -> Path:
+def write_rows(folder, kind, values, labels):
     """Write rows with numeric labels in a format."""
     path = folder / f"x.{kind}"
     if kind == "npz":

@@ -121,13 +121,13 @@ INNER = zlib.decompress(PACKED_MAT[136:])
 AMAT_ZIP = zip_bytes({"x_train.amat": AMAT})
 
 
-def repacked(inner: bytes) -> bytes:
+def repacked(inner):
     """Return a MATLAB file with a compressed array."""
     body = zlib.compress(inner)
     return MAT[:128] + struct.pack("<II", 15, len(body)) + body
 
 
-def edited(archive: bytes, at: int, value: int, n_bytes: int = 4) -> bytes:
+def edited(archive, at, value, n_bytes=4):
     """Change a field of the only member in the archive's directory, and if it has two bytes, in its header, too."""
     content, field = bytearray(archive), value.to_bytes(n_bytes, "little")
     directory = content.rindex(b"PK\x01\x02")

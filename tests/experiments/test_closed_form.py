@@ -22,7 +22,7 @@ from tests.experiments.tiny import rectangles
 ROWS = rectangles(300).train[:, :24] + np.float32(0.05) * np.random.default_rng(0).random((300, 24), np.float32)
 
 
-def stack_of(depth: int = 1, **changes: object):
+def stack_of(depth=1, **changes):
     return fit_stack(ROWS, StackParameters(noise=0.4, depth=depth, **changes))
 
 
@@ -118,7 +118,7 @@ def test_that_an_impossible_study_is_refused_in_a_sentence():
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
 
 
-def _study(points: list[tuple[int, list[float], list[float]]], seeds: int = 2) -> Copies:
+def _study(points, seeds=2):
     made = tuple(
         CopiesPoint(m, np.array(errors), np.array(of_row)[:, None], np.zeros((1, 2), np.float32))
         for m, errors, of_row in points

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +26,6 @@ from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import EvaluationState, SplitProgress
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import cluster as cluster_module
@@ -35,7 +33,7 @@ from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice, versions_here
 from slide_gui.experiments.sweeps.executor import RunLoop, RunRequest, networks_here
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.progress import NO_PROGRESS, Cancelled, Listener, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled, Listener
 from tests.experiments.tiny import numbers, rectangles, spec
 
 DATA = rectangles(40, 60)
@@ -61,7 +59,7 @@ def here(tmp_path_factory):
     return results_of(path)
 
 
-def results_of(path: Path) -> Results:
+def results_of(path):
     with RunStore(path) as store:
         assert not store.check().faults
         return {line.hash: numbers(store.load(line.hash)) for line in store.runs()}
@@ -80,7 +78,7 @@ def test_that_a_sweep_on_two_workers_has_the_bits_of_one_process(two, here, tmp_
 def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
     path, killed = tmp_path / "runs.sqlite", list[int]()
 
-    def kill(_fraction: float, payload: object) -> None:
+    def kill(_fraction, payload):
         if getattr(payload, "done", ()) and not killed:
             killed.append(min(cluster.client.run(os.getpid).values()))
             os.kill(killed[0], signal.SIGKILL)
@@ -93,9 +91,9 @@ def test_that_a_killed_worker_changes_no_bit_and_loses_no_run(here, tmp_path):
 
 def test_that_a_sweep_interrupted_on_workers_resumes_in_one_process(two, here, tmp_path):
     path = tmp_path / "runs.sqlite"
-    saved: list[object] = []
+    saved = []
 
-    def cancel(_fraction: float, payload: object) -> None:
+    def cancel(_fraction, payload):
         saved.extend(getattr(payload, "done", ()))
         if saved:
             raise Cancelled
@@ -115,7 +113,7 @@ def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
     base = replace(SWEEP.base, fingerprint=data.fingerprint, training="whole")
     sweep = SweepSpec(base, (0.3,), (3,))
 
-    def cancel(_fraction: float, _payload: object) -> None:
+    def cancel(_fraction, _payload):
         if any(two.client.run(executing).values()):
             raise Cancelled
 
@@ -125,7 +123,7 @@ def test_that_a_cancelled_run_ends_on_the_workers_at_once(two, tmp_path):
 
 
 def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two):
-    events: list[object] = []
+    events = []
     two.client.subscribe_topic("slide-gui", lambda event: events.append(event[1]))
     two.client.submit(reported, pure=False).result()
     until(lambda: bool(events))
@@ -133,20 +131,20 @@ def test_that_the_progress_of_a_run_is_sent_as_a_plain_number(two):
     assert events == [("abc", 0.25)]
 
 
-def reported() -> None:
+def reported():
     progress = executor._RunProgress("abc")
     progress._reported = 0.0
     progress.report(np.float64(0.25))
 
 
-def executing(dask_worker: object) -> int:
+def executing(dask_worker):
     return int(dask_worker.state.executing_count)
 
 
 def test_that_a_paused_sweep_starts_no_run_until_resumed(two, here, tmp_path):
     pause, path, n_stored = Event(), tmp_path / "runs.sqlite", list[int]()
 
-    def listen(_fraction: float, _payload: object) -> None:
+    def listen(_fraction, _payload):
         if pause.is_set():
             n_stored.append(len(store.runs()))
             if len(n_stored) == 4:
@@ -167,7 +165,7 @@ def test_that_an_evaluation_on_workers_has_the_bits_of_one_process_and_repeats_a
         CellPlan("rectangles", "raw-svm", 1, C=10.0),
     )
 
-    def answers(path: Path, cluster: Cluster | None, seen: list[EvaluationState]) -> EvaluationState:
+    def answers(path, cluster, seen):
         listener = Listener(lambda _, payload: seen.append(payload) if isinstance(payload, EvaluationState) else None)
         with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
             return run_evaluation(cells, lambda key, _: data[key], store, progress=listener, cluster=cluster)
@@ -262,13 +260,13 @@ def test_that_a_scheduler_that_cannot_be_reached_is_named(monkeypatch, tmp_path)
 
 
 def test_that_waiting_for_a_scheduler_can_be_cancelled(monkeypatch):
-    tried: list[object] = []
+    tried = []
 
-    def nobody_answers(place: object, _seconds: float) -> None:
+    def nobody_answers(place, _seconds):
         tried.append(place)
         raise TimeoutError
 
-    def cancel(_fraction: float, _payload: object) -> None:
+    def cancel(_fraction, _payload):
         if len(tried) == 3:
             raise Cancelled
 
@@ -290,25 +288,25 @@ def idle(monkeypatch):
     return client
 
 
-def submitted(client: MagicMock) -> list[str]:
+def submitted(client):
     """Return the keys of the submitted runs."""
     keys = [call.kwargs["key"] for call in client.submit.call_args_list]
     return [key.removeprefix("slide-run-") for key in keys if key.startswith("slide-run-")]
 
 
-def first_result(requests: list[RunRequest], progress: Progress = NO_PROGRESS) -> RunResult:
+def first_result(requests, progress=NO_PROGRESS):
     """Return the first result of a loop on the idle cluster."""
     loop = RunLoop(None, Cluster(ClusterChoice(workers=1)), progress=progress)
     loop.request(requests)
     return next(iter(loop))
 
 
-def begun(client: MagicMock, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
+def begun(client, specs, rank=lambda _: 0):
     """Return the hashes of the runs that are submitted before any is completed."""
     client.submit.reset_mock()
     reports = iter(range(len(specs) + 3))
 
-    def wait(_fraction: float, _payload: object) -> None:
+    def wait(_fraction, _payload):
         if next(reports, None) is None:
             raise Cancelled
 
@@ -350,7 +348,7 @@ def test_that_a_scheduler_lost_while_workers_read_the_data_is_named_and_no_run_i
 
 
 @contextmanager
-def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+def started(*words):
     """Start a program of Dask, or the command line, and kill it at the end."""
     process = subprocess.Popen(
         [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
@@ -364,7 +362,7 @@ def started(*words: str) -> Iterator[subprocess.Popen[str]]:
             process.stdout.close()
 
 
-def until(happens: Callable[[], bool], seconds: float = 30.0) -> None:
+def until(happens, seconds=30.0):
     deadline = time.monotonic() + seconds
     while not happens():
         assert time.monotonic() < deadline
@@ -372,7 +370,7 @@ def until(happens: Callable[[], bool], seconds: float = 30.0) -> None:
 
 
 @contextmanager
-def scheduler_and_worker(path: Path) -> Iterator[tuple[ClusterChoice, subprocess.Popen[str]]]:
+def scheduler_and_worker(path):
     """Start a scheduler and a worker from the command line, and wait for both."""
     from distributed import Client
 
@@ -405,7 +403,7 @@ def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two, here, tmp_
     with RunStore(path) as store:
         with scheduler_and_worker(tmp_path) as (choice, scheduler), Cluster(choice) as cluster:
 
-            def kill(_fraction: float, payload: object) -> None:
+            def kill(_fraction, payload):
                 if getattr(payload, "done", ()):
                     scheduler.kill()
 
@@ -420,7 +418,7 @@ def test_that_a_sweep_with_a_lost_scheduler_resumes_with_another(two, here, tmp_
     assert results_of(path) == here
 
 
-def address(cluster: Cluster) -> str:
+def address(cluster):
     """Return where the scheduler of workers of this computer is."""
     return str(cluster.client.scheduler_info()["address"])
 
@@ -463,7 +461,7 @@ def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker
 
 
 @contextmanager
-def without_stealing(cluster: Cluster) -> Iterator[None]:
+def without_stealing(cluster):
     """Let no idle worker take what waits for another one."""
 
     async def steals(wanted: bool, dask_scheduler: Any) -> None:
@@ -475,39 +473,39 @@ def without_stealing(cluster: Cluster) -> Iterator[None]:
     cluster.client.run_on_scheduler(steals, True)
 
 
-def points_of(specs: list[RunSpec]) -> tuple[SweepPoint, ...]:
+def points_of(specs):
     return tuple(SweepPoint(0.0, spec.layers, spec.split, spec.seed, spec) for spec in specs)
 
 
-def networks_of(fingerprint: str) -> int:
+def networks_of(fingerprint):
     return len(networks_here(fingerprint))
 
 
-def has_results(path: Path) -> bool:
+def has_results(path):
     try:
         return path.exists() and len(hashes(path)) > 0
     except DataError:  # it is just being made
         return False
 
 
-def hashes(path: Path) -> set[str]:
+def hashes(path):
     with RunStore(path, read_only=True) as store:
         return {line.hash for line in store.runs()}
 
 
-def descendants(pid: int) -> list[int]:
+def descendants(pid):
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [each for child in map(int, children) for each in (child, *descendants(child))]
 
 
-def alive(pid: int) -> bool:
+def alive(pid):
     status = Path(f"/proc/{pid}/status")
     return status.exists() and "State:\tZ" not in status.read_text()
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX alone")
 def test_that_ctrl_c_does_not_reach_workers_that_are_starting():
-    def blocked() -> bool:
+    def blocked():
         return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
     assert not blocked()

@@ -26,7 +26,7 @@ def test_that_runs_are_of_one_kind_by_data_method_layers_rows_start_widths_and_e
 
 
 def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_and_layers():
-    def seconds(*measured: RunKind) -> float:
+    def seconds(*measured):
         model = CostModel()
         for number, kind in enumerate(measured):
             model.add(kind, 10.0 ** (number + 1))
@@ -73,7 +73,7 @@ def test_that_the_shares_of_a_run_add_up_and_follow_its_work():
 
 @pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
 def test_that_more_rows_take_longer(method):
-    def seconds(rows: int) -> float:
+    def seconds(rows):
         return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
 
     assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)

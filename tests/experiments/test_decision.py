@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.inspection.decision import Decider, Flip
-from slide_gui.experiments.runs.run import Restored, restore, run
+from slide_gui.experiments.inspection.decision import Decider
+from slide_gui.experiments.runs.run import restore, run
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
@@ -17,7 +17,7 @@ FAR = {0.0: 1.0, 1.0: 0.0}
 
 
 @cache
-def ready(n_classes: int) -> tuple[Dataset, Restored, Decider]:
+def ready(n_classes):
     dataset = rectangles(n_classes=n_classes)
     restored = restore(dataset, run(dataset, spec(dataset, 0.4, 2, widths="median", C=10.0, training="split")))
     return dataset, restored, Decider(restored, dataset)
@@ -64,7 +64,7 @@ def test_that_support_vectors_pull_the_margin_to_where_it_is():
     assert sum(decision.shares) == pytest.approx(1.0)
 
 
-def class_of(restored: Restored, image: np.ndarray) -> int:
+def class_of(restored, image):
     return int(restored.model.predict(restored.representation.transform(image[None]))[0])
 
 
@@ -94,7 +94,7 @@ def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest():
             other = image.copy()
             other[feature] = FAR[float(image[feature])]
             singles.append(class_of(restored, other) != before)
-        flip: Flip = decider.flip(image)
+        flip = decider.flip(image)
         assert (len(flip.features) == 1) == any(singles)
         assert flip.fewest == (len(flip.features) <= 2)
 

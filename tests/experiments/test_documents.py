@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any
 
 import pytest
 
@@ -70,12 +69,9 @@ def test_that_one_of_several_kinds_is_enough():
         checked_value(str | tuple[float, ...], None, "widths")
 
 
-def a_document() -> dict[str, Any]:
+def a_document():
     sweep = SweepSpec(RunSpec(FINGERPRINT, "tiny.npz"), (0.1, 0.2), (0, 1))
-    document: dict[str, Any] = json.loads(
-        FigureProvenance("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text()
-    )
-    return document
+    return json.loads(FigureProvenance("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text())
 
 
 @pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"1" * 5000, b"", b"null", b'{"format": 1}'])

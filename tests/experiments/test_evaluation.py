@@ -9,7 +9,6 @@ import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate, row_errors
 from slide_gui.experiments.evaluation import protocol as protocol_module
@@ -31,7 +30,7 @@ from slide_gui.experiments.evaluation.table import (
     time_rows,
     with_answer,
 )
-from slide_gui.experiments.runs.cost import CostModel, RunKind
+from slide_gui.experiments.runs.cost import CostModel
 from slide_gui.experiments.runs.fitting import Reuse
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec, SweepSpec
@@ -40,7 +39,7 @@ from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_points
 from slide_gui.experiments.sweeps.sweep import run_sweep
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles
 
@@ -57,7 +56,7 @@ CELLS = (
 Evaluated = tuple[EvaluationState, Path, StopAfter]
 
 
-def load(key: str, progress: Progress) -> Dataset:
+def load(key, progress):
     assert key == "rectangles"
     return DATA
 
@@ -69,12 +68,12 @@ def evaluated(tmp_path_factory):
         return run_evaluation(CELLS, load, store, progress=listener), path, listener
 
 
-def answer(split: int, error: float = 0.1, chosen: str = "", features: float | None = None) -> SplitAnswer:
+def answer(split, error=0.1, chosen="", features=None):
     errors = row_errors("convex", np.arange(100), np.arange(round(100 * error)))
     return SplitAnswer(split, f"hash {split}", chosen, error, 60, 100, errors, None, features, 1.0)
 
 
-def outcome(state: EvaluationState) -> tuple[object, object]:
+def outcome(state):
     """Return the comparisons and the results of all cells, without their times."""
     results = [[(a.split, a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in state.cells]
     return state.comparisons, results
@@ -193,7 +192,7 @@ def test_that_a_cell_selects_on_validation_rows_and_tests_once(evaluated, tmp_pa
     assert cell.features is not None
 
 
-def table_of(*rows: tuple[int, ...]) -> EvaluationState:
+def table_of(*rows):
     """Return a state of SLIDE-SVM and then other methods, by the rows that each split gets wrong."""
     methods = ("slide-svm", "raw-svm", "pca-svm", "white-svm")[: len(rows)]
     cells = tuple(
@@ -250,10 +249,10 @@ def test_that_progress_rises_and_the_state_counts_runs_and_seconds(evaluated):
 class SecondEach(CostModel):
     """A model in which every run takes a second."""
 
-    def seconds(self, kind: RunKind) -> float:
+    def seconds(self, kind):
         return 1.0
 
-    def measured(self, kind: RunKind) -> bool:
+    def measured(self, kind):
         return True
 
 
@@ -277,7 +276,7 @@ def test_that_an_interrupted_evaluation_resumes_to_the_same_results(evaluated, t
     with RunStore(path) as store:
         assert outcome(run_evaluation(CELLS, load, store)) == outcome(evaluated[0])
 
-        def no_run(*arguments: object, **options: object) -> None:
+        def no_run(*arguments, **options):
             raise AssertionError("a run was made again")
 
         monkeypatch.setattr(executor, "run", no_run)
@@ -335,7 +334,7 @@ def test_that_the_published_table_figure_and_data_sets_are_known():
     assert (data_key("Rectangles"), data_key("my own")) == ("rectangles", "")
 
 
-def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", n_splits: int = 3) -> Cell:
+def cell(*answers, data="convex", method="raw-svm", n_splits=3):
     return Cell(data, method, n_splits, answers)
 
 
@@ -447,10 +446,10 @@ def test_that_stored_data_of_the_sizes_of_the_benchmark_come_first_and_then_real
 def test_that_autoencoders_of_either_method_give_the_time_and_the_selection():
     info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
 
-    def timed(method: str, features: float | None, chosen: str = "") -> Cell:
+    def timed(method, features, chosen=""):
         return cell(answer(0, chosen=chosen, features=features), data="rectangles", method=method)
 
-    def row(*cells: Cell) -> table.TimeRow:
+    def row(*cells):
         (found,) = time_rows(EvaluationState((info,), cells))
         return found
 
@@ -469,7 +468,7 @@ CELL = CellPlan("rectangles", "slide-svm", 1, (("noise", (0.4,)), ("depth", (1,)
 
 
 def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(tmp_path, monkeypatch):
-    def load(_key: str, _progress: object) -> Dataset:
+    def load(_key, _progress):
         return SMALL
 
     final = CELL.final(CELL.candidates(SMALL.fingerprint, "rectangles", 0)[0]).spec

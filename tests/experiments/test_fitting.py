@@ -13,8 +13,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import median_width_search
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.experiments.runs import fitting
-from slide_gui.experiments.runs.fitting import Networks, SdaFeatures, Tuned, pretrained, train_svm
-from slide_gui.experiments.runs.result import RunResult
+from slide_gui.experiments.runs.fitting import Networks, Tuned, pretrained, train_svm
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import stratified_sample
@@ -30,9 +29,9 @@ CODES = DATA.train_labels
 @pytest.fixture
 def trainings(monkeypatch):
     """Return the parameters of each pre-training, in order."""
-    made: list[SdaParameters] = []
+    made = []
 
-    def counted(rows: np.ndarray, parameters: SdaParameters, *, progress: object = NO_PROGRESS) -> SdaFeatures:
+    def counted(rows, parameters, *, progress=NO_PROGRESS):
         made.append(parameters)
         return pretrained(rows, parameters)
 
@@ -106,7 +105,7 @@ def test_that_values_are_scaled_to_the_unit_range_of_the_training_rows():
     np.testing.assert_allclose(features.transform(rows), pretrained(DATA.train, DEEP).transform(DATA.train), atol=1e-5)
 
 
-def _spec(**changes: object) -> RunSpec:
+def _spec(**changes):
     return RunSpec(DATA.fingerprint, method="sda", training="split", **{"sda": DEEP, **changes}).checked()
 
 
@@ -114,7 +113,7 @@ def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same():
     features, known = pretrained(DATA.train, DEEP), Networks()
     rows, held_out = np.arange(48), np.arange(48, 60)
 
-    def of(spec: RunSpec) -> Tuned:
+    def of(spec):
         return known.fine_tuned(features, DATA, CODES, rows, held_out, spec, NO_PROGRESS)
 
     first = of(_spec())
@@ -162,7 +161,7 @@ def test_that_a_grid_is_searched_on_a_stratified_sample(monkeypatch):
 
 
 def test_that_a_run_starts_where_its_neighbour_ended_scaled_by_the_medians(monkeypatch):
-    def started(rows: np.ndarray, near: RunResult | None) -> tuple[SvmParameters, object]:
+    def started(rows, near):
         """Return the parameters and the start of the fit, which is not made."""
         fit = MagicMock(side_effect=Cancelled)
         monkeypatch.setattr(fitting, "fit_svm", fit)

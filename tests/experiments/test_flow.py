@@ -13,7 +13,7 @@ from slide_gui.experiments.inspection.flow import Forward, flow_result, survivor
 from tests.experiments.tiny import rectangles
 
 
-def by_hand(squashing: str = "threshold") -> Stack:
+def by_hand(squashing="threshold"):
     first = np.array([[1.0, 0.5, 0.0, 0.1], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.2, 0.25]])
     second = np.array([[0.5, 0.0, 0.0, 0.0], [0.0, 0.5, 0.0, 0.5], [0.25, 0.25, 0.25, 0.0]])
     parameters = StackParameters(noise=0.5, depth=2, squashing=squashing, dtype="float64")

@@ -1,7 +1,6 @@
 """Data with missing cells open, and their cells are filled by an imputer fitted on the training rows."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import spec
 
 
-def _table(path: Path, share: float = 0.1, n: int = 120, seed: int = 0) -> np.ndarray:
+def _table(path, share=0.1, n=120, seed=0):
     X, y = load_breast_cancer(return_X_y=True)
     X, y = X[:n, :8], y[:n]
     missing = np.random.default_rng(seed).random(X.shape) < share
@@ -123,7 +122,7 @@ def test_that_too_many_patterns_are_refused_and_filling_can_be_cancelled(tmp_pat
     _table(tmp_path / "t.csv")
     source = DataSource(paths=(str(tmp_path / "t.csv"),))
 
-    def cancel(fraction: float, _payload: object) -> None:
+    def cancel(fraction, _payload):
         if fraction > 0.85:
             raise Cancelled
 

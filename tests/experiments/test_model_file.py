@@ -5,7 +5,6 @@ import json
 import struct
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,23 +14,23 @@ from hypothesis import strategies as st
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.files.model_file import FittedModel, fit_model, is_model_file, load_model, save_model
+from slide_gui.experiments.files.model_file import fit_model, is_model_file, load_model, save_model
 from tests.data.writers import npy
 
 
-def data(n: int = 20, shape: tuple[int, int] | None = (2, 3), seed: int = 0) -> Dataset:
+def data(n=20, shape=(2, 3), seed=0):
     rows = np.random.default_rng(seed).random((n, 6), dtype=np.float32)
     return Dataset("six pixels", rows, rows[:0], image_shape=shape, generated=True)
 
 
-def fitted(**parameters: object) -> FittedModel:
+def fitted(**parameters):
     return fit_model(data(), StackParameters(**parameters))
 
 
-def edited(path: Path, change: dict[str, object] | None = None, **members: bytes | None) -> Path:
+def edited(path, change=None, **members):
     """Write the model again with manifest entries and members replaced; None leaves a member out."""
     with zipfile.ZipFile(path) as archive:
-        contents: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
+        contents = {name: archive.read(name) for name in archive.namelist()}
     if change is not None:
         manifest = json.loads(np.load(io.BytesIO(contents["manifest.npy"] or b"")).tobytes())
         text = json.dumps({**manifest, **change}).encode()
@@ -94,7 +93,7 @@ def test_that_model_files_are_distinguished_from_others(saved, tmp_path):
     assert not any(is_model_file(tmp_path / name) for name in ("data.npz", "text", "absent"))
 
 
-def refused(path: Path, message: str | None = None) -> None:
+def refused(path, message=None):
     with pytest.raises(DataError, match=message) as caught:
         load_model(path)
     assert str(caught.value).startswith(str(path))

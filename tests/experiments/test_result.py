@@ -4,11 +4,9 @@ import io
 import json
 import zipfile
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.runs.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
@@ -21,11 +19,11 @@ RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
 WRONG = len(RESULT.misclassified)
 
 
-def parts() -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def parts():
     return json.loads(json.dumps(RESULT.document())), RESULT.arrays()
 
 
-def changed(array: NDArray[Any], place: Any, value: float) -> NDArray[Any]:
+def changed(array, place, value):
     copy = array.copy()
     copy[place] = value
     return copy

@@ -109,7 +109,7 @@ def test_that_each_default_pixel_is_the_best_of_light_times_room(shape):
     light = np.random.default_rng(1).random(54) ** 2 - 0.3
     rows, columns = shape or (1, 54)
     places = [(y, x) for y in range(rows) for x in range(columns)]
-    chosen: list[int] = []
+    chosen = []
     for _ in range(5):
         best, score = -1, -1.0
         for pixel, (y, x) in enumerate(places):

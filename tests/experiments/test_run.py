@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +22,7 @@ from slide_gui.experiments.runs.spec import METHODS
 from slide_gui.experiments.runs.splits import split_rows
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.store.stored_run import StoredRun
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, same_numbers, spec, with_wrong_labels
 
@@ -223,10 +222,10 @@ def test_that_a_test_class_never_trained_on_is_always_wrong():
 class Parity:
     """Predicts the first column of a row, modulo three, as its class; the decision values name the row."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.blocks: list[list[int]] = []
 
-    def __call__(self, rows: np.ndarray, progress: Progress) -> tuple[Any, Any]:
+    def __call__(self, rows, progress):
         self.blocks.append(rows[:, 0].astype(int).tolist())
         return rows[:, 0].astype(np.intp) % 3, rows * np.array([1.0, 10.0])
 
@@ -258,7 +257,7 @@ KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
 
 @pytest.mark.parametrize("method", METHODS)
 def test_that_a_stored_run_keeps_its_errors_by_row_and_gives_back_its_classifier(method, tmp_path):
-    given: dict[str, object] = {"widths": "median", "C": 1.0}
+    given = {"widths": "median", "C": 1.0}
     if METHODS[method].projection is not None:
         given["kept"] = 20 if method == "randproj-svm" else 0.9
     elif METHODS[method].network:

@@ -25,14 +25,12 @@ from tests.experiments.tiny import rectangles, spec
 FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
 
 
-def candidate(
-    error: float | None, noise: float = 0.3, depth: int = 1, split: int = 0, seed: int = 0, **spec: object
-) -> PointResult:
+def candidate(error, noise=0.3, depth=1, split=0, seed=0, **spec):
     own = RunSpec(FINGERPRINT, stack=StackParameters(noise=noise, depth=depth), split=split, seed=seed, **spec)
     return PointResult(SweepPoint(noise, depth, split, seed, own.checked()), RATE, error, 1.0)
 
 
-def chosen(*results: PointResult) -> PointResult:
+def chosen(*results):
     (one,) = choose(results)
     assert choose(results[::-1]) == (one,)
     return one
@@ -73,7 +71,7 @@ def test_that_of_equals_again_fewer_layers_win_and_then_less_noise():
 
 
 def test_that_a_line_is_of_one_ridge_too():
-    def ridged(error: float, noise: float, ridge: float) -> PointResult:
+    def ridged(error, noise, ridge):
         spec = RunSpec(FINGERPRINT, stack=StackParameters(noise=noise, depth=1, ridge=ridge))
         return PointResult(SweepPoint(noise, 1, 0, 0, spec), RATE, error, 1.0)
 
@@ -82,7 +80,7 @@ def test_that_a_line_is_of_one_ridge_too():
 
 
 def test_that_the_kept_components_are_an_axis():
-    def component(error: float, kept: float) -> PointResult:
+    def component(error, kept):
         return candidate(error, method="pca-svm", kept=kept)
 
     little, much = component(0.1, 0.5), component(0.1, 0.9)
@@ -91,7 +89,7 @@ def test_that_the_kept_components_are_an_axis():
 
 
 def test_that_networks_have_no_neighbours_and_the_least_corrupted_of_equals_wins():
-    def network(error: float, noise: float, rate: float = 0.01) -> PointResult:
+    def network(error, noise, rate=0.01):
         sda = SdaParameters((10,), noise, fine_tuning_rate=rate)
         return candidate(error, method="sda", training="split", sda=sda)
 
@@ -136,7 +134,7 @@ def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_fl
 
 
 def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits():
-    def judged(*wrong: int, split: int, test_set: str = "") -> PointResult:
+    def judged(*wrong, split, test_set=""):
         errors = row_errors(test_set, np.arange(50), np.array(wrong))
         rate = ErrorRate.of_run(len(wrong) / 50, 50)
         return replace(candidate(0.1, split=split), rate=rate, row_errors=errors)
@@ -171,7 +169,7 @@ def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels():
 DATA = rectangles(60, 40)
 
 
-def final(noise: float, depth: int, error: float, split: int = 0, **changes: object) -> PointResult:
+def final(noise, depth, error, split=0, **changes):
     own = spec(DATA, noise, depth, split=split, training="split", **changes)
     return PointResult(SweepPoint(noise, depth, split, 0, own), ErrorRate.of_run(error, 40), None, 1.0)
 

@@ -4,9 +4,7 @@ import hashlib
 import inspect
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import fields, replace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -197,17 +195,17 @@ def test_that_the_run_of_each_fold_has_its_own_fingerprint():
 
 
 DTYPES = ("float32", "float64")
-TABLES: dict[str, Any] = {
+TABLES = {
     "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": LEARNED_BY, "loss": LOSSES, "widths": WIDTHS,
     "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fit_rows": FIT_ROWS, "dtype": DTYPES,
 }  # fmt: skip
 FREE_TEXT = {"fingerprint", "source"}
 SPLIT = RunSpec("ab" * 32, training="split", sda=SdaParameters(n_units=(3,)))
 SWEEP = SweepSpec(RunSpec("ab" * 32))
-PARTS: dict[str, type] = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
+PARTS = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
 
 
-def of_method(method: str) -> RunSpec:
+def of_method(method):
     """Return a spec that is in order."""
     kind = METHODS[method]
     kept = None if kind.projection is None else 3 if kind.projection.keeps == "directions" else 0.5
@@ -215,7 +213,7 @@ def of_method(method: str) -> RunSpec:
     return replace(SPLIT, method=method, kept=kept, classifier=classifier)
 
 
-def choices() -> Iterator[tuple[str, str]]:
+def choices():
     """Yield part ("" for the spec itself) and name of every field that holds a word."""
     for part, kind in {"": RunSpec, **PARTS}.items():
         for item in fields(kind):
@@ -223,8 +221,8 @@ def choices() -> Iterator[tuple[str, str]]:
                 yield part, item.name
 
 
-def with_value(spec: RunSpec, part: str, name: str, value: object) -> RunSpec:
-    changes: dict[str, Any] = {name: value}
+def with_value(spec, part, name, value):
+    changes = {name: value}
     return replace(spec, **({part: replace(getattr(spec, part), **changes)} if part else changes))
 
 
@@ -261,7 +259,7 @@ def test_that_every_key_of_every_table_is_accepted(method):
             assert len(with_value(changed, part, name, key).hash) == 64
 
 
-def numbers() -> Iterator[tuple[str, str]]:
+def numbers():
     """Yield part and name of every field that holds a number or a truth value, or may."""
     for part, kind in {"": RunSpec, **PARTS}.items():
         for item in fields(kind):

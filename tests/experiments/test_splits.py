@@ -75,7 +75,7 @@ def test_that_data_without_two_classes_are_refused():
         Classes.of(replace(data, train_labels=np.full(6, 3)))
 
 
-def numbered(labels: list[int] | None, n: int = 0) -> Dataset:
+def numbered(labels, n=0):
     """Return rows that say which they are, without a test part."""
     n = n if labels is None else len(labels)
     rows = np.arange(4 * n, dtype=np.float32).reshape(n, 4)
@@ -83,7 +83,7 @@ def numbered(labels: list[int] | None, n: int = 0) -> Dataset:
     return Dataset("numbered", rows, rows[:0], known, None if known is None else known[:0])
 
 
-def places(rows: np.ndarray) -> list[int]:
+def places(rows):
     return (rows[:, 0] / 4).astype(int).tolist()
 
 
@@ -176,12 +176,12 @@ def test_that_a_run_divides_its_rows_as_data_with_these_sets():
         run(folds[0], replace(asked, fingerprint="ab" * 32))
 
 
-def undivided_rectangles() -> Dataset:
+def undivided_rectangles():
     data = rectangles(90, 0)
     return replace(data, test_labels=np.empty(0, np.int64))
 
 
-def grouped(n_groups: int = 60) -> Dataset:
+def grouped(n_groups=60):
     """Return rows in groups of 1 to 9, two thirds of the groups of class 1; each row holds its group."""
     random = np.random.default_rng(3)
     groups = np.repeat(np.arange(n_groups), random.integers(1, 10, n_groups))

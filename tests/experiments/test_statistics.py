@@ -1,11 +1,9 @@
 """Tests of difference against their definitions."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import binomtest, t
 
 from slide_gui.error_rate import ErrorRate, check_row_errors, error_matrix, row_errors
@@ -20,9 +18,7 @@ def test_that_mcnemar_is_the_binomial_test_of_the_rows_that_differ(b, c):
     assert found.exact == pytest.approx(binomtest(b, b + c).pvalue, rel=1e-9)
 
 
-def matrices(
-    splits: int, rows: int, effects: tuple[float, float, float], count: int, mean: float = 0.0, seed: int = 0
-) -> NDArray[np.float64]:
+def matrices(splits, rows, effects, count, mean=0.0, seed=0):
     """Return matrices of a Gaussian model with row, split and interaction effects of these standard deviations."""
     random = np.random.default_rng(seed)
     by_row, by_split, both = effects
@@ -38,13 +34,13 @@ EFFECTS = ((1.0, 0.05, 0.5), (1.0, 0.3, 0.5), (1.0, 0.1, 0.05), (0.2, 0.02, 1.0)
 """Of rows, splits and their interaction: either of the first two dominates, neither does, splits do not differ."""
 
 
-def gaussian_coverage(splits: int, effects: tuple[float, float, float], count: int, rows: int = 200) -> float:
+def gaussian_coverage(splits, effects, count, rows=200):
     """Return how often the interval of a mean contains the expected value."""
     found = [crossed_mean(matrix) for matrix in matrices(splits, rows, effects, count)]
     return float(np.mean([abs(each.mean) <= each.half for each in found]))
 
 
-def false_positives(splits: int, effects: tuple[float, float, float], count: int, rows: int = 200) -> float:
+def false_positives(splits, effects, count, rows=200):
     """Return how often two methods of the same expected error, whose errors are correlated, are said to differ."""
     total, rejected = math.sqrt(sum(effect**2 for effect in effects)), 0
     by_row, by_split, both = effects
@@ -68,7 +64,7 @@ def test_that_equal_methods_rarely_differ_significantly(splits, effects):
 
 
 def test_that_the_variance_of_a_mean_counts_rows_and_splits_once_each():
-    def components(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    def components(values):
         k, n = values.shape
         residual = values - values.mean(axis=0) - values.mean(axis=1)[:, np.newaxis] + values.mean()
         both = (residual**2).sum() / ((k - 1) * (n - 1)) / (k * n)
@@ -108,13 +104,13 @@ def test_that_a_matrix_of_one_split_or_one_row_is_refused_and_a_constant_one_is_
     assert crossed_mean(np.ones((3, 4))).half == 0.0
 
 
-def packed(*errors: Sequence[int], data: str = "data", first: int = 0) -> list[tuple[bytes]]:
+def packed(*errors, data="data", first=0):
     """Return the errors of some splits as runs keep them."""
     judged = np.arange(first, first + len(errors[0]))
     return [(row_errors(data, judged, judged[np.array(row, bool)]),) for row in errors]
 
 
-def rates(*errors: Sequence[int]) -> list[ErrorRate]:
+def rates(*errors):
     return [ErrorRate.of_run(sum(row) / len(row), len(row)) for row in errors]
 
 

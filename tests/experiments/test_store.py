@@ -8,17 +8,15 @@ import stat
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.runs.result import RunResult, pack_arrays
+from slide_gui.experiments.runs.result import pack_arrays
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.store.database import Database
 from slide_gui.experiments.store.store import FORMAT, DamagedRun, RunStore
@@ -39,7 +37,7 @@ def path(tmp_path):
     return tmp_path / "runs.sqlite"
 
 
-def on_split(split: int) -> RunResult:
+def on_split(split):
     return replace(RESULT, spec=replace(RESULT.spec, split=split))
 
 
@@ -52,7 +50,7 @@ def large(path):
     return path
 
 
-def array_file(path: Path, result: RunResult = RESULT) -> Path:
+def array_file(path, result=RESULT):
     (file,) = path.with_name(path.name + ".arrays").glob(f"{result.spec.hash[:16]}-*")
     return file
 
@@ -76,9 +74,9 @@ def test_that_results_come_back_to_the_bit(path):
 
 
 def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path, monkeypatch):
-    synced: list[tuple[bool, int, str]] = []
+    synced = []
 
-    def note(handle: int) -> None:
+    def note(handle):
         found = os.fstat(handle)
         last = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns).suffix
         synced.append((stat.S_ISDIR(found.st_mode), found.st_size, last))
@@ -102,12 +100,12 @@ def test_that_a_saved_run_is_never_overwritten(path):
     assert (array_file(path).read_bytes(), array_file(path).stat().st_mtime_ns) == before
 
 
-def with_other_numbers(file: Path) -> None:
+def with_other_numbers(file):
     arrays = RESULT.arrays()
     file.write_bytes(pack_arrays(arrays | {"decisions": arrays["decisions"] * 0.5}))
 
 
-DAMAGES: dict[str, tuple[str, Callable[[Path], object]]] = {
+DAMAGES = {
     "missing": ("cannot be read (No such file or directory)", lambda file: None),
     "altered": (
         "was altered after it was written",
@@ -247,7 +245,7 @@ def test_that_opening_a_store_again_leaves_the_locks_of_this_process(path):
     if not Path("/proc/locks").exists():
         pytest.skip("locks cannot be listed here")
 
-    def locks() -> int:
+    def locks():
         mark = f":{path.stat().st_ino} "
         return sum(mark in line and f" {os.getpid()} " in line for line in Path("/proc/locks").read_text().splitlines())
 
@@ -355,7 +353,7 @@ def test_that_other_files_are_refused(tmp_path):
     assert not (tmp_path / "absent").exists()
 
 
-def mode(path: Path) -> int:
+def mode(path):
     return stat.S_IMODE(path.stat().st_mode)
 
 
@@ -374,13 +372,13 @@ def test_that_store_and_arrays_are_their_owners_alone(tmp_path):
         os.umask(before)
 
 
-def state(path: Path) -> dict[Path, tuple[int, bytes]]:
+def state(path):
     """Return the modes of all files and folders next to a store, and the contents of the files."""
     found = [path.parent, *path.parent.rglob("*")]
     return {each: (each.stat().st_mode, each.read_bytes() if each.is_file() else b"") for each in found}
 
 
-def killed(path: Path) -> Path:
+def killed(path):
     """Return a copy of a store as a killed process leaves it: with two runs in its log, none in the file."""
     folder = path.parent / "killed"
     folder.mkdir()
@@ -393,7 +391,7 @@ def killed(path: Path) -> Path:
     return folder / "alive.sqlite"
 
 
-def read_all(path: Path, tables: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def read_all(path, tables, capsys):
     with RunStore(path, read_only=True) as store:
         assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
@@ -550,7 +548,7 @@ def test_that_text_of_a_store_cannot_control_a_terminal(path, capsys):
 def test_that_a_store_created_by_another_process_meanwhile_is_opened(tmp_path, monkeypatch, step):
     path, rows, queries = tmp_path / "runs.sqlite", Database.rows, []
 
-    def counted(database: Database, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+    def counted(database, query, values=()):
         queries.append(query)
         if len(queries) == step + 1:
             monkeypatch.setattr(Database, "rows", rows)

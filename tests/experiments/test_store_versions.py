@@ -4,7 +4,6 @@ import hashlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from functools import reduce
@@ -15,7 +14,6 @@ import pytest
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import SweepPoint
 from slide_gui.experiments.runs.splits import divide
@@ -33,7 +31,7 @@ RESULT = run(DATA, spec(DATA, method="raw-svm", widths="median", C=1.0))
 POINT = SweepPoint(0.0, 0, 0, 0, RESULT.spec)
 
 
-def made_by(version: str) -> RunResult:
+def made_by(version):
     return replace(RESULT, versions=tuple((dict(RESULT.versions) | {"numerics": version}).items()))
 
 
@@ -95,10 +93,10 @@ def test_that_runs_of_both_versions_are_stored_and_saved_with_the_undamaged_ones
         assert store.check().faults == {}
 
 
-def without(*keys: str) -> Callable[[str], str]:
+def without(*keys):
     """Return a function that leaves an entry out of a document."""
 
-    def remove(text: str) -> str:
+    def remove(text):
         document = json.loads(text)
         *outer, last = keys
         del reduce(getitem, outer, document)[last]

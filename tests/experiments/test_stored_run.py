@@ -168,7 +168,7 @@ def test_that_runs_of_a_setting_are_found_by_noise_and_depth_and_cold_starts_are
     svm = SvmParameters(widths="median", C=1.0)
     base = RunSpec(data.fingerprint, svm=svm)
 
-    def line(noise: float, depth: int, **change: object) -> StoredRun:
+    def line(noise, depth, **change):
         spec = replace(base, stack=StackParameters(noise=noise, depth=depth), **change)
         return StoredRun.of(run(data, spec))
 

@@ -4,17 +4,13 @@ import copy
 import json
 import multiprocessing
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
-from typing import Any
 
 import numpy as np
 import pytest
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.runs.fitting import Reuse
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.experiments.runs.spec import (
     LONGEST_CHAIN,
@@ -129,7 +125,7 @@ def test_that_the_state_has_the_completed_points_and_the_time_left(tmp_path):
 def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_path):
     pause, n_stored = Event(), list[int]()
 
-    def listen(_fraction: float, _payload: object) -> None:
+    def listen(_fraction, _payload):
         stored = len(store.runs())
         if pause.is_set():
             n_stored.append(stored)
@@ -146,7 +142,7 @@ def test_that_a_paused_sweep_starts_no_run_and_can_continue_or_be_cancelled(tmp_
     assert n_stored == [0] * 4 + [2] * 4
 
 
-def _sweep_alone(path: Path) -> None:
+def _sweep_alone(path):
     with RunStore(path) as store:
         run_sweep(DATA, FAST, store)
 
@@ -185,7 +181,7 @@ def test_that_a_selected_run_starts_from_the_same_neighbours_trained_on_all_rows
 def test_that_a_run_starts_from_its_neighbour_and_no_stored_result_is_kept_in_memory(tmp_path, monkeypatch):
     starts = []
 
-    def noted(*arguments: Any, reuse: Reuse, **options: Any) -> RunResult:
+    def noted(*arguments, reuse, **options):
         starts.append(list(reuse.results))
         return run(*arguments, reuse=reuse, **options)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,22 +10,21 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.experiments.runs.cost import RunShape, typical_seconds
-from slide_gui.experiments.runs.result import RunResult, Timings
+from slide_gui.experiments.runs.result import Timings
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import RunSpec
 from slide_gui.experiments.runs.splits import with_test_part
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor as executor_module
 from slide_gui.experiments.sweeps import trial as trial_module
 from slide_gui.experiments.sweeps.selection import choose, final_spec, pooled
-from slide_gui.experiments.sweeps.trial import Trial, TrialState, plan_trial, try_data
-from slide_gui.progress import Listener, Progress
+from slide_gui.experiments.sweeps.trial import TrialState, plan_trial, try_data
+from slide_gui.progress import Listener
 
 SOURCE = DataSource(paths=("flowers.csv",))
 NONE = np.empty(0, np.int64)
 
 
-def flowers() -> Dataset:
+def flowers():
     """Return rows of two kinds, two thirds of them tall, a quarter of each held out."""
     random, n = np.random.default_rng(4), 60
     labels = np.array([0, 1, 1])[np.arange(n) % 3]
@@ -37,7 +35,7 @@ def flowers() -> Dataset:
 DATA = flowers()
 
 
-def tried(**options: Any) -> Trial:
+def tried(**options):
     """Return a trial of few points, which selects a layer."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(trial_module, "_GRID", ((0.5, 0.3), (0, 1), 5))
@@ -59,7 +57,7 @@ def test_that_noise_and_depth_are_selected_on_validation_rows_and_tested_on_held
 
 
 def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(trial, tmp_path):
-    seen: list[float] = []
+    seen = []
     with RunStore(tmp_path / "runs.sqlite") as store:
         listener = Listener(lambda fraction, _: seen.append(fraction))
         assert tried(store=store, progress=listener).sentence == trial.sentence
@@ -70,7 +68,7 @@ def test_that_a_trial_with_a_store_has_the_same_sentence_and_reuses_its_runs(tri
         assert len(store.runs()) == n_runs
 
 
-def changed(trial: Trial, wrong: int, other: int, depth: int = 1, **changes: Any) -> Trial:
+def changed(trial, wrong, other, depth=1, **changes):
     """Return the trial with so many errors on different rows, of noise 0.1 with layers or, at depth 0, of raw input."""
     finals = []
     for rows, each_depth in ((slice(wrong), depth), (slice(wrong, wrong + other), 1 - depth)):
@@ -126,7 +124,7 @@ class _Clock:
 
     now = 0.0
 
-    def monotonic(self) -> float:
+    def monotonic(self):
         return self.now
 
 
@@ -135,7 +133,7 @@ def test_that_the_clock_ends_the_comparison_with_the_best_result_so_far(monkeypa
     clock, seen = _Clock(), []
     monkeypatch.setattr(trial_module, "time", clock)
 
-    def listen(_fraction: float, state: object) -> None:
+    def listen(_fraction, state):
         if isinstance(state, TrialState):
             seen.append(state)
             clock.now = 100.0 * (len(state.done) >= n_runs)
@@ -155,7 +153,7 @@ def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
     monkeypatch.setattr(trial_module, "time", clock)
     compute, seconds = executor_module.run, {0: 2.0, 1: 4.0}
 
-    def slow_run(dataset: Dataset, spec: RunSpec, *, progress: Progress, **options: Any) -> RunResult:
+    def slow_run(dataset, spec, *, progress, **options):
         each = seconds[spec.stack.depth]
         for part in range(10):
             progress.report(part / 10)
@@ -170,7 +168,7 @@ def test_that_the_time_of_the_test_is_reserved_from_measured_runs(monkeypatch):
 
 
 def test_that_cheap_settings_come_first_and_the_time_left_is_at_most_the_budget():
-    states: list[TrialState] = []
+    states = []
     tried(progress=Listener(lambda _, state: states.append(state) if isinstance(state, TrialState) else None))
     order = [(point.split, point.depth, point.noise) for point in states[0].points]
     assert order[:5] == [(0, 0, 0.5), (0, 0, 0.3), (0, 1, 0.5), (0, 1, 0.3), (1, 0, 0.5)]

@@ -11,11 +11,11 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.model_file import fit_model
 from slide_gui.experiments.files.session import SessionRecord, picture_text, read_session
-from slide_gui.experiments.inspection.rows import WeightRows, rows_by_noise
+from slide_gui.experiments.inspection.rows import rows_by_noise
 from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
 from slide_gui.figures import weights
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, figure_bytes, save_export
+from slide_gui.figures.export import figure_bytes, save_export
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import NOISES, draw_weights, noise_animation
 from slide_gui.progress import Cancelled, Listener
@@ -28,16 +28,16 @@ FEW_NOISES = (*NOISES[::4], NOISES[-1])
 SESSION = picture_text(SessionRecord(choices=(("runs", "filter", "n" * 900),)))
 
 
-def data() -> Dataset:
+def data():
     rows = (np.random.default_rng(0).random((60, 30)) < 0.4).astype(np.float32)
     return Dataset("made up", rows, rows[:0], image_shape=(5, 6))
 
 
-def rows_of(parameters: StackParameters) -> WeightRows:
+def rows_of(parameters):
     return fitted_rows(fit_model(data(), parameters), (7, 20))
 
 
-def against_noise() -> FigureExport:
+def against_noise():
     return noise_animation([data()], [rows_of(ONE_LAYER)])
 
 
@@ -90,7 +90,7 @@ def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path, few_
 def test_that_a_cancelled_animation_leaves_no_file(tmp_path, few_noises, after):
     heard = []
 
-    def hear(fraction: float, _payload: object) -> None:
+    def hear(fraction, _payload):
         heard.append(fraction)
         if fraction >= after:
             raise Cancelled

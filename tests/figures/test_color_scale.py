@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from slide_gui.figures.color_scale import DIVERGING, MAPS, NEUTRAL, ColorScale, signed
 
@@ -11,12 +10,12 @@ DICHROMATS = {
 }
 
 
-def linear(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
+def linear(rgb):
     unit = rgb / 255.0
     return np.where(unit <= 0.04045, unit / 12.92, ((unit + 0.055) / 1.055) ** 2.4)
 
 
-def luminance(rgb: NDArray[np.uint8]) -> NDArray[np.float64]:
+def luminance(rgb):
     return linear(rgb) @ np.array([0.2126, 0.7152, 0.0722])
 
 

@@ -3,7 +3,6 @@
 import csv
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,7 +96,7 @@ def test_that_the_copies_figure_has_both_lines_and_their_references():
     assert "Wₘ, m = 8, seed 0" in texts(figure)
 
 
-def table(path: Path) -> list[list[str]]:
+def table(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.reader(file))[1:]
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from slide_gui.figures.export import FORMATS, save_figure, weights_csv
 from slide_gui.figures.style import Style
@@ -20,7 +19,7 @@ from tests.figures.drawings import weight_rows
 WEIGHTS = [weight_rows(), weight_rows("plain, features", shape=None, generated=False)]
 
 
-def draw(figure: Figure) -> None:
+def draw(figure):
     draw_weights(figure, WEIGHTS, Style(bias=True))
 
 

@@ -7,7 +7,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from slide_gui.experiments.runs.result import RunResult
 from slide_gui.experiments.runs.run import run
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.evaluation import TextTable, latex, markdown
@@ -31,7 +30,7 @@ def result():
     return run(dataset, spec(dataset, depth=0, widths="median", C=1.0))
 
 
-def svg_texts(result: RunResult, names: list[str]) -> list[str | None]:
+def svg_texts(result, names):
     drawn = figure_bytes(lambda figure: draw_confusion(figure, result, Style(), names), ".svg", Style())
     return [each.text for each in ElementTree.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
 

@@ -39,10 +39,10 @@ def test_that_an_empty_figure_is_refused():
         (draw_widths, run(DATA, spec(DATA, widths="median", C=1.0))),
     ):
         with pytest.raises(ValueError, match="nothing to draw"):
-            draw(Figure(), content, Style())  # type: ignore[operator]
+            draw(Figure(), content, Style())
 
 
 @pytest.mark.parametrize("change", [{"width": "huge"}, {"colors": "viridis"}, {"levels": "row"}, {"dpi": 10}])
 def test_that_an_unknown_style_is_refused_by_name(change):
     with pytest.raises(ValueError, match=next(iter(change))):
-        replace(Style(), **change)  # type: ignore[arg-type]
+        replace(Style(), **change)

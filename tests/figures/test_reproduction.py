@@ -1,19 +1,16 @@
 """Everything of the paper made on tiny data: files, page, and going on after a break."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.store.store import RunStore
-from slide_gui.progress import Cancelled, Listener, Progress
+from slide_gui.progress import Cancelled, Listener
 from slide_gui.reproduction.figures import (
-    ReproducedItem,
     ReproductionScale,
     ReproductionState,
     reproduce,
@@ -38,19 +35,19 @@ EXTENT = ReproductionScale(
 )
 
 
-def load(key: str, progress: Progress) -> Dataset:
+def load(key, progress):
     return replace(DATA, name=key)
 
 
-def stop(fraction: float, payload: object) -> None:
+def stop(fraction, payload):
     if isinstance(payload, ReproductionState) and payload.title == "Tables 1 and 2" and fraction > 0.36:
         raise Cancelled
 
 
 def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path):
-    pages: list[list[ReproducedItem]] = []
+    pages = []
 
-    def seen(items: Sequence[ReproducedItem]) -> None:
+    def seen(items):
         pages.append(list(items))
 
     with folder_files(tmp_path):  # marks the folder, in which the store is made
@@ -67,7 +64,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path):
             )
         before = {stored.hash: stored.created for stored in store.runs()}
         assert len(pages) == 3
-        fractions: list[float] = []
+        fractions = []
         listener = Listener(lambda fraction, _payload: fractions.append(fraction))
         made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=seen)
         after = {stored.hash: stored.created for stored in store.runs()}

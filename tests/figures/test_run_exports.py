@@ -42,7 +42,7 @@ def source(tmp_path, monkeypatch):
     return DataSource(paths=("tiny.npz",))
 
 
-def provenance_of(figure: str, source: DataSource) -> FigureProvenance:
+def provenance_of(figure, source):
     dataset = source.load()
     if figure != "curves":
         return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3, C=10.0))
@@ -50,7 +50,7 @@ def provenance_of(figure: str, source: DataSource) -> FigureProvenance:
     return FigureProvenance(figure, source, sweep.points())
 
 
-def export_of(figure: str, source: DataSource) -> FigureExport:
+def export_of(figure, source):
     dataset = source.load()
     if figure == "weights":
         return weights_export([weight_rows(fit_model(dataset, StackParameters(depth=2)), (9, 20))], [source])

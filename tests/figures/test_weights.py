@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.text import Text
 
-from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
+from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import as_shown, draw_weights, tile_limits
@@ -17,15 +14,15 @@ from tests.figures import drawings
 from tests.figures.drawings import texts, weight_rows
 
 
-def drawn(weights: list[WeightRows], style: Style | None = None) -> Figure:
+def drawn(weights, style=None):
     return drawings.drawn(lambda figure, style: draw_weights(figure, weights, style), style)
 
 
-def tiles(figure: Figure) -> list[Axes]:
+def tiles(figure):
     return [axes for axes in figure.axes if "layer" in axes.get_label()]
 
 
-def colors(axes: Axes) -> np.ndarray:
+def colors(axes):
     """Return one colour for each pixel of the tile's image."""
     (image,) = axes.get_images()
     return np.asarray(image.get_array())[4::8, 4::8]
@@ -37,7 +34,7 @@ def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar():
     assert len(figure.axes) == len(tiles(figure)) + 1
 
 
-def known(rows: WeightRows, drowned: bool) -> WeightRows:
+def known(rows, drowned):
     """Return rows with the RMS of the layers' inputs."""
     rms = np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:])
     return replace(rows, rms=rms, drowned=drowned)
@@ -105,16 +102,16 @@ def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it():
     figure = drawn([weight_rows(pixels=(9, 20, 37))])
     for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
         for ring in axes.patches:
-            assert ring.get_center() == (pixel % 8, pixel // 8)  # type: ignore[attr-defined]
+            assert ring.get_center() == (pixel % 8, pixel // 8)
             assert not ring.get_fill()
-            assert ring.get_radius() > np.sqrt(0.5)  # type: ignore[attr-defined]
+            assert ring.get_radius() > np.sqrt(0.5)
 
 
 def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label():
     weights = weight_rows(pixels=(20,), depth=1)
     plain, turned = drawn([weights]), drawn([weights], Style(transposed=True))
     np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
-    assert tiles(turned)[0].patches[0].get_center() == (2, 4)  # type: ignore[attr-defined]
+    assert tiles(turned)[0].patches[0].get_center() == (2, 4)
     assert "2, 4" in texts(plain)
     assert "4, 2" in texts(turned)
 
@@ -176,7 +173,7 @@ def test_that_no_two_parts_overlap(width, levels, count):
     names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
     figure = drawn(weights, Style(width=width, levels=levels, bias=True))
-    parts: list[Axes | Text] = [*figure.axes, *figure.texts]
+    parts = [*figure.axes, *figure.texts]
     boxes = [part.get_window_extent() for part in parts]
     bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
     boxes += [label.get_window_extent() for label in bar.get_yticklabels()]
