@@ -13,7 +13,7 @@ from slide_gui.core.svm.training import TrainingSet
 SIZES = (3, 2)
 
 
-def repeated_rows(n_groups: int = 24, copies: int = 5):
+def repeated_rows(n_groups=24, copies=5):
     """Return groups of nearly equal rows with a random class, so that only rows of the same group predict it."""
     random = np.random.default_rng(5)
     centres = random.normal(size=(n_groups, sum(SIZES)))

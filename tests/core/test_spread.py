@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -14,11 +13,11 @@ from slide_gui.core.workers import ClusterError, results_of
 from slide_gui.progress import Cancelled, Listener
 
 if TYPE_CHECKING:
-    from distributed import Client
+    pass
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def client():
     from distributed import Client, LocalCluster
 
     with (
@@ -28,14 +27,14 @@ def client() -> Iterator[Client]:
         yield client
 
 
-def classes(n: int = 600, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+def classes(n=600, k=5):
     rng = np.random.default_rng(0)
     codes = rng.integers(k, size=n)
     return rng.standard_normal((n, 8)) + 1.5 * np.eye(k, 8)[codes], np.array(list("abcdefgh"))[codes]
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_that_pairs_trained_on_workers_give_the_model_of_this_process(client: Client, loss: str) -> None:
+def test_that_pairs_trained_on_workers_give_the_model_of_this_process(client, loss):
     Z, y = classes()
     svm = MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0, loss=loss, random_state=0)
     here, there = svm.fit(Z, y), MultiWidthSVC(**svm.get_params()).fit(Z, y, client=client)
@@ -45,18 +44,18 @@ def test_that_pairs_trained_on_workers_give_the_model_of_this_process(client: Cl
     assert there.n_iter_ > 0
 
 
-def test_that_an_invalid_client_is_refused_before_anything_is_learned() -> None:
-    reports: list[float] = []
+def test_that_an_invalid_client_is_refused_before_anything_is_learned():
+    reports = []
     with pytest.raises(TypeError, match="client is 'tcp://head:8786'; it must be a"):
         MultiWidthSVC().fit(*classes(), client="tcp://head:8786", progress=Listener(lambda f, _: reports.append(f)))
     assert not reports
 
 
-def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
+def test_that_training_on_workers_can_be_cancelled(client):
     Z, y = classes()
-    seen: list[float] = []
+    seen = []
 
-    def report(fraction: float, _payload: object) -> None:
+    def report(fraction, _payload):
         seen.append(fraction)
         if client.processing() and any(client.processing().values()):
             raise Cancelled
@@ -69,13 +68,11 @@ def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
 @pytest.mark.parametrize(
     ("status", "error", "cancels"), [("running", Cancelled, True), ("closed", ClusterError, False)]
 )
-def test_that_remaining_tasks_are_cancelled_after_an_error_unless_the_scheduler_is_lost(
-    status: str, error: type[Exception], cancels: bool
-) -> None:
+def test_that_remaining_tasks_are_cancelled_after_an_error_unless_the_scheduler_is_lost(status, error, cancels):
     ended, left = SimpleNamespace(done=lambda: True), SimpleNamespace(done=lambda: False)
-    cancelled: list[object] = []
+    cancelled = []
 
-    def report(_fraction: float, _payload: object) -> None:
+    def report(_fraction, _payload):
         if status == "running":
             raise Cancelled
 

@@ -10,10 +10,10 @@ from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 
 
-def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> None:
+def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step():
     log, state = StepLog(), {"start": 0}
 
-    def double() -> int:
+    def double():
         state["start"] = 2 * state["start"] + 1
         return state["start"]
 
@@ -28,7 +28,7 @@ def test_that_a_rewound_log_returns_its_results_and_computes_the_next_step() -> 
     assert len(log.results) == 4
 
 
-def rows(n: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
+def rows(n, n_classes):
     """Return two blocks of three columns, with overlapping classes."""
     random = np.random.default_rng(3)
     codes = np.arange(n) % n_classes
@@ -44,7 +44,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted_one(kind: str) -> None:
+def test_that_a_training_cancelled_twice_gives_the_same_bits_as_an_uninterrupted_one(kind):
     n, n_classes, changes = KINDS[kind]
     Z, codes = rows(n, n_classes)
     parameters, counter, log = SvmParameters(groups=2, starts=1, **changes), StopAfter(), StepLog()
