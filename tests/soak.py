@@ -18,6 +18,7 @@ import traceback
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,11 +39,11 @@ from slide_gui.gui.app import make_application, prepare_interpreter, tear_down
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.shell.main_window import MainWindow
 from slide_gui.gui.state.workspace import State
-from tests.gui.helpers import StubSource, dataset, labelled, wheel
+from tests.gui.helpers import StubSource, dataset, labelled, wait, wheel
 from tests.long_run import LongRun
 
 _HARMLESS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of events that no widget takes
-_REST = 120.0  # seconds within which all work must end
+until = partial(wait, seconds=120.0)  # within which all work must end
 _STUCK = 100.0  # seconds after which the stacks are printed
 _NEVER = {"quit", "show_log"}
 _N_SAMPLES = 30
@@ -183,14 +184,6 @@ class WindowRun(LongRun):
             ):
                 self.fail(f"{where}: layer {k} is not that of {expected.parameters}")
             self.done_of["layers compared"] += 1
-
-
-def until(done: Callable[[], object]) -> None:
-    end = time.monotonic() + _REST
-    while not done():
-        QTest.qWait(2)
-        if time.monotonic() > end:
-            raise TimeoutError("the work does not end")
 
 
 def cancel_all(window: MainWindow) -> None:

@@ -50,26 +50,14 @@ def planted(read):
     return Target("planted", write, read, write)
 
 
-def refuse(path):
-    raise DataError("is damaged", str(path))
+def raising(error):
+    """Return a reader that raises an error, in which {0} is the file and {1} the end of a line."""
 
+    def read(path):
+        error.args = tuple(each.format(path, "\n") for each in error.args)
+        raise error
 
-def fail(path):
-    raise KeyError("x")
-
-
-def refuse_without_the_file(path):
-    raise DataError("is damaged")
-
-
-def refuse_in_two_lines(path):
-    error = DataError("is damaged", str(path))
-    error.args = (f"{path}\nis damaged",)
-    raise error
-
-
-def take_memory(path):
-    np.ones(fuzz.BYTES // 8 + (1 << 21)).sum()
+    return read
 
 
 def refuse_for_lack_of_memory(path):
@@ -83,11 +71,11 @@ def refuse_for_lack_of_memory(path):
 @pytest.mark.parametrize(
     ("read", "kind"),
     [
-        (refuse, None),
-        (fail, "KeyError"),
-        (refuse_without_the_file, "without the file"),
-        (refuse_in_two_lines, "sentence"),
-        (take_memory, "memory"),
+        (raising(DataError("{0} is damaged")), None),
+        (raising(KeyError("x")), "KeyError"),
+        (raising(DataError("is damaged")), "without the file"),
+        (raising(DataError("{0}{1}is damaged")), "sentence"),
+        (lambda _: np.ones(fuzz.BYTES // 8 + (1 << 21)).sum(), "memory"),
         (refuse_for_lack_of_memory, "memory"),
     ],
 )

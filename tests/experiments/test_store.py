@@ -535,15 +535,6 @@ def test_that_a_store_that_cannot_be_opened_is_not_referred_to_the_check(path, r
     assert str(caught.value).isprintable()
 
 
-def test_that_text_of_a_store_cannot_control_a_terminal(path, capsys):
-    execute(path, "UPDATE runs SET data = char(27) || '[2Jcleared', method = char(10) || 'x'")
-    assert main(["runs", "list", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "\x1b" not in said
-    assert r"\x1b[2Jcleared" in said
-    assert len(said.splitlines()) == 3
-
-
 @pytest.mark.parametrize("step", range(4))
 def test_that_a_store_created_by_another_process_meanwhile_is_opened(tmp_path, monkeypatch, step):
     path, rows, queries = tmp_path / "runs.sqlite", Database.rows, []

@@ -197,12 +197,6 @@ def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, ca
         assert "the unexpected" in text
 
 
-def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
-    window.workspace.set_parameters(noise=0.7, depth=8)
-    window.close()
-    assert not window.queue.busy
-
-
 def test_that_the_panel_shows_contributions_and_page_and_readout_name_them(window):
     _, tiles = image_and_tiles(window)
     (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
