@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 def is_bundle() -> bool:
@@ -34,3 +36,18 @@ def resource(name: str) -> Path:
         if (root / name).exists():
             return root / name
     raise FileNotFoundError(f"resource {name!r} is missing from this installation of slide-gui")
+
+
+@cache
+def toml_resource(name: str) -> Any:
+    """Return the content of a TOML file under ``resources/``, with tuples instead of lists."""
+    import tomllib
+
+    with resource(name).open("rb") as stream:
+        return _frozen(tomllib.load(stream))
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _frozen(each) for name, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value

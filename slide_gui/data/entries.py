@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
-from slide_gui.resources import resource
+from slide_gui.resources import toml_resource
 
 
 @dataclass(frozen=True)
@@ -71,19 +69,10 @@ class Entry:
 @lru_cache(maxsize=1)
 def entries() -> tuple[Entry, ...]:
     """Return all benchmark data sets in the order of the catalogue."""
-    with resource("catalogue.toml").open("rb") as stream:
-        tables = _frozen(tomllib.load(stream)["data"])
     return tuple(
         Entry(**{"licence": "not stated", **table, "files": tuple(RemoteFile(**file) for file in table["files"])})
-        for table in tables
+        for table in toml_resource("catalogue.toml")["data"]
     )
-
-
-def _frozen(value: Any) -> Any:
-    """Return a value of a TOML file with tuples instead of lists."""
-    if isinstance(value, dict):
-        return {name: _frozen(each) for name, each in value.items()}
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def entry(key: str) -> Entry:

@@ -311,11 +311,11 @@ def test_that_a_wrong_protocol_is_refused():
     with pytest.raises(ValueError, match="choose from its methods: slide-svm"):
         plan("full", (), ["svm"])
     with pytest.raises(ValueError, match="convex, pca-svm: depth is not a parameter of this method"):
-        protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, None)
+        protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": (1,)}}, None)
 
 
 def test_that_a_cell_takes_what_the_protocol_gives_it():
-    own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
+    own = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": ((5,), (5, 4))}}
     cell = protocol_module._cell("convex", "sda", own, None)
     axes = (("n_units", ((5,), (5, 4))),)
     assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fit_rows="split")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -19,7 +18,7 @@ from slide_gui.core.svm.criteria import AUTO
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.runs.spec import METHODS, RunSpec, SweepPoint
 from slide_gui.experiments.sweeps.selection import PointResult, choose, final_spec, pooled
-from slide_gui.resources import resource
+from slide_gui.resources import toml_resource
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class Published:
 
 def published(key: str) -> tuple[Published, ...]:
     """Return all published errors on a data set of the catalogue: the paper's Table 1, then other publications."""
-    document = _published()
+    document = toml_resource("paper.toml")
     table = document["table1"]
     marks = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
     for other in document["others"]:
@@ -44,7 +43,7 @@ def published(key: str) -> tuple[Published, ...]:
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
     """Return the paper's Table 2: seconds of feature generation of SLIDE and SdA, and the speed-up; None if absent."""
-    table = _published()["table2"]
+    table = toml_resource("paper.toml")["table2"]
     seconds = table["seconds"]
     entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
     slide, sda, speedup = (None if value is None else float(value) for value in entries)
@@ -56,7 +55,7 @@ def sensitivity() -> tuple[str, str]:
 
     The values of its curves are not published.
     """
-    table = _published()["sensitivity"]
+    table = toml_resource("paper.toml")["sensitivity"]
     return table["data"], " ".join(table["statements"])
 
 
@@ -65,12 +64,6 @@ def data_key(name: str) -> str:
     from slide_gui.data.entries import entries
 
     return next((entry.key for entry in entries() if entry.title == name), "")
-
-
-@lru_cache(maxsize=1)
-def _published() -> dict[str, Any]:
-    with resource("paper.toml").open("rb") as stream:
-        return tomllib.load(stream)
 
 
 EXTENTS = ("full", "quick")
@@ -210,7 +203,8 @@ def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[Ru
 
 def split_seed(split: int) -> int:
     """Return the seed of a split, from which its divisions, networks, projections and subsamples are drawn."""
-    return int(np.random.SeedSequence(_document()["seed"], spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
+    seed = toml_resource("protocol.toml")["seed"]
+    return int(np.random.SeedSequence(seed, spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
 
 
 def plan(
@@ -233,7 +227,7 @@ def plan(
     ValueError
         If the protocol has no such data set or method, or another argument is out of range.
     """
-    document = _document()
+    document = toml_resource("protocol.toml")
     for kind, given in (("data", data), ("methods", methods)):
         unknown = [name for name in given if name not in document[kind]]
         if unknown:
@@ -258,17 +252,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -
     unknown = table[method].keys() - known
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is not a parameter of this method")
-    axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in table[method].items())
-    document = _document()
+    axes = tuple(table[method].items())
+    document = toml_resource("protocol.toml")
     alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
     return CellPlan(key, method, table["splits"] if splits is None else splits, axes, **alike)
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
-
-
-@lru_cache(maxsize=1)
-def _document() -> dict[str, Any]:
-    with resource("protocol.toml").open("rb") as stream:
-        return tomllib.load(stream)

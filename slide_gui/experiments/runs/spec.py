@@ -218,7 +218,7 @@ class RunSpec:
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         sda = SdaParameters() if self.sda is None else self.sda.checked()
-        trained = sda if method.fine_tunes else sda.unsupervised
+        trained = sda.unsupervised if method.network and not method.fine_tunes else sda
         layers = len(sda.n_units) if method.network else stack.depth
         has_svm = self.classifier is None and not method.fine_tunes
         learns = method.learns and svm.widths == "learn"
