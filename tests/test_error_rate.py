@@ -20,10 +20,6 @@ def test_that_the_interval_of_one_run_is_wilsons(wrong, n):
     assert (found.n, found.n_splits, found.spread) == (n, 1, 0.0)
 
 
-def test_that_no_error_in_a_hundred_is_not_certainty():
-    assert str(ErrorRate.of_run(0.0, 100)) == "0.00 % (0.00–3.70)"
-
-
 def of_splits(errors, n):
     return ErrorRate.of_splits([ErrorRate.of_run(error, n) for error in errors])
 

@@ -206,11 +206,6 @@ def test_that_doctor_fails_with_a_remedy_if_the_blas_is_wrong(cli, monkeypatch):
     assert "pip install" in line
 
 
-def test_that_licences_are_listed_with_their_versions(cli):
-    (row,) = [row for row in cli("licences --json").json if row["name"] == "numpy"]
-    assert f"numpy {row['version']}: {row['licence']}" in cli("licences").out
-
-
 def test_that_the_window_takes_the_reading_options_of_the_other_commands(cli, monkeypatch):
     opened = []
     monkeypatch.setattr("slide_gui.gui.app.run", lambda files, source=None: opened.append((files, source)) or 0)

@@ -47,8 +47,6 @@ def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainin
     assert one.seconds == both.seconds[:1]
     assert 0.0 < both.seconds[0] < both.seconds[1]
     assert one.sda.layers == both.sda.layers[:1]
-    alone = pretrain(DATA.train, replace(DEEP, n_units=(8,)))
-    np.testing.assert_array_equal(one.sda.layers[0].weights, alone.layers[0].weights)
 
 
 def test_that_parameters_of_fine_tuning_need_no_new_pretraining(trainings):

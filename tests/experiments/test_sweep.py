@@ -16,9 +16,6 @@ from slide_gui.experiments.runs.spec import (
     LONGEST_CHAIN,
     RunSpec,
     SweepSpec,
-    axis_text,
-    depth_axis,
-    noise_axis,
 )
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
@@ -223,10 +220,3 @@ def test_that_a_sweep_with_selection_ends_with_the_test_error_of_the_selection(t
         assert listener.fractions == sorted(listener.fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
     assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
-
-
-def test_that_an_axis_reads_back_from_its_text():
-    for text in ("0:0.9:0.1", "0.2,0.5", "0.3", "0.1:0.5:0.2"):
-        assert axis_text(noise_axis(text)) == text
-    for text in ("0:4", "1,3", "2"):
-        assert axis_text(depth_axis(text)) == text
