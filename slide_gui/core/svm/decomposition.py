@@ -70,8 +70,8 @@ class CachedRows:
         slots = self._slot[points]
         cached = int(np.count_nonzero(slots >= 0))
         for tile in tiles(cached, _TILE, self._progress):
-            for row, slot in zip(out[tile], slots[tile], strict=True):
-                np.take(self._store[slot], points, out=row, mode="clip")
+            places = slots[tile, None] * len(self._slot) + points
+            np.take(self._store.reshape(-1), places, out=out[tile], mode="clip")
         if cached < len(points):
             out[cached:, :cached] = out[:cached, cached:].T
             absent = points[cached:]

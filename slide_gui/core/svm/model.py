@@ -142,10 +142,10 @@ class SvmModel:
         step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 1024))
         values = np.empty((min(step, len(Z)), n), dtype)
         for some in tiles(len(Z), step, steady, fraction=True):
-            rows = np.arange(some.start, some.stop)
-            embedded = self.embedding(Z, rows, dtype, steady.pulse)
+            embedded = self.embedding(Z[some], None, dtype, steady.pulse)
             block = np.take(embedded, used, axis=1), squared_norms(embedded)
-            margins[rows] = kernel_tiles(block, (vectors, squares), values[: len(rows)], steady.pulse) @ by_pair
+            out = values[: len(embedded)]
+            margins[some] = kernel_tiles(block, (vectors, squares), out, steady.pulse) @ by_pair
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
