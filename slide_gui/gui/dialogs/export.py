@@ -128,16 +128,13 @@ class ExportController(QObject):
         session : callable
             Text of the session in a picture, as in `slide_gui.experiments.files.session.picture_text`.
         """
-        if options:
-            self._open(options, session())
-        else:
+        if not options:
             self.message.emit(UserMessage("Nothing to export yet", why_nothing))
-
-    def _open(self, options: Sequence[ExportOption], session: str) -> None:
+            return
         if self._dialog is None:
             self._dialog = ExportDialog(self._queue, self._settings, self._parent)
             self._dialog.accepted.connect(self._write)
-        self._session = session
+        self._session = session()
         self._dialog.ask(options)
 
     def show_in_folder(self, path: Path) -> None:

@@ -305,20 +305,26 @@ class ImageLayout:
         """Return the positions of an image's pixels."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale)
 
-    def index(self, box: QRectF, point: QPointF) -> int | None:
-        """Return the pixel or feature of an image under a point, or None outside the image."""
+    def index(self, box: QRectF, point: QPointF, *, of_field: bool = False) -> int | None:
+        """Return the pixel or feature of an image under a point, or the field of a mosaic; None outside the image."""
         if not box.contains(point):
             return None
         if not self.bars:
             return self.grid(box).at(point)
-        return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
+        share = (point.y() - box.y()) / box.height() if of_field else (point.x() - box.x()) / box.width()
+        return min(int(share * self.shape[0]), self.shape[0] - 1)
 
-    def spot(self, box: QRectF, index: int) -> QRectF:
-        """Return the rectangle of a pixel or feature in an image; a feature takes the full height."""
+    def spot(self, box: QRectF, index: int, *, of_field: bool = False) -> QRectF:
+        """Return the rectangle of a pixel or feature in an image, or of a field in a mosaic.
+
+        A feature takes the full height. The fields of features are the rows of a matrix.
+        """
         if not self.bars:
             return self.grid(box).rect(index)
-        width = box.width() / self.shape[0]
-        return QRectF(box.x() + index * width, box.y(), width, box.height())
+        wide, high, d = box.width(), box.height(), self.shape[0]
+        if of_field:
+            return QRectF(box.x(), box.y() + index * high / d, wide, high / d)
+        return QRectF(box.x() + index * wide / d, box.y(), wide / d, high)
 
     def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
         """Return lines through one pixel of an image that leave the pixel free, or a line along a bar."""
@@ -543,21 +549,6 @@ class TileLayout(ImageLayout):
     def at(self, point: QPointF) -> tuple[int, int] | None:
         """Return row and column of the tile under a point, or None between tiles."""
         return next((place for place, box in self.boxes.items() if box.contains(point)), None)
-
-    def field(self, box: QRectF, point: QPointF) -> int | None:
-        """Return the field of a mosaic under a point; fields of features are the rows of a matrix."""
-        if not box.contains(point):
-            return None
-        if not self.bars:
-            return self.grid(box).at(point)
-        return min(int((point.y() - box.y()) / box.height() * self.shape[0]), self.shape[0] - 1)
-
-    def field_spot(self, box: QRectF, index: int) -> QRectF:
-        """Return the rectangle of a field in a mosaic."""
-        if not self.bars:
-            return self.grid(box).rect(index)
-        height = box.height() / self.shape[0]
-        return QRectF(box.x(), box.y() + index * height, box.width(), height)
 
 
 tile_layout = lru_cache(maxsize=64)(TileLayout)

@@ -310,7 +310,7 @@ class WeightTiles(PaintedWidget):
         _paint_marks(painter, theme, layout, marked)
         for _, tile, box in tiles:
             if isinstance(tile, Mosaic) and tile.marker is not None:
-                _paint_field_mark(painter, theme, layout, layout.field_spot(box, tile.marker))
+                _paint_field_mark(painter, theme, layout, layout.spot(box, tile.marker, of_field=True))
         if self._crosshair is not None:
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
             crossed = [box for _, tile, box in drawn if 0 <= self._crosshair < tile.values.size]
@@ -344,8 +344,7 @@ class WeightTiles(PaintedWidget):
         cell = layout.at(point)
         if cell is None or self.rows[cell[0]].tiles[cell[1]] is None:
             return None
-        find = layout.field if self._has_fields(cell[0]) else layout.index
-        index = find(layout.tile(*cell), point)
+        index = layout.index(layout.tile(*cell), point, of_field=self._has_fields(cell[0]))
         return None if index is None else (*cell, index)
 
     def _has_fields(self, row: int) -> bool:

@@ -186,18 +186,18 @@ def test_that_a_field_is_at_the_place_of_its_pixel_and_shows_its_largest_weights
     box = layout.tile(0, 0)
 
     def colours(field):
-        spot = layout.field_spot(box, field)
+        spot = layout.spot(box, field, of_field=True)
         dots = product(range(int(spot.left()), int(spot.right())), range(int(spot.top()), int(spot.bottom())))
         return {shot.pixelColor(*dot).getRgb()[:3] for dot in dots}
 
     assert tuple(lut[255]) in colours(10)
     assert tuple(lut[1]) in colours(53)
     assert not {tuple(lut[1]), tuple(lut[255])} & colours(30)
-    assert layout.field(box, layout.field_spot(box, 10).center()) == 10
+    assert layout.index(box, layout.spot(box, 10, of_field=True).center(), of_field=True) == 10
     (hovered,) = record(view.pixel_hovered)
-    QTest.mouseMove(view, layout.field_spot(box, 53).center().toPoint())
+    QTest.mouseMove(view, layout.spot(box, 53, of_field=True).center().toPoint())
     assert hovered == [(0, 0, 53)]
-    assert view.tip_at(layout.field_spot(box, 53).center()).startswith("All rows · layer 1\nthe row of 6, 5\n")
+    assert view.tip_at(layout.spot(box, 53, of_field=True).center()).startswith("All rows · layer 1\nthe row of 6, 5\n")
 
 
 def test_that_mosaics_that_arrive_after_their_rows_are_laid_out_and_rows_without_layers_change(view):
@@ -221,7 +221,7 @@ def test_that_fields_of_features_are_the_rows_of_a_matrix(view):
     for k in range(6):
         at = QPointF(box.x() + (k + 0.5) * box.width() / 6, box.y() + (k + 0.5) * box.height() / 6)
         assert shot.pixelColor(at.toPoint()).getRgb()[:3] == tuple(SCALE.lut()[255].tolist())
-        assert layout.field(box, at) == k
+        assert layout.index(box, at, of_field=True) == k
     assert box.bottom() < layout.label(1).top()
 
 
