@@ -41,15 +41,7 @@ from slide_gui.experiments.runs.result import ARRAYS, pack_arrays, unpack_arrays
 from slide_gui.experiments.runs.splits import with_filled
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.cluster import _address_in
-from tests.damage import (
-    changed_json,
-    changed_text,
-    gzipped,
-    mutant,
-    npy_mutant,
-    png_mutant,
-    zip_mutant,
-)
+from tests.damage import changed_json, changed_text, gzipped, mutant, npy_mutant, png_mutant, zip_mutant
 from tests.data.writers import amat_text, idx_bytes, mat_bytes, npy, npz_bytes, write, zip_bytes
 from tests.experiments.tiny import rectangles, spec
 

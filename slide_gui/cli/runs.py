@@ -11,14 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from slide_gui.cli import options
-from slide_gui.cli.console import (
-    Entry,
-    UsageError,
-    announce,
-    print_answer,
-    progress_bar,
-    usage,
-)
+from slide_gui.cli.console import Entry, UsageError, announce, print_answer, progress_bar, usage
 from slide_gui.cli.store import describe_rate, describe_result, full_hash, open_store, result_lines
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.files import folder_files

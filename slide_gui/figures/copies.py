@@ -26,11 +26,7 @@ from slide_gui.figures.canvas import (
     marked_line,
 )
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import (
-    FigureExport,
-    export_of_model,
-    pixel_argument,
-)
+from slide_gui.figures.export import FigureExport, export_of_model, pixel_argument
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, dataset_title, pixel_name

@@ -29,15 +29,7 @@ from slide_gui.experiments.sweeps.cluster import Cluster, ClusterChoice
 from slide_gui.experiments.sweeps.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.bench.data import digits, layers, rectangles
-from tests.bench.measurement import (
-    SMALL,
-    Figure,
-    PeakMemory,
-    in_child,
-    interleaved,
-    percentile,
-    scaled,
-)
+from tests.bench.measurement import SMALL, Figure, PeakMemory, in_child, interleaved, percentile, scaled
 
 _CANCEL_MS = 200.0
 _CHUNK = 16_384  # rows of the Zarr array

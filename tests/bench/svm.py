@@ -13,13 +13,7 @@ from slide_gui.core.svm.selection import fit_svm
 from slide_gui.core.svm.training import TrainingSet
 from slide_gui.core.svm.widths import WidthsSample, learn_widths
 from tests.bench.data import convex, labelled_digits, layers
-from tests.bench.measurement import (
-    Figure,
-    PeakMemory,
-    in_child,
-    interleaved,
-    scaled,
-)
+from tests.bench.measurement import Figure, PeakMemory, in_child, interleaved, scaled
 
 _C = 10.0
 _HARD_C = 1000.0

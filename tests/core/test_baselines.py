@@ -8,12 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
 from slide_gui.core import baselines
-from slide_gui.core.baselines import (
-    ESTIMATORS,
-    Estimator,
-    OtherClassifier,
-    Transformer,
-)
+from slide_gui.core.baselines import ESTIMATORS, Estimator, OtherClassifier, Transformer
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 

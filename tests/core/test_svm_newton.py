@@ -4,12 +4,7 @@ from sklearn.svm import SVC
 
 from slide_gui.core import linear_algebra as blocked
 from slide_gui.core.svm import newton as svm_newton
-from slide_gui.core.svm.newton import (
-    Bordered,
-    NotConverged,
-    bordered_inverse,
-    newton,
-)
+from slide_gui.core.svm.newton import Bordered, NotConverged, bordered_inverse, newton
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers
 

@@ -5,14 +5,7 @@ import pytest
 from sklearn.svm import SVC
 
 from slide_gui.core.svm import decomposition, smo
-from slide_gui.core.svm.decomposition import (
-    CachedRows,
-    ScratchBuffer,
-    SolverOptions,
-    SolverStep,
-    least_memory,
-    solve,
-)
+from slide_gui.core.svm.decomposition import CachedRows, ScratchBuffer, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import ClassVectors, DistanceRows, Embedding, VectorRows, vector_distances
 from slide_gui.core.svm.smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Cancelled

@@ -12,11 +12,7 @@ import pytest
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.run import run
-from slide_gui.experiments.runs.spec import (
-    LONGEST_CHAIN,
-    RunSpec,
-    SweepSpec,
-)
+from slide_gui.experiments.runs.spec import LONGEST_CHAIN, RunSpec, SweepSpec
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.experiments.sweeps import executor
 from slide_gui.experiments.sweeps.selection import PointResult, best_words, choose, chosen_places, final_points, pooled

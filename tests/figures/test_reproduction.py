@@ -10,12 +10,7 @@ from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.store.store import RunStore
 from slide_gui.progress import Cancelled, Listener
-from slide_gui.reproduction.figures import (
-    ReproductionScale,
-    ReproductionState,
-    reproduce,
-    reproduction_scale,
-)
+from slide_gui.reproduction.figures import ReproductionScale, ReproductionState, reproduce, reproduction_scale
 from slide_gui.reproduction.page import reading_page
 from tests.experiments.tiny import rectangles
 

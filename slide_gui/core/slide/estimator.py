@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from slide_gui.core.estimators import (
-    AcceptsSparse,
-    checked_rows,
-    remember_layers,
-    row_weights,
-    store_parameters,
-)
+from slide_gui.core.estimators import AcceptsSparse, checked_rows, remember_layers, row_weights, store_parameters
 from slide_gui.core.slide.activations import is_sparse, without_duplicates
 from slide_gui.core.slide.blocks import BlockRows, dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE

@@ -26,14 +26,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.runs.cost import RunShape, run_shares
-from slide_gui.experiments.runs.fitting import (
-    Representation,
-    Reuse,
-    SdaFeatures,
-    Tuned,
-    represent,
-    train_svm,
-)
+from slide_gui.experiments.runs.fitting import Representation, Reuse, SdaFeatures, Tuned, represent, train_svm
 from slide_gui.experiments.runs.result import NetworkRecord, RunResult, Timings
 from slide_gui.experiments.runs.spec import METHODS, RunSpec
 from slide_gui.experiments.runs.splits import Classes, divided_as, split_rows, stratified_sample

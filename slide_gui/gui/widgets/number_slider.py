@@ -7,15 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, QRect, QSignalBlocker, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import (
-    QGridLayout,
-    QLineEdit,
-    QSizePolicy,
-    QSlider,
-    QStyle,
-    QStyleOptionSlider,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QSizePolicy, QSlider, QStyle, QStyleOptionSlider, QWidget
 
 from slide_gui.gui.widgets.controls import PlainLabel, pass_undo_to_window
 from slide_gui.gui.widgets.controls import label as caption

@@ -2,15 +2,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import (
-    QLabel,
-    QPlainTextEdit,
-    QProgressBar,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QProgressBar, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from slide_gui.gui.pages.weights.sample import Readout
 from slide_gui.gui.shell.job_bar import JobBar

@@ -11,14 +11,7 @@ from PySide6.QtCore import QMargins, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.pages.curves.points import (
-    ErrorMark,
-    ErrorPoint,
-    PointPlot,
-    chosen_of,
-    draw_ring,
-    lines_of,
-)
+from slide_gui.gui.pages.curves.points import ErrorMark, ErrorPoint, PointPlot, chosen_of, draw_ring, lines_of
 from slide_gui.gui.plots.axes import apart, nice_ticks
 from slide_gui.gui.theme import PINS, SECONDARY, Theme, figure_font
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, RIGHT, snapped, washed

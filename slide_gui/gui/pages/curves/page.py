@@ -20,14 +20,7 @@ from slide_gui.experiments.runs.run import Estimate, RunProgress
 from slide_gui.experiments.runs.spec import SweepPoint, SweepSpec
 from slide_gui.experiments.store.stored_run import Setting
 from slide_gui.experiments.sweeps.curves import CurvePoint, known_answers
-from slide_gui.experiments.sweeps.selection import (
-    Place,
-    PointResult,
-    choose,
-    chosen_places,
-    final_points,
-    pooled,
-)
+from slide_gui.experiments.sweeps.selection import Place, PointResult, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.sweeps.sweep import SweepState
 from slide_gui.experiments.sweeps.trial import Trial, TrialState
 from slide_gui.figures.export import FigureExport

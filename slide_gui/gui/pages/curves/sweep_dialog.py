@@ -7,16 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QDialog,
-    QGridLayout,
-    QHBoxLayout,
-    QLineEdit,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.experiments.runs.spec import EVALUATE, RunSpec, SweepSpec, axis_text, depth_axis, noise_axis
