@@ -347,6 +347,11 @@ class ClassVectors:
         self._slot = np.full(n, -1)
         self._used = 0
 
+    @property
+    def caches(self) -> bool:
+        """True if there is memory for cached rows."""
+        return len(self._rows) > 0
+
     def exact_rows(self, points: Indices, progress: Progress) -> Values:
         """Return some rows in float64."""
         if self._exact is not None:
@@ -374,9 +379,9 @@ class ClassVectors:
             self._slot[new] = np.arange(slots.start, slots.stop)
             self._used = slots.stop
         slots_of = self._slot[points]
-        for position in np.flatnonzero(slots_of >= 0):
-            out[position] = self._rows[slots_of[position], : out.shape[1]]
-        progress.report(0.0)
+        cached = np.flatnonzero(slots_of >= 0)
+        for tile in tiles(len(cached), _TILE_ROWS, progress):
+            out[cached[tile]] = self._rows[slots_of[cached[tile]], : out.shape[1]]
         rest = np.flatnonzero(slots_of < 0)
         if len(rest):
             some = columns if len(rest) == len(columns[0]) else self.some(points[rest], progress)
@@ -454,6 +459,12 @@ class VectorRows:
             return values
         if out is None:
             out = np.empty((len(rows), len(self)), self.dtype)
+        if not symmetric and not any(each.caches for each in self._classes):  # reads each class only once
+            left = self._gathered(rows, progress)
+            for each, size, width in zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True):
+                kernel_tiles(left, each.first(size), out[:, width], progress)
+            set_self_kernel(out, rows)
+            return out
         parts = self._split(rows)
         heights = blocks_of([len(part) for part in parts])
         for i, (these, part, height) in enumerate(zip(self._classes, parts, heights, strict=True)):
