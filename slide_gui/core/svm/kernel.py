@@ -336,6 +336,11 @@ class ClassVectors:
         Number of bytes for cached kernel rows.
     exact : callable, optional
         Function of indices and a progress that returns these rows embedded in float64; by default `data` is converted.
+
+    Attributes
+    ----------
+    caches : bool
+        True if there is memory for cached rows.
     """
 
     def __init__(
@@ -344,13 +349,9 @@ class ClassVectors:
         n = len(data)
         self.data, self.squares, self._exact = data, squared_norms(data), exact
         self._rows: Values = np.empty((min(n, memory // max(data.itemsize * n, 1)), n), data.dtype)
+        self.caches = len(self._rows) > 0
         self._slot = np.full(n, -1)
         self._used = 0
-
-    @property
-    def caches(self) -> bool:
-        """True if there is memory for cached rows."""
-        return len(self._rows) > 0
 
     def exact_rows(self, points: Indices, progress: Progress) -> Values:
         """Return some rows in float64."""
@@ -437,7 +438,8 @@ class VectorRows:
     def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Values:
         """Return some points, in rising order, embedded in float64."""
         parts = zip(self._classes, self._split(points), strict=True)
-        return np.concatenate([each.exact_rows(part, progress) for each, part in parts])
+        pieces = [each.exact_rows(part, progress) for each, part in parts if len(part)]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
 
     def kernel(
         self,
@@ -459,18 +461,17 @@ class VectorRows:
             return values
         if out is None:
             out = np.empty((len(rows), len(self)), self.dtype)
-        if not symmetric and not any(each.caches for each in self._classes):  # reads each class only once
-            left = self._gathered(rows, progress)
-            for each, size, width in zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True):
-                kernel_tiles(left, each.first(size), out[:, width], progress)
+        others = list(zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True))
+        if not symmetric and not any(each.caches for each in self._classes):
+            left = self._gathered(rows, progress)  # each class is read only once, for the rows of all classes
+            for other, size, width in others:
+                kernel_tiles(left, other.first(size), out[:, width], progress)
             set_self_kernel(out, rows)
             return out
         parts = self._split(rows)
         heights = blocks_of([len(part) for part in parts])
         for i, (these, part, height) in enumerate(zip(self._classes, parts, heights, strict=True)):
-            for j, (other, size, width) in enumerate(
-                zip(self._classes, self._sizes, blocks_of(self._sizes), strict=True)
-            ):
+            for j, (other, size, width) in enumerate(others):
                 tile = out[height, width]
                 if i == j:
                     these.within(part, tile, progress)
