@@ -21,6 +21,7 @@ from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 _REDRAW_SECONDS = 0.04  # shortest interval between payloads of a job in the GUI; the first one is immediate
 _TITLE_SECONDS = 0.25  # the status bar ignores shorter jobs
+_REST_MILLISECONDS = 100
 _TURN_MILLISECONDS = 1000  # a requested sweep runs this long before an automatic job interrupts it
 
 
@@ -144,7 +145,7 @@ class JobQueue(QObject):
     status_changed(object)
         A `JobStatus` while a job that is not very short runs, else None.
     busy_changed()
-        `busy` changed.
+        `busy` may have changed; emitted once it has not changed for 100 ms.
     problem(object)
         A `UserMessage`, the message of a failed job.
     """
@@ -167,6 +168,8 @@ class JobQueue(QObject):
         self._timer.timeout.connect(self._drain)
         self._turn = QTimer(self, singleShot=True, interval=_TURN_MILLISECONDS)
         self._turn.timeout.connect(self._interrupt_background)
+        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
+        self._rest.timeout.connect(self.busy_changed)
 
     @property
     def busy(self) -> bool:
@@ -235,7 +238,7 @@ class JobQueue(QObject):
     def _report_busy(self) -> None:
         if self.busy != self._was_busy:
             self._was_busy = self.busy
-            self.busy_changed.emit()
+            self._rest.start()
 
     def _start(self, job: _Job) -> None:
         job.yielding.clear()
@@ -269,8 +272,8 @@ class JobQueue(QObject):
         if finish:
             self._pool.shutdown(wait=True)
         self.cancel()
-        self._timer.stop()
-        self._turn.stop()
+        for timer in (self._timer, self._turn, self._rest):
+            timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _wake_up(self, job: _Job) -> None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSettings, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from slide_gui.gui.state.jobs import JobQueue
 from slide_gui.gui.state.workspace import Workspace
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.state.evaluation import EvaluationController
     from slide_gui.gui.state.library import RunLibrary
     from slide_gui.gui.state.runs import RunController
-
-
-_REST_MILLISECONDS = 100
 
 
 class Session(QObject):
@@ -36,7 +33,7 @@ class Session(QObject):
     status_changed(object)
         As in `JobQueue`: the status of the queue's job, else of the job on a cluster.
     busy_changed()
-        `busy` may have changed; emitted once it has not changed for 100 ms.
+        As in `JobQueue`, of either queue.
     place_changed()
         The place where runs are computed, or its state, changed.
     """
@@ -51,13 +48,7 @@ class Session(QObject):
         self.queue = JobQueue(self)
         self.workspace = Workspace(self.queue, self)
         self.queue.status_changed.connect(self._report_status)
-        self._rest = QTimer(self, singleShot=True, interval=_REST_MILLISECONDS)
-        self._rest.timeout.connect(self.busy_changed)
-        self.queue.busy_changed.connect(self._wait_for_rest)
-
-    @Slot()
-    def _wait_for_rest(self) -> None:
-        self._rest.start()
+        self.queue.busy_changed.connect(self.busy_changed)
 
     @Slot()
     def _report_status(self) -> None:
@@ -77,7 +68,7 @@ class Session(QObject):
         cluster = ClusterController(self._store, self._settings, self)
         cluster.queue.problem.connect(self.workspace.problem)
         cluster.queue.status_changed.connect(self._report_status)
-        cluster.queue.busy_changed.connect(self._wait_for_rest)
+        cluster.queue.busy_changed.connect(self.busy_changed)
         cluster.changed.connect(self.place_changed)
         return cluster
 
