@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,9 +23,6 @@ class Output(NamedTuple):
     def json(self) -> Any:
         """The document on stdout."""
         return json.loads(self.out)
-
-
-Cli = Callable[..., Output]
 
 
 @pytest.fixture

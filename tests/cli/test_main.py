@@ -21,8 +21,6 @@ from slide_gui.progress import Cancelled, Stage
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "requests", "PIL")
 
-Capture = pytest.CaptureFixture[str]
-
 
 def started(folder, *arguments):
     """Run Python without a display and return exit code, stdout and stderr."""

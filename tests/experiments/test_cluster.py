@@ -41,7 +41,6 @@ SWEEP = SweepSpec(
     RunSpec(DATA.fingerprint, svm=SvmParameters(starts=1, C=10.0), training="split"), (0.2, 0.4, 0.6), (0, 1)
 )
 GIVEN = SvmParameters(widths="median", C=10.0)
-Results = dict[str, dict[str, object]]
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import fields, replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,9 +50,6 @@ CELLS = (
     CellPlan("rectangles", "pca-svm", 2, (("kept", (0.6, 0.9)),)),
     CellPlan("rectangles", "sda", 1, SDA),
 )
-
-
-Evaluated = tuple[EvaluationState, Path, StopAfter]
 
 
 def load(key, progress):

@@ -16,7 +16,6 @@ from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 60, n_classes=3)
 RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
-WRONG = len(RESULT.misclassified)
 
 
 def parts():
