@@ -145,6 +145,12 @@ def test_that_layer_distances_equal_the_direct_sums_and_medians_follow(monkeypat
     np.testing.assert_allclose(median_distances(Z, (2, 4))[1], np.median(direct[np.triu_indices(40, 1)]))
 
 
+@pytest.mark.parametrize("n_rows", [40, 41])
+def test_that_embeddings_are_centred_on_the_median_of_each_column(n_rows):
+    Z = np.random.default_rng(0).standard_normal((n_rows, 6)).astype(np.float32)
+    np.testing.assert_array_equal(Embedding.of(Z, (6,), [1.0]).centre, np.median(Z.astype(np.float64), axis=0))
+
+
 def test_that_one_row_has_no_median_distance_and_many_equal_rows_have_the_mean():
     assert median_distances(np.ones((1, 6)), (2, 4)).tolist() == [0.0, 0.0]
     Z = np.zeros((10, 2))

@@ -353,11 +353,9 @@ def _quarter(y: Array, options: SolverOptions) -> Indices:
     random, parts = np.random.default_rng(options.seed), []
     for label in (-1.0, 1.0):
         members = np.flatnonzero(y == label)
-        if options.shuffled:
-            parts.append(members[: max(1, len(members) // 4)])
-        else:
-            size = max(1, round((len(y) // 4) * len(members) / len(y)))
-            parts.append(random.choice(members, size, replace=False))
+        size = len(members) // 4 if options.shuffled else round((len(y) // 4) * len(members) / len(y))
+        size = max(1, size)
+        parts.append(members[:size] if options.shuffled else random.choice(members, size, replace=False))
     return np.sort(np.concatenate(parts))
 
 

@@ -384,12 +384,10 @@ class ClassVectors:
         for tile in tiles(len(cached), _TILE_ROWS, progress):
             out[cached[tile]] = self._rows[slots_of[cached[tile]], : out.shape[1]]
         rest = np.flatnonzero(slots_of < 0)
-        if len(rest):
-            some = columns if len(rest) == len(columns[0]) else self.some(points[rest], progress)
-            if len(rest) == len(points):
-                kernel_tiles(some, columns, out, progress)
-            else:
-                out[rest] = kernel_tiles(some, columns, None, progress)
+        if len(rest) == len(columns[0]):
+            kernel_tiles(columns, columns, out, progress)
+        elif len(rest):
+            out[rest] = kernel_tiles(self.some(points[rest], progress), columns, None, progress)
         set_self_kernel(out, points)
 
 

@@ -144,8 +144,7 @@ class SvmModel:
         for some in tiles(len(Z), step, steady, fraction=True):
             embedded = self.embedding(Z[some], None, dtype, steady.pulse)
             block = np.take(embedded, used, axis=1), squared_norms(embedded)
-            out = values[: len(embedded)]
-            margins[some] = kernel_tiles(block, (vectors, squares), out, steady.pulse) @ by_pair
+            margins[some] = kernel_tiles(block, (vectors, squares), values[: len(embedded)], steady.pulse) @ by_pair
         return margins + self.trained.biases
 
     def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
