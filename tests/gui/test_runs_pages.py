@@ -111,6 +111,28 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
     assert same_numbers(runs.result, run(labelled(), spec))
 
 
+def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_with_its_marking(window, monkeypatch):
+    classifier, runs = press_train(window), window.session.runs
+    earlier = runs.result
+    window.workspace.set_parameters(noise=0.8)
+    classifier.train_button.click()
+    assert runs.result is None
+    classifier.train_button.click()
+    assert runs.result is earlier
+    assert runs.cancelled.stack.noise == 0.8
+    assert classifier.continue_button.isVisible()
+    assert classifier.rate.text() == str(earlier.rate)
+    assert classifier.details.text().startswith("Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4")
+    assert "of noise 0.30, depth 4, not of the panel’s parameters" in classifier.details.text()
+    assert len(classifier.gallery.images) == len(earlier.misclassified)
+    monkeypatch.setattr("slide_gui.gui.state.runs.get_or_run", lambda *_, **__: 1 / 0)
+    classifier.continue_button.click()
+    wait(lambda: not runs.training.running)
+    assert runs.result is earlier
+    assert runs.cancelled is None
+    assert classifier.details.text().startswith("test error on")
+
+
 def test_that_a_result_of_other_parameters_is_grey_and_named(window):
     classifier = press_train(window)
     window.workspace.set_parameters(noise=0.8)

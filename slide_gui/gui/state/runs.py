@@ -109,7 +109,7 @@ class RunController(QObject):
         """Run of `training` or `result`."""
         self.result: RunResult | None = None
         self.cancelled: RunSpec | None = None
-        """Run whose training was cancelled on the open data set and can continue."""
+        """Run whose training was cancelled on the open data set and can continue; `training` has its last report."""
         self.folds_rate: ErrorRate | None = None
         """Error over all folds, if `result` is one of them and all are trained."""
         self.estimated: RunSpec | None = None
@@ -121,6 +121,7 @@ class RunController(QObject):
         """Last sweep requested on these data."""
         self._reuse = Reuse()
         self._shown_next: RunResult | None = None  # once its data are open
+        self._earlier: tuple[RunResult | None, ErrorRate | None] = None, None  # shown again if training ends early
         self.training.ended.connect(self._show_trained)
         self.estimate.ended.connect(self._end_estimate)
         self.sweep.ended.connect(library.refresh)
@@ -185,13 +186,16 @@ class RunController(QObject):
     def train(self, spec: RunSpec) -> None:
         """Train and evaluate, or show the stored result of the same run.
 
-        The training of a run that was cancelled continues, and gives the same result to the bit.
+        The training of a run that was cancelled continues, and gives the same result to the bit. If this one is
+        cancelled or fails, the result before it is shown again.
         """
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
             return
         self.drop_estimate()
         spec = spec.checked()
+        if self.result is not None:
+            self._earlier = self.result, self.folds_rate
         self.spec, self.result, self.folds_rate, self.cancelled = spec, None, None, None
         folds = on_every_fold(spec, dataset)
         # The open fold comes last, so that its reports remain on the page.
@@ -215,8 +219,10 @@ class RunController(QObject):
         if isinstance(trained, _Trained):
             self._show(trained.result, trained.rate)
             self.library.add(trained.stored)
-        elif self.training.stopped:
-            self.cancelled = self.spec
+            return
+        self.cancelled = self.spec if self.training.stopped else None
+        if self._earlier[0] is not None:
+            self._show(*self._earlier)
 
     def _show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
         self.result, self.spec = result, None if result is None else result.spec
@@ -415,7 +421,7 @@ class RunController(QObject):
         self.drop_estimate()
         for task in (self.sweep, self.training, self.trial):
             task.stop(forget=True)
-        self.cancelled = None
+        self.cancelled, self._earlier = None, (None, None)
         self._show(None)
         waiting, self._shown_next = self._shown_next, None
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:

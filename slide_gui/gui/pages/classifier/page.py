@@ -273,9 +273,7 @@ class ClassifierPage(Page):
         self._show_training(seen)
         self.criterion.set_stale(panel_parameters(spec.stack) != panel_parameters(self._workspace.state.parameters))
         self.rate.setText("")
-        at = place_name(spec.stack.noise, spec.stack.depth)
-        step = _describe_step(seen, spec)
-        self.details.setText(f"Cancelled at {at}: {step}. Press Continue to resume; the result is the same.")
+        self.details.setText(_describe_cancelled(seen, spec))
 
     def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""
@@ -314,7 +312,10 @@ class ClassifierPage(Page):
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
-        self.details.setText(" · ".join(filter(None, parts)))
+        text, cancelled = " · ".join(filter(None, parts)), self._controller.cancelled
+        if cancelled is not None:
+            text = f"{_describe_cancelled(self._controller.training.latest, cancelled)} Shown here: {text}"
+        self.details.setText(text)
         if result is not self._shown:
             self._shown = result
             self.confusion.set_chosen(None)
@@ -430,6 +431,11 @@ _PHASES = {
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
     return f"Criterion: {name}, with its prior"
+
+
+def _describe_cancelled(seen: RunProgress, spec: RunSpec) -> str:
+    at = place_name(spec.stack.noise, spec.stack.depth)
+    return f"Cancelled at {at}: {_describe_step(seen, spec)}. Press Continue to resume; the result is the same."
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:
