@@ -22,6 +22,7 @@ _LONGEST_NAME = 100  # characters
 _FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # first characters of a formula, from OWASP's list
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
 _JOINERS = "\u200c\u200d"  # required by Persian, Indic scripts and emoji
+_TABLE_WORDS = {"an image": "a row", "image": "row", "pixel": "feature"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -200,6 +201,22 @@ def pixel_name(
         return names[feature] if names else f"x{feature}"
     row, column = divmod(feature, image_shape[1])
     return f"{column}, {row}" if transposed else f"{row}, {column}"
+
+
+def of_table(text: str) -> str:
+    """Return a text about images in the words of a table, whose rows have features.
+
+    Examples
+    --------
+    >>> of_table("Images of 784 pixels: draw on an image")
+    'Rows of 784 features: draw on a row'
+    """
+
+    def translated(found: re.Match[str]) -> str:
+        word = _TABLE_WORDS[found[0].lower()]
+        return word.capitalize() if found[0][0].isupper() else word
+
+    return re.sub(r"\b(an image|image|pixel)", translated, text, flags=re.IGNORECASE)
 
 
 def printable(text: str) -> str:

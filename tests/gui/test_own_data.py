@@ -1,5 +1,6 @@
 """Every file that is dropped on the window is shown or refused with the reason."""
 
+import re
 import time
 import warnings
 
@@ -7,12 +8,12 @@ import numpy as np
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import ParseOptions
 from tests.data.writers import write_idx
-from tests.gui.helpers import StubSource, at_rest, image_and_tiles, settle, wait
+from tests.gui.helpers import StubSource, at_rest, every_view, image_and_tiles, open_data, settle, train, wait
 
 RANDOM = np.random.default_rng(0)
 
@@ -118,6 +119,32 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
         touch_everything(window)
         window.reading_preview.show_reading()
         assert tuple(window.reading_preview.shape.currentData()) == (shape or ()), name
+
+
+def words_of(window):
+    """Return every text of the visible widgets and of the commands that speaks of images or pixels."""
+    of_images = "open_folder", "copy_image", "reset_drawing", "blank_canvas", "draw_or_erase"
+    actions = window.actions_by_name
+    texts = [actions[name].text() + actions[name].toolTip() for name in actions if name not in of_images]
+    for each in window.findChildren(QWidget):
+        if each.isVisible():
+            shown = each.text() if hasattr(each, "text") and callable(each.text) else ""
+            texts += [shown, each.toolTip(), each.accessibleName(), each.accessibleDescription()]
+    return {text for text in texts if re.search(r"(?<!Rectangles-)\b(image|pixel)s?\b", text, re.IGNORECASE)}
+
+
+def test_that_no_text_speaks_of_images_or_pixels_if_the_data_are_a_table(window):
+    rows = RANDOM.random((120, 5)).astype("float32")
+    labels = (rows[:, 0] > 0.5).astype("int64")
+    names = tuple("abcde")
+    table = Dataset("table", rows[:80], rows[80:], labels[:80], labels[80:], feature_names=names)
+    found = set()
+    open_data(window, table)
+    train(window)
+    for view in every_view(window):
+        at_rest(window)
+        found |= {(view, text) for text in words_of(window)}
+    assert found == set()
 
 
 def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):

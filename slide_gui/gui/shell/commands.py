@@ -95,15 +95,16 @@ class Action(QAction):
         self.follow()
 
     def _describe(self, why_not: str = "") -> None:
-        self.setToolTip(f"{why_not or self.command.tip or self.text().rstrip(' …')} ({self.keys})")
+        tip = self._window.workspace.worded(self.command.tip)
+        self.setToolTip(f"{why_not or tip or self.text().rstrip(' …')} ({self.keys})")
 
     def follow(self) -> str:
         """Update the state and the text, and return why the command is unavailable, or ""."""
         command, window = self.command, self._window
         if command.checked is not None:
             self.setChecked(command.checked(window))
-        if command.text_now is not None:
-            self.setText(command.text_now(window))
+        text = command.text if command.text_now is None else command.text_now(window)
+        self.setText(window.workspace.worded(text))
         why_not = command.why_not(window)
         self.setEnabled(not why_not)
         self._describe(why_not)

@@ -57,7 +57,7 @@ _SLIDERS = {
         "Ridge",
         (_RIDGES[0], _RIDGES[-1], 1, RIDGE),
         "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000. The paper’s "
-        "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of pixels that are almost always 0 small.",
+        "Algorithm 1 uses 1e−5. A larger ridge keeps the weights of features that are almost always 0 small.",
     ),
     "depth": (
         "Depth",
@@ -87,9 +87,9 @@ _BOXES = {
     ),
     "show": (
         "Show",
-        "Weights W, or contributions: each weight times the root mean square of its input pixel over the training "
+        "Weights W, or contributions: each weight times the root mean square of its input feature over the training "
         "rows. As needed: contributions if the largest weight of a layer exceeds the largest weight of a typical "
-        "pixel more than tenfold",
+        "feature more than tenfold",
         tuple(SHOWN.values()),
     ),
     "levels": ("Colour limits", "Which tiles share the same colour limits", tuple(LEVELS.values())),
@@ -564,7 +564,7 @@ class ParameterPanel(QScrollArea):
         workspace = self._workspace
         stack, depth = workspace.fitting.stack, workspace.state.parameters.depth
         if depth == 0:
-            self._note.setText("Depth 0: the images are shown without a denoiser.")
+            self._note.setText("Depth 0: the data are shown without a denoiser.")
         elif stack is None:
             self._note.setText("Fitting the first layers…")
         elif not workspace.fitting.is_fresh(depth):
@@ -580,6 +580,6 @@ class ParameterPanel(QScrollArea):
                 text = f"{text}\n{workspace.fitting.problem}"
             self._note.setText(text)
             self._note.setToolTip(
-                "Expected squared error per pixel, over all corruptions, of the first and last layers, each "
+                "Expected squared error per feature, over all corruptions, of the first and last layers, each "
                 "reconstructing its own input (eq. 5 in the limit; eq. 11)"
             )

@@ -139,7 +139,7 @@ STOPS = (
     Stop("view_weights", "Noise level", lambda w: _fitted(w, noise=0.8), {"noise": 0.1}),
     Stop("view_flow", "Squashing", lambda w: _fitted(w, squashing="threshold"), {"squashing": "identity"},
          lambda w: w.panel.more.setChecked(True)),
-    Stop("view_explain", "Image, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
+    Stop("view_explain", "Input, and row a of S, E[P], E[Q] and W: tiles", lambda w: w.weights_page.pixels.source),
     Stop("view_copies", "Start", _copies),
     Stop("view_shuffle", "Shuffle pixels", _shuffled),
     Stop("page_classifier", "Train", _trained),

@@ -409,7 +409,7 @@ class RunController(QObject):
             self._shown_next = result
             self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
 
-        text = f"The run used {title}, not the open data set, so its images and weights cannot be shown."
+        text = f"The run used {title}, not the open data set, so its rows and weights cannot be shown."
         remedy = f"Open {result.dataset}"
         self._workspace.problem.emit(
             UserMessage("The run belongs to other data", text, remedy, open_data, "information")

@@ -27,7 +27,7 @@ from slide_gui.gui.state.fitting import Fitting
 from slide_gui.gui.state.jobs import JobQueue, UserMessage
 from slide_gui.gui.state.undo import UndoHistory
 from slide_gui.progress import Progress
-from slide_gui.text import count, pixel_name
+from slide_gui.text import count, of_table, pixel_name
 
 if TYPE_CHECKING:
     from slide_gui.core.slide.stack import Stack
@@ -295,6 +295,10 @@ class Workspace(QObject):
         """True if the open data set has this feature; a view can briefly show earlier data."""
         return 0 <= feature < len(self.feature_names)
 
+    def worded(self, text: str) -> str:
+        """Return a text about images, without names from the data, in the words of the open data."""
+        return text if self.dataset is None or self.dataset.image_shape is not None else of_table(text)
+
     def feature_name(self, feature: int) -> str:
         """Return the name of a pixel or feature, or its number if it does not exist."""
         return self.feature_names[feature] if self.has_feature(feature) else str(feature)
@@ -341,7 +345,7 @@ class Workspace(QObject):
 
     def show_test(self, row: int) -> None:
         """Show a test image instead of the selected training image."""
-        text = f"showing test image {count(row + 1)}"
+        text = self.worded(f"showing test image {count(row + 1)}")
         self._change(replace(self.state, test_row=row, drawing=None), text=text)
 
     def draw(self, image: NDArray[np.float32] | None, text: str) -> None:
@@ -359,7 +363,7 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            text = f"{MAX_PINS} pixels are pinned already. Release one first."
+            text = self.worded(f"{MAX_PINS} pixels are pinned already. Release one first.")
             self.problem.emit(UserMessage("No more pins are possible", text))
 
     def _change(self, state: State, gesture: str = "", text: str = "") -> None:
@@ -367,7 +371,7 @@ class Workspace(QObject):
         if self.dataset is not None and state.selection is not before.selection:
             state = replace(state, selection=_fitting(state.selection, self.dataset))
         if state != before:
-            self.history.record(text or _changed(state, before), self._replace, before, state, gesture)
+            self.history.record(text or self.worded(_changed(state, before)), self._replace, before, state, gesture)
             self._replace(state)
 
     @Slot(object)

@@ -56,7 +56,6 @@ class ClassifierPage(Page):
         self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
         self.confusion.set_placeholder("The confusion matrix appears after the test.")
-        self.gallery.set_placeholder("Misclassified samples appear after the test.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True, height=30)
@@ -72,7 +71,7 @@ class ClassifierPage(Page):
         filtered = nested(right, QHBoxLayout(), spacing=8)
         self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
-        self.show_all = add_button(self, filtered, "Show all", "Show all misclassified images", kind="small")
+        self.show_all = add_button(self, filtered, "Show all", kind="small")
         self.show_all.clicked.connect(self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
@@ -240,6 +239,7 @@ class ClassifierPage(Page):
         self.confusion.set_counts([], ())
         self.gallery.set_images([])
         self._show_filter(0, 0, "")
+        self.gallery.set_placeholder(self._workspace.worded("Misclassified images appear after the test."))
 
     def _show_training(self, seen: RunProgress) -> None:
         if self._shown is not None:  # an earlier result
@@ -334,8 +334,7 @@ class ClassifierPage(Page):
 
     def _unit(self) -> str:
         """Return the noun for a row of the data."""
-        dataset = self._workspace.dataset
-        return "image" if dataset is None or dataset.image_shape is not None else "row"
+        return self._workspace.worded("image")
 
     def _elsewhere(self, result: RunResult) -> str:
         """Return why another stored run with the same noise level and depth has another error, or ""."""
@@ -378,11 +377,12 @@ class ClassifierPage(Page):
         text = counted(total, f"misclassified {self._unit()}") if total else ""
         self.filter.setText(f"{count(shown)} of {text}: {words}" if words else text)
         self.show_all.setVisible(bool(words))
+        self.show_all.setToolTip(f"Show all misclassified {self._unit()}s")
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
-            after = "Misclassified samples appear after the test."
+            after = self._workspace.worded("Misclassified images appear after the test.")
             self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
@@ -399,7 +399,7 @@ class ClassifierPage(Page):
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
             name = names[true] if true >= 0 else "?"
             caption = f"{name} → {names[predicted]}" if len(name + names[predicted]) <= 4 else f"→ {short[predicted]}"
-            note = f"test image {count(row + 1)}: {name}, predicted as {names[predicted]}"
+            note = f"test {self._unit()} {count(row + 1)}: {name}, predicted as {names[predicted]}"
             images.append(Thumbnail(row, shaped, caption, note))
         if not len(result.misclassified):
             self.gallery.set_placeholder(f"All {counted(len(dataset.test), 'test row')} are classified correctly.")

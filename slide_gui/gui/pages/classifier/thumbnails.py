@@ -100,7 +100,7 @@ class Thumbnails(QListView):
         super().__init__(parent)
         self.images: tuple[Thumbnail, ...] = ()
         self.stale = False
-        self._content, self._placeholder = _ImageModel(self), "There are no images."
+        self._content, self._placeholder = _ImageModel(self), ""
         self.setModel(self._content)
         self.setViewMode(QListView.ViewMode.IconMode)
         self.setResizeMode(QListView.ResizeMode.Adjust)
@@ -114,7 +114,7 @@ class Thumbnails(QListView):
         self.setMouseTracking(True)
         self.setFont(figure_font(self, SECONDARY))
         self.setMinimumSize(160, 88)
-        self.setAccessibleName("Gallery of images")
+        self.setAccessibleName("Gallery")
         self.clicked.connect(self._report)
         self.activated.connect(self._report)
 
@@ -141,7 +141,7 @@ class Thumbnails(QListView):
         self._describe()
 
     def _describe(self) -> None:
-        self.setAccessibleDescription(counted(len(self.images), "image") if self.images else self._placeholder)
+        self.setAccessibleDescription(counted(len(self.images), "picture") if self.images else self._placeholder)
         self.viewport().update()
 
     @Slot(QModelIndex)

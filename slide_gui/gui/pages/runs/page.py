@@ -268,7 +268,7 @@ class ComparisonView(QWidget):
             button.setVisible(number < len(names))
             if number < len(names):
                 button.setText(names[number])
-                button.setAccessibleName(f"pixel {names[number]}")
+                button.setAccessibleName(f"feature {names[number]}")
         self._pixels.choose(0)
 
     @Slot()
@@ -301,8 +301,8 @@ class ComparisonView(QWidget):
 
 
 _CONTRIBUTIONS = (
-    "Each weight times the root mean square of its input pixel; otherwise the weights of a "
-    "few pixels that are almost always 0 would hide all others"
+    "Each weight times the root mean square of its input feature; otherwise the weights of "
+    "a few features that are almost always 0 would hide all others"
 )
 
 

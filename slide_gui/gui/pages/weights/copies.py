@@ -236,7 +236,7 @@ class CopiesView(Experiment):
     """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Image, and row of Wₘ, of its limit, and their difference")
+        super().__init__(context, parent, "Input, and row of Wₘ, of its limit, and their difference")
         self._fitted: Layer | None = None  # layer of the copies
         self._study: CopiesStudy | None = None  # until it is complete
         self.copies: Copies | None = None

@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, 
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
-from slide_gui.text import counted, fixed, label_names, layer_name, number, per_cent
+from slide_gui.text import count, counted, fixed, label_names, layer_name, number, per_cent
 
 _SIDE, _GAP, _NARROW_GAP = 64, 20, 6
 _BARS, _CARD, _FLIP = 216, 74, 190  # widths of the bars, of a support vector, and of the changed image
@@ -226,8 +226,9 @@ class DecidedPart(QWidget):
         self._train.setVisible(not why)
         self._train.setEnabled(not running)
         if running:
-            why = "The classifier is being trained and will predict the class of this sample."
-        self._why.setText(why or "Train the classifier to see its prediction for this sample, and why.")
+            why = "The classifier is being trained and will predict the class of this image."
+        why = why or "Train the classifier to see its prediction for this image, and why."
+        self._why.setText(self._workspace.worded(why))
         self.brief.setText("Preparing the classifier…")
         if decision is not None:
             self._show_decision(decision, self._names())
@@ -258,13 +259,14 @@ class DecidedPart(QWidget):
             self.cards.append(card)
         for card, vector in zip(self.cards, decision.nearest, strict=False):
             tip = _tip(vector, names[vector.code], names[decision.first if vector.pull >= 0 else decision.second])
+            tip = f"{self._workspace.worded('training image')} {count(vector.row + 1)}, {tip}"
             card.show_vector(vector, names[vector.code], self._picture(dataset.train[vector.row]), tip)
         self._legend.setAccessibleName(_shares_text(decision.shares))
         self._flip_image.setVisible(flip is not None and bool(flip.features))
         if flip is None:
             self.flip_text.setText("searching the fewest changes…")
             return
-        self.flip_text.setText(_flip_text(flip, dataset.image_shape is not None, names[flip.code]))
+        self.flip_text.setText(_flip_text(flip, self._workspace.worded("pixel"), names[flip.code]))
         self._flip_image.setPixmap(self._picture(flip.image, flip.features))
 
     def _about(self) -> str:
@@ -336,7 +338,7 @@ def _shares_text(shares: tuple[float, ...]) -> str:
 def _tip(vector: SupportVector, name: str, favoured: str) -> str:
     pull = fixed(abs(vector.pull), 2)
     return (
-        f"training image {vector.row + 1}, {name}\n"
+        f"{name}\n"
         f"K = {fixed(vector.kernel, 3)}; contribution to the margin: {pull} for {favoured}\n"
         f"squared distance by layer: {_shares_text(vector.shares)}"
     )
@@ -353,8 +355,7 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> list[tuple[str, float, 
     return [(names[c], decision.votes[c] / (len(names) - 1), counted(decision.votes[c], "vote")) for c in order]
 
 
-def _flip_text(flip: Flip, are_pixels: bool, name: str) -> str:
-    noun = "pixel" if are_pixels else "feature"
+def _flip_text(flip: Flip, noun: str, name: str) -> str:
     if not flip.features:
         return f"The search found no change of up to {MOST_CHANGES} {noun}s that flips the prediction."
     which = "the fewest" if flip.fewest else "fewer may suffice"

@@ -72,10 +72,6 @@ class Experiment(View):
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
 
-    @property
-    def _noun(self) -> str:
-        return "feature" if self._shape is None else "pixel"
-
     def _add_action(self, text: str, tip: str, act: Callable[[], None]) -> QPushButton:
         button = add_button(self, self.controls, text, tip, "primary")
         button.clicked.connect(act)
@@ -101,7 +97,7 @@ class Experiment(View):
         """Show the image followed by tiles of the selected pixel."""
         a = self._pixels.target
         row = self._tile_row(self._workspace.feature_name(a), "", (self._image(a), *tiles))
-        self.tiles.set_content(("sample" if self._shape is None else "image", *heads), (row,))
+        self.tiles.set_content((self._workspace.worded("image"), *heads), (row,))
 
     def _image_pixel(self, spot: tuple[int, int, int]) -> int | None:
         """Return the pixel at a spot of the image, or None in another tile."""

@@ -118,7 +118,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     product = e.product if abs(e.product) > _ROUNDING * e.q_row[e.a] else 0.0
     lines = [
         ExplainLine(
-            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: how often a and b are 1 together"
+            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"{count(e.n)} samples", s_ab, "Scatter: a times b, summed over samples"
         ),
         ExplainLine("E[P]_{ab}", "S_{ab} q", f"{s_ab} · {q}", p_ab, "Clean a times corrupted b; q = 1 − noise"),
         ExplainLine(
@@ -152,7 +152,7 @@ class ExplainedWeight(Experiment):
     """One weight: a is the selected pixel, b the one under the cursor or else the one with the largest weight."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Image, and row a of S, E[P], E[Q] and W")
+        super().__init__(context, parent, "Input, and row a of S, E[P], E[Q] and W")
         self.table = FormulaTable(self)
         self.column.insertWidget(1, self.table)
         self._pixels.crossed.connect(self._refresh_if_seen)
@@ -165,7 +165,9 @@ class ExplainedWeight(Experiment):
         if dataset is None:
             return
         if not self._workspace.state.parameters.depth:
-            self._show_none(f"Depth 0: no {self._noun} is reconstructed", "Raise the depth to explain a weight.")
+            self._show_none(
+                self._workspace.worded("Depth 0: no pixel is reconstructed"), "Raise the depth to explain a weight."
+            )
             return
         row = self._row(a)
         scatter = stack.layers[layer - 1].scatter if stack is not None and len(stack.layers) >= layer else None
@@ -177,7 +179,7 @@ class ExplainedWeight(Experiment):
         parameters = stack.parameters if preview is None or a not in preview.rows else preview.parameters
         explanation = explain(scatter, row.weights, parameters.noise, parameters.ridge, a, b)
         name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
-        lines = lines_of(explanation)
+        lines = tuple(replace(x, meaning=self._workspace.worded(x.meaning)) for x in lines_of(explanation))
         if row.stale:
             lines = tuple(replace(line, numbers="", value="") for line in lines)
         fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
@@ -198,7 +200,7 @@ class ExplainedWeight(Experiment):
     def _other(self, row: NDArray[np.float64], a: int) -> tuple[int, str]:
         """Return b, and the reason for its choice."""
         if self._pixels.source is not None:
-            return self._pixels.source, f"b is the {self._noun} under the mouse."
+            return self._pixels.source, self._workspace.worded("b is the pixel under the mouse.")
         return strongest(row, a), "b has the largest weight except a’s own."
 
     def _show_none(self, title: str, reason: str) -> None:

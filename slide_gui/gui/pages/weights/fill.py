@@ -13,7 +13,7 @@ from slide_gui.gui.pages.weights.view import NO_LAYER, ViewContext
 from slide_gui.gui.widgets.painted import INK
 from slide_gui.gui.widgets.tiles import Tile
 from slide_gui.progress import Progress
-from slide_gui.text import count, significant
+from slide_gui.text import count, counted, significant
 
 _MOST = 3000  # features up to which the formula for a mask is computed
 
@@ -22,7 +22,7 @@ class FillView(Experiment):
     """Hides a random part of the pixels, as large as the noise level but not empty, and fills them in two ways."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Image, its hidden pixels, and two ways to fill them")
+        super().__init__(context, parent, "Input, its hidden features, and two ways to fill them")
         self.layers.hide()
         self.pictures: Array | None = None
         """The image, the image with NaN for hidden pixels, and both fills; None while there are none of these data."""
@@ -43,18 +43,20 @@ class FillView(Experiment):
         self.set_layer(self.layer)
         sentence, tiles = self._start(), []
         self.button.setEnabled(not sentence)
-        self.button.setText(f"Hide other {self._noun}s")
+        self.button.setText(self._workspace.worded("Hide other pixels"))
         if sentence:
             self._wanted, self._is_stale = None, True
         if self.pictures is not None and self._workspace.state.parameters.depth:
             hidden = np.isnan(self.pictures[1])
             squares = (self.pictures[2:, hidden] - self.pictures[0, hidden]) ** 2
             first, second = (significant(float(error), 3) for error in np.sqrt(squares.mean(axis=1)))
-            captions = f"{count(int(hidden.sum()))} {self._noun}s", f"error {first}", f"error {second}"
+            many = self._workspace.worded(counted(int(hidden.sum()), "pixel"))
+            captions = many, f"error {first}", f"error {second}"
             for values, caption in zip(self.pictures[1:], captions, strict=True):
                 tiles.append(Tile.of(values, self._shape, INK, caption, self._pixels.target, stale=self._is_stale))
             if not self._is_stale:
-                sentence = f"Root mean squared error on hidden {self._noun}s: {first} by W, {second} for this mask."
+                sentence = f"Root mean squared error on hidden pixels: {first} by W, {second} for this mask."
+                sentence = self._workspace.worded(sentence)
         self.status.setText(sentence)
         self._set_tiles(("hidden", "filled by W", "filled for this mask") if tiles else (), tiles)
 
@@ -80,8 +82,10 @@ class FillView(Experiment):
         wanted = layer, image.tobytes(), rest.tobytes()
         if wanted != self._wanted:
             self._wanted, self._is_stale = wanted, True
-            submit, failure = self._workspace.queue.submit, "The hidden pixels could not be filled"
-            submit("Filling pixels", work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
+            submit = self._workspace.queue.submit
+            failure = self._workspace.worded("The hidden pixels could not be filled")
+            title = self._workspace.worded("Filling pixels")
+            submit(title, work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
         return ""
 
     @Slot(object)

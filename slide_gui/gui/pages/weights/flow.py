@@ -90,7 +90,7 @@ class FlowPart(View):
         self._take_image()
 
     def _build_tools(self) -> None:
-        image = ImageRow(self._shown, self)
+        image = ImageRow(self._shown, self._workspace.worded, self)
         image.setFixedWidth(_IMAGE_ROW)
         self._tools.addWidget(image)
         self._tools.addStretch(1)
@@ -103,15 +103,13 @@ class FlowPart(View):
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self._compute)
         self._tools.addWidget(self.learned)
-        self._corrupt = add_button(
-            self, self._tools, "Corrupt", "Set each pixel to 0 with probability 1 − p (Ctrl+K)", "flat"
-        )
+        self._corrupt = add_button(self, self._tools, "Corrupt", kind="flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
-        again = add_button(self, self._tools, "New", "Set other pixels to 0 (Ctrl+Shift+K)", "flat")
-        again.setAccessibleName("New corruption")
-        again.clicked.connect(self.corrupt_again)
+        self._again = add_button(self, self._tools, "New", kind="flat")
+        self._again.setAccessibleName("New corruption")
+        self._again.clicked.connect(self.corrupt_again)
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
@@ -204,10 +202,11 @@ class FlowPart(View):
 
             return flow_export(flow_result(model, image, caption, seed, caption), source)
 
-        return (ExportOption("flow", "the flow of this image", export, style),)
+        return (ExportOption("flow", self._workspace.worded("the flow of this image"), export, style),)
 
     def _caption(self) -> str:
-        return f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
+        drawn = ", drawn on" if self.view.canvas.is_drawn_on else ""
+        return f"{self._workspace.worded('image')} {self._shown.caption}{drawn}"
 
     def numbers(self) -> str:
         flow, names = self.flow, self._workspace.feature_names
@@ -292,7 +291,7 @@ class FlowPart(View):
             return self._forward.flow(stack, image, surviving)
 
         self._workspace.queue.submit(
-            "Passing the image through the layers",
+            self._workspace.worded("Passing the image through the layers"),
             work,
             channel="flow",
             on_result=partial(self._show, stack),
@@ -322,7 +321,10 @@ class FlowPart(View):
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
         tip = "Pass the image through the layers of data that were open before"
-        self.learned.setToolTip(tip if others else f"{tip}; open other data with images of this size to have a choice")
+        tip = tip if others else f"{tip}; open other data with images of this size to have a choice"
+        self.learned.setToolTip(self._workspace.worded(tip))
+        self._corrupt.setToolTip(self._workspace.worded("Set each pixel to 0 with probability 1 − p (Ctrl+K)"))
+        self._again.setToolTip(self._workspace.worded("Set other pixels to 0 (Ctrl+Shift+K)"))
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset
@@ -389,9 +391,8 @@ class FlowPart(View):
             self._decided.follow(flow.corrupted, _entered(flow), is_unlike)
         else:
             self._decided.controller.rest()
-        legend = _LEGEND if dataset.image_shape is not None else f"{_LEGEND} Only images can be drawn on."
-        self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else legend)
-        role = "secondary" if self.notice.text() == legend else "badge"
+        self.notice.setText(self._through(foreign) if foreign else _UNLIKE if is_unlike else _LEGEND)
+        role = "secondary" if self.notice.text() == _LEGEND else "badge"
         if self.notice.property("role") != role:
             self.notice.setProperty("role", role)
             self.notice.style().polish(self.notice)

@@ -261,7 +261,7 @@ class FlowView(Picker):
         self.canvas = DrawingCanvas(self)
         self.canvas.drawn.connect(self.drawn)
         self.canvas.pixel_hovered.connect(self._hover)
-        self.setAccessibleName("Flow of one image through the layers: images")
+        self.setAccessibleName("Flow through the layers: pictures")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)

@@ -260,20 +260,18 @@ class WeightsPage(Page):
                 names.append((self._workspace.feature_name(feature), str(k)))
                 cells.append(np.roll(row.weights, 1))  # the bias first
         heads = ("bias", *self._workspace.feature_names)
-        return table_text(("pixel", "layer"), names, heads, cells) if cells else ""
+        return table_text((self._workspace.worded("pixel"), "layer"), names, heads, cells) if cells else ""
 
     # From the workspace ----------------------------------------------------------------------------------------
 
     @Slot()
     def _show_subtitle(self) -> None:
-        dataset = self._workspace.dataset
-        noun = "pixel" if dataset is None or dataset.image_shape is not None else "feature"
-        self.subtitle.setText(self._spec().about or self._usual_subtitle(noun))
-
-    def _usual_subtitle(self, noun: str) -> str:
+        usual = "from which pixels each layer reconstructs the selected pixel"
         if self._source.shows_contributions():
-            return f"contributions: weights × RMS of the input {noun}"
-        return f"from which {noun}s each layer reconstructs the selected {noun}"
+            usual = "contributions: weights × RMS of the input pixel"
+        self.subtitle.setText(self._workspace.worded(self._spec().about or usual))
+        for view, button in zip(VIEWS, self.tabs.buttons(), strict=True):
+            button.setToolTip(self._workspace.worded(view.tip))
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:

@@ -164,7 +164,7 @@ class SamplePanel(QWidget):
         self._readout = Readout(self)
         left = flush(QVBoxLayout(self))
         left.addWidget(self._pointer)
-        left.addWidget(ImageRow(self._shown, self))
+        left.addWidget(ImageRow(self._shown, self._workspace.worded, self))
         left.addWidget(self._readout)
         self._bar = ColorBar(self, horizontal=True)
         self.shows_scale = True

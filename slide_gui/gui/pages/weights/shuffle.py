@@ -24,14 +24,13 @@ class ShuffleView(Experiment):
     """Shuffles all pixels by a seeded permutation, another one each time, and fits the layers to them."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(context, parent, "Image and row of W of pixels in their places and shuffled")
+        super().__init__(context, parent, "Input and row of W of features in their places and shuffled")
         self._seed = -1
         self._order: NDArray[np.int64] | None = None
         self.fit: ShuffledFit | None = None
         """The last fit to shuffled pixels; None while there is none of the layers shown."""
         self._job = -1
-        tip = "Shuffle all pixels of the data at random and fit the layers to them (Ctrl+J)"
-        self.button = self._add_action("Shuffle pixels", tip, self.start)
+        self.button = self._add_action("Shuffle pixels", "", self.start)
         self._workspace.dataset_changed.connect(self._forget)
 
     @Slot()
@@ -50,12 +49,12 @@ class ShuffleView(Experiment):
             return fit_shuffled(rows, stack, order, progress=progress)
 
         self._job = self._workspace.queue.submit(
-            "Fitting to shuffled pixels",
+            self._workspace.worded("Fitting to shuffled pixels"),
             work,
             channel=_CHANNEL,
             on_result=self._fitted,
             on_stop=self.refresh,
-            failure="The layers could not be fitted to shuffled pixels",
+            failure=self._workspace.worded("The layers could not be fitted to shuffled pixels"),
         )
         self.refresh()
 
@@ -80,7 +79,9 @@ class ShuffleView(Experiment):
         self.set_layer(self.layer)
         ready = model is not None and bool(model.stack.layers)
         self.button.setEnabled(ready)
-        self.button.setText(f"Shuffle {self._noun}s")
+        worded = self._workspace.worded
+        self.button.setText(worded("Shuffle pixels"))
+        self.button.setToolTip(worded("Shuffle all pixels of the data at random and fit the layers to them (Ctrl+J)"))
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
@@ -103,9 +104,8 @@ class ShuffleView(Experiment):
                 shuffled = self.fit.shuffled.layers[self.layer - 1].weights[place][:-1]
                 weights[1] = Tile.of(shuffled, shape, scale, "", place)
                 weights[2] = Tile.of(shuffled[back], shape, scale, "", feature)
-        noun = "sample" if shape is None else "image"
         name = self._workspace.feature_name(feature)
-        rows = self._tile_row(noun, "", images), self._tile_row(name, f"layer {self.layer}", weights)
+        rows = self._tile_row(worded("image"), "", images), self._tile_row(name, f"layer {self.layer}", weights)
         self.tiles.set_content(("original", "shuffled", "put back"), rows)
 
     def _original(self, spot: tuple[int, ...]) -> int:
@@ -127,7 +127,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             return f"Put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(self._job):
-            return f"Fitting to shuffled pixels, seed {self._seed}…"
+            return self._workspace.worded(f"Fitting to shuffled pixels, seed {self._seed}…")
         if not self._workspace.state.parameters.depth:
             return NO_LAYER
         return "" if ready else "The layers are still being fitted."

@@ -223,22 +223,19 @@ def _class_caption(dataset: Dataset, labels: NDArray[np.int64] | None, row: int)
 class ImageRow(QWidget):
     """The name of the image, and the buttons ◀, ▶ and mean."""
 
-    def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: ShownImage, worded: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shown = shown
+        self._shown, self._worded = shown, worded
         self._caption = ElidedLabel("", self)
         row = flush(QHBoxLayout(self), 4)
         row.addWidget(self._caption, 1)
-        previous = add_button(self, row, "◀", "Previous image (Ctrl+Left)", "flat")
-        previous.clicked.connect(shown.previous)
-        following = add_button(self, row, "▶", "Next image (Ctrl+Right)", "flat")
-        following.clicked.connect(shown.next)
-        for button in (previous, following):
-            button.setFixedWidth(28)
-            button.setAccessibleName(button.toolTip().split(" (")[0])
-        self._mean = add_button(self, row, "mean", "Show the mean of the training images (Ctrl+M)", "flat")
-        self._mean.setCheckable(True)
-        self._mean.clicked.connect(shown.toggle_mean)
+        acts = (("◀", shown.previous), ("▶", shown.next), ("mean", shown.toggle_mean))
+        self._buttons = [add_button(self, row, text, kind="flat") for text, _ in acts]
+        for button, (_, act) in zip(self._buttons, acts, strict=True):
+            button.clicked.connect(act)
+        for arrow in self._buttons[:2]:
+            arrow.setFixedWidth(28)
+        self._buttons[2].setCheckable(True)
         shown.changed.connect(self._follow)
         self._follow()
 
@@ -246,4 +243,8 @@ class ImageRow(QWidget):
     def _follow(self) -> None:
         # The class comes first, because the end of a long line is elided.
         self._caption.setText(" · ".join(reversed(self._shown.caption.split(" · "))))
-        self._mean.setChecked(self._shown.is_mean)
+        self._buttons[2].setChecked(self._shown.is_mean)
+        tips = "Previous image (Ctrl+Left)", "Next image (Ctrl+Right)", "Mean of the training images (Ctrl+M)"
+        for button, tip in zip(self._buttons, map(self._worded, tips), strict=True):
+            button.setToolTip(tip)
+            button.setAccessibleName(tip.split(" (")[0])

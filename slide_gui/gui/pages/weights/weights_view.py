@@ -30,7 +30,7 @@ class WeightsView(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self.tiles = self._add_tiles("All rows of W, and the rows of the selected and of the pinned pixels")
+        self.tiles = self._add_tiles("All rows of W, and the rows of the selected and of the pinned features")
         self.tiles.row_removed.connect(self._release)
         self._scroll = TileScroll(self.tiles, self)
         self._bar: object = None

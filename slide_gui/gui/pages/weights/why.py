@@ -110,7 +110,7 @@ class WhyView(View):
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         for number, spec in enumerate(EXPERIMENTS, 1):
-            self.tabs.setTabToolTip(self.tabs.addTab(f"{number}  {spec.text}"), spec.tip)
+            self.tabs.addTab(f"{number}  {spec.text}")
         self._sentence = label("", self, "", wraps=True)
         column = flush(QVBoxLayout(self))
         column.addWidget(self.tabs)
@@ -131,7 +131,6 @@ class WhyView(View):
         if isinstance(before, Experiment) and isinstance(part, Experiment):
             part.set_layer(before.layer)
         self.tabs.setCurrentIndex(number)
-        self._sentence.setText(self.experiment.tip)
         self._stack.setCurrentWidget(part)
         return part
 
@@ -146,6 +145,9 @@ class WhyView(View):
 
     @Slot()
     def refresh(self) -> None:
+        for number, spec in enumerate(EXPERIMENTS):
+            self.tabs.setTabToolTip(number, self._workspace.worded(spec.tip))
+        self._sentence.setText(self._workspace.worded(self.experiment.tip))
         self._part.refresh()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
