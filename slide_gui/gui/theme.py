@@ -401,8 +401,8 @@ QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
 QTreeWidget { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px; padding: 4px; }
 QTreeWidget::item { padding: 4px 8px; }
 QTreeWidget::item:hover { background: $hover; }
-QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; border-left: 3px solid $accent;
-    padding-left: 5px; }
+QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; }
+QTreeWidget::item:selected:first { border-left: 3px solid $accent; padding-left: 5px; }
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; background: $panel; }

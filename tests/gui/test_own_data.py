@@ -123,7 +123,7 @@ def test_that_data_of_any_shape_end_in_a_picture(window):
 
 def words_of(window):
     """Return every text of the visible widgets and of the commands that speaks of images or pixels."""
-    of_images = "open_folder", "copy_image", "reset_drawing", "blank_canvas", "draw_or_erase"
+    of_images = "reset_drawing", "blank_canvas", "draw_or_erase"
     actions = window.actions_by_name
     texts = [actions[name].text() + actions[name].toolTip() for name in actions if name not in of_images]
     for each in window.findChildren(QWidget):

@@ -208,7 +208,7 @@ def test_that_data_of_one_class_or_one_row_are_refused_with_the_reason(window, t
     path = tmp_path / "one.csv"
     path.write_text("".join(f".{k},.2,.3,.4,1\n" for k in range(1, 9)))
     opened(window, path)
-    assert window.session.runs.why_not().startswith("Its last column has only the value 1")
+    assert window.session.runs.why_not().startswith("No classifier is possible: its last column has only the value 1")
     before = window.workspace.dataset
     (tmp_path / "single.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n")
     window.workspace.open_paths([tmp_path / "single.csv"])

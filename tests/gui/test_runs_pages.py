@@ -97,7 +97,7 @@ def test_that_a_cancelled_training_stores_nothing_keeps_its_state_and_continues_
     assert (classifier.train_button.text(), runs.result, runs.library.runs) == ("Train", None, ())
     seen = runs.training.latest.history
     assert classifier.criterion.history == seen
-    assert classifier.details.text().startswith("Cancelled at noise")
+    assert classifier.cancelled.text().startswith("Cancelled at noise")
     assert classifier.continue_button.isVisible()
     assert "depth 4" in classifier.continue_button.toolTip()
     window.workspace.set_parameters(noise=0.8)
@@ -122,15 +122,27 @@ def test_that_a_training_that_is_cancelled_or_fails_leaves_the_earlier_result_wi
     assert runs.cancelled.stack.noise == 0.8
     assert classifier.continue_button.isVisible()
     assert classifier.rate.text() == str(earlier.rate)
-    assert classifier.details.text().startswith("Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4")
+    assert classifier.cancelled.text() == "Cancelled at noise 0.80, depth 4: fitting the layers, 1 of 4."
     assert "of noise 0.30, depth 4, not of the panel’s parameters" in classifier.details.text()
     assert len(classifier.gallery.images) == len(earlier.misclassified)
-    monkeypatch.setattr("slide_gui.gui.state.runs.get_or_run", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(runs_module, "get_or_run", lambda *_, **__: 1 / 0)
     classifier.continue_button.click()
     wait(lambda: not runs.training.running)
     assert runs.result is earlier
     assert runs.cancelled is None
     assert classifier.details.text().startswith("test error on")
+
+
+def test_that_a_cancelled_training_is_forgotten_if_other_data_are_opened(window):
+    classifier, runs = press_train(window), window.session.runs
+    window.workspace.set_parameters(noise=0.8)
+    classifier.train_button.click()
+    classifier.train_button.click()
+    assert runs.cancelled is not None
+    open_data(window, labelled(1))
+    assert (runs.cancelled, runs.result) == (None, None)
+    assert not classifier.continue_button.isVisible()
+    assert not classifier.cancelled.isVisible()
 
 
 def test_that_a_result_of_other_parameters_is_grey_and_named(window):

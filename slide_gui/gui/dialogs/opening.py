@@ -28,7 +28,7 @@ from slide_gui.data.reading import NO_COLUMN, ParseOptions, ParseReport
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.text import count, label_names, printable, told_apart
 
@@ -168,7 +168,7 @@ class ReadingPreview(QFrame):
         self.transposed = self._check(row, "By columns", tip)
         tip = "Scale each feature to 0–1 by its smallest and largest values in the training set"
         self.scaled = self._check(row, "Scaled to 0–1", tip)
-        row.addStretch(1)
+        row.addStretch(2)
         self.choose_button.clicked.connect(self._choose)
         self.cut_button.clicked.connect(self._cut)
         self.shape.activated.connect(self._show_images)
@@ -179,13 +179,15 @@ class ReadingPreview(QFrame):
         self.hide()
 
     def _box(self, row: QHBoxLayout, name: str, tip: str) -> QComboBox:
-        box = QComboBox(self)
+        box = ElidedBox(self)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(9)
         box.setAccessibleName(name)
         box.setToolTip(tip)
         caption = self._captions[box] = PlainLabel(name, self)
         caption.setBuddy(box)
         row.addWidget(caption)
-        row.addWidget(box)
+        row.addWidget(box, 1)
         return box
 
     def _check(self, row: QHBoxLayout, text: str, tip: str) -> QCheckBox:

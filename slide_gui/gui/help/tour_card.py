@@ -27,7 +27,7 @@ class CardText:
 
 
 OFFER = CardText(
-    "New here?", "A tour leads from one pixel to the paper's table in ten minutes. Your window stays as it is."
+    "New here?", "A tour leads from one pixel to the paper’s table in ten minutes. Your window stays as it is."
 )
 
 

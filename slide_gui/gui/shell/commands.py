@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
+from PySide6.QtGui import QAction, QDesktopServices, QIcon, QKeySequence
 from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
@@ -161,7 +161,7 @@ def _not_trainable(window: MainWindow) -> str:
     dataset = window.workspace.dataset
     if dataset is None:
         return "No data set is open"
-    return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
+    return f"No classifier is possible: {dataset.why_no_classes}" if dataset.why_no_classes else ""
 
 
 @_file("Open…", "Ctrl+O", "Open files as one data set")
@@ -169,7 +169,7 @@ def _open(window: MainWindow) -> None:
     window.opening.ask_for_files()
 
 
-@_file("Open folder…", "Ctrl+Shift+O", "Open a folder of images sorted by class, or an exported bundle")
+@_file("Open folder…", "Ctrl+Shift+O", "Open a folder of pictures sorted by class, or an exported bundle")
 def _open_folder(window: MainWindow) -> None:
     window.opening.ask_for_folder()
 
@@ -187,7 +187,7 @@ def _export(window: MainWindow) -> None:
     window.exports.ask(page.export_options(), page.why_nothing_to_export(), window.keeper.picture_text)
 
 
-@_file("Copy page as image", "Ctrl+Shift+C")
+@_file("Copy page as picture", "Ctrl+Shift+C")
 def _copy_image(window: MainWindow) -> None:
     window.exports.copy_image(window.pages.shown())
 
@@ -538,6 +538,7 @@ def _about(window: MainWindow) -> None:
             "components (Qt: LGPL 3). The network is used only for downloads and schedulers that you "
             "request."
         )
+        about.addButton(QMessageBox.StandardButton.Close).setIcon(QIcon())
     about.open()
 
 

@@ -174,7 +174,7 @@ class RunController(QObject):
         if dataset is None:
             return "The data are still being opened."
         if dataset.why_no_classes:
-            return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}."
+            return f"No classifier is possible: {dataset.why_no_classes}."
         if len(dataset.test) == 0 and can_hold_out(dataset):
             return "There are no test rows. Hold out some rows in the panel, under Test set."
         if len(dataset.test) == 0 or dataset.test_labels is None:
@@ -220,7 +220,7 @@ class RunController(QObject):
             self._show(trained.result, trained.rate)
             self.library.add(trained.stored)
             return
-        self.cancelled = self.spec if self.training.stopped else None
+        self.cancelled = self.spec if self.training.stopped and trained is not None else None
         if self._earlier[0] is not None:
             self._show(*self._earlier)
 
@@ -418,10 +418,10 @@ class RunController(QObject):
     @Slot(object)
     def _follow_dataset(self, dataset: Dataset) -> None:
         self._reuse, self.requested_sweep = Reuse(), None
+        self.cancelled, self._earlier = None, (None, None)
         self.drop_estimate()
         for task in (self.sweep, self.training, self.trial):
             task.stop(forget=True)
-        self.cancelled, self._earlier = None, (None, None)
         self._show(None)
         waiting, self._shown_next = self._shown_next, None
         if waiting is not None and waiting.spec.fingerprint == dataset.fingerprint:

@@ -27,6 +27,7 @@ from slide_gui.text import count, per_cent, told_apart
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
+_READABLE = 44  # least width of a column in pixels for the beginning and the end of a long name
 
 
 class ConfusionMatrix(HoverWidget):
@@ -129,22 +130,26 @@ class ConfusionMatrix(HoverWidget):
     def _left(self) -> float:
         metrics = QFontMetricsF(figure_font(self, SECONDARY))
         widest = max((metrics.horizontalAdvance(t) for t in self._labels), default=0.0)
-        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120)
+        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120, 0.3 * self.width())
 
-    def _step(self) -> float:
-        many = max(len(self._labels), 1)
-        room = min((self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many)
-        return max(min(int(room), max(LARGEST, FEW // many)), 6)
+    def _step(self) -> QSize:
+        """Return width and height of a cell with its gap; long names of classes widen the cells."""
+        many, metrics = max(len(self._labels), 1), QFontMetricsF(figure_font(self, SECONDARY))
+        wide, high = (self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many
+        side = max(min(int(min(wide, high)), max(LARGEST, FEW // many)), 6)
+        longest = max(map(metrics.horizontalAdvance, self._labels), default=0.0)
+        return QSize(max(side, min(int(wide), math.ceil(longest) + 8, 3 * side)), side)
 
     def cell(self, true: int, predicted: int) -> QRectF:
         """Return the rectangle of a cell."""
         step = self._step()
-        return QRectF(self._left() + predicted * step, HEAD + true * step, step - GAP, step - GAP)
+        left, top = self._left() + predicted * step.width(), HEAD + true * step.height()
+        return QRectF(left, top, step.width() - GAP, step.height() - GAP)
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         step, many = self._step(), len(self._labels)
-        column, row = int((place.x() - self._left()) // step), int((place.y() - HEAD) // step)
-        return (row, column) if 0 <= row < many and 0 <= column < many else None
+        column, row = (place.x() - self._left()) // step.width(), (place.y() - HEAD) // step.height()
+        return (int(row), int(column)) if 0 <= row < many and 0 <= column < many else None
 
     # Painting
 
@@ -186,7 +191,7 @@ class ConfusionMatrix(HoverWidget):
 
     def _paint_cells(self, painter: QPainter) -> None:
         theme, many = theme_of(self), len(self._labels)
-        font = figure_font(self, SECONDARY if self._step() >= 26 else 9)
+        font = figure_font(self, SECONDARY if self._step().height() >= 26 else 9)
         painter.setFont(font)
         metrics = QFontMetricsF(font)
         box_of_all = self.cell(0, 0).united(self.cell(many - 1, many - 1))
@@ -204,7 +209,7 @@ class ConfusionMatrix(HoverWidget):
                     painter.drawText(box, CENTRE, text)
 
     def _paint_margins(self, painter: QPainter) -> None:
-        theme, many, step, left = theme_of(self), len(self._labels), self._step(), self._left()
+        theme, many, left, step = theme_of(self), len(self._labels), self._left(), self._step()
         small = figure_font(self, SECONDARY)
         right = self.cell(0, many - 1).right() + EDGE
         painter.setFont(small)
@@ -213,26 +218,26 @@ class ConfusionMatrix(HoverWidget):
         painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
         metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
-        widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
         longest = max(map(metrics.horizontalAdvance, self._labels))
+        widest = max(step.width() - 2, min(longest + 4, 28))
         side = self._labels if longest <= left - 8 else told_apart(self._labels)
         top = self._labels
-        if longest > max(step - 2, widest):
-            top = tuple(name.strip("…") for name in told_apart(top))
+        if longest > widest:  # names without their shared beginning; in narrow columns none, as rows have them too
+            top = tuple(name.strip("…") for name in told_apart(top)) if step.width() >= _READABLE else ("",) * many
         for i, name in enumerate(side):
             row, column = self.cell(i, 0), self.cell(0, i)
             painter.setPen(QColor(theme.muted if self._stale else theme.text))
             # Narrow cells leave space for only some of the names.
-            if i % math.ceil(14 / step) == 0:
+            if i % math.ceil(14 / step.height()) == 0:
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, left - 8)
                 painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
                 painter.setPen(QColor(theme.muted))
                 error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
                 painter.drawText(QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16), RIGHT, error)
-            if i % math.ceil(widest / step) == 0:
+            if i % math.ceil(widest / step.width()) == 0:
                 painter.setFont(small)
                 painter.setPen(QColor(theme.text))
-                elided = metrics.elidedText(top[i], Qt.TextElideMode.ElideMiddle, max(step - 2, widest))
+                elided = metrics.elidedText(top[i], Qt.TextElideMode.ElideMiddle, widest)
                 middle = max(column.center().x(), left + metrics.horizontalAdvance(elided) / 2)
                 painter.drawText(QRectF(middle - 60, HEAD - 22, 120, 18), CENTRE, elided)
 
@@ -241,13 +246,13 @@ class ConfusionMatrix(HoverWidget):
         y = self.cell(len(self._labels) - 1, 0).bottom() + EDGE
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
         most = per_cent(100.0 * self._worst, 1)
-        text = f"errors, 0 to {most} of the true class"
-        room = QRectF(left + RAMP + 8, y, self.width() - left - RAMP - 8, 18)
-        if painter.fontMetrics().horizontalAdvance(text) > room.width():
-            text = f"errors, 0 to {most}"
-        painter.drawText(room, MIDDLE, text)
+        texts = f"errors, 0 to {most} of the true class", f"errors, 0 to {most}"
+        room, advance = self.width() - left - RAMP - 8, painter.fontMetrics().horizontalAdvance
+        text = texts[advance(texts[0]) > room]
+        left = min(left, max(left + room - advance(text), 0.0))
+        paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
+        painter.drawText(QRectF(left + RAMP + 8, y, self.width(), 18), MIDDLE, text)
 
     # Mouse and keys
 

@@ -226,6 +226,7 @@ class EvaluationTable(QTableWidget):
         head.setSectionsClickable(ordered)
         head.setSortIndicatorShown(ordered)
         head.sectionClicked.connect(self._head_clicked)
+        head.sectionResized.connect(self._set_head)
         self.clicked.connect(self._request_runs)
 
     def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
@@ -238,13 +239,25 @@ class EvaluationTable(QTableWidget):
                 self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
                 self.horizontalHeader().resizeSection(0, _TITLE)
         self.setRowCount(len(rows))
-        first = EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("", "")
-        for section, head in enumerate([first, *heads] if heads else []):
-            item = QTableWidgetItem(f"{head.title}\n{head.note}")
+        for section, head in enumerate([EvaluationHead("", ""), *heads] if heads else []):
+            item = QTableWidgetItem()
             rows_tip = f"{head.title}: training / test rows" if section else ""
             item.setToolTip("\n".join(filter(None, (rows_tip, "Click to sort" if self.ordered else ""))))
             self.setHorizontalHeaderItem(section, item)
+            self._set_head(section)
         self.set_order(self.order)
+
+    @Slot(int)
+    def _set_head(self, section: int) -> None:
+        """Show the two lines of a heading; lines that do not fit end in …"""
+        item, first = self.horizontalHeaderItem(section), EvaluationHead("", "")
+        if item is None or not self.heads:
+            return
+        if self.ordered:
+            first = EvaluationHead("Method", "the paper’s order")
+        head, room = (first, *self.heads)[section], self.horizontalHeader().sectionSize(section) - 2 * _PAD - 2
+        metrics, end = self.horizontalHeader().fontMetrics(), Qt.TextElideMode.ElideRight
+        item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
     def set_order(self, column: int | None) -> None:
         """Sort the rows by a column, counted from 0, or restore the given order."""

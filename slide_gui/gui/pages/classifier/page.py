@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,12 @@ from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
 
+_PLACEHOLDERS = (
+    "Press Train to draw the criterion while the widths are learned.",
+    "The fraction of each layer in the kernel appears after training.",
+    "The confusion matrix appears after the test.",
+    "Misclassified images appear after the test.",
+)
 _CAPTION = 7  # longest name, in letters, that fits below an image
 _LEAST_HEIGHT = 440  # pixels; below it plot, bars, matrix and images would overlap
 
@@ -53,19 +60,18 @@ class ClassifierPage(Page):
         body = flush(QHBoxLayout(scroll.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self._shares.set_placeholder("The fraction of each layer in the kernel appears after training.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
-        self.confusion.set_placeholder("The confusion matrix appears after the test.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True, height=30)
         left.addWidget(self.criterion, 3)
         left.addWidget(self._shares, 2)
-        above = nested(right, QHBoxLayout(), spacing=12)
-        above.addWidget(self.rate)
-        self.continue_button = add_button(self, above, "Continue")
+        resume = nested(right, QHBoxLayout(), spacing=12)
+        self.cancelled = label("", self, wraps=True)
+        resume.addWidget(self.cancelled, 1)
+        self.continue_button = add_button(self, resume, "Continue")
         self.continue_button.clicked.connect(self._continue)
-        above.addStretch(1)
+        right.addWidget(self.rate)
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
         filtered = nested(right, QHBoxLayout(), spacing=8)
@@ -208,11 +214,13 @@ class ClassifierPage(Page):
             return
         self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
         cancelled = None if controller.training.running or self._waiting else controller.cancelled
-        self.continue_button.setVisible(cancelled is not None)
-        self.rate.setVisible(cancelled is None or controller.result is not None)
+        for part in (self.cancelled, self.continue_button):
+            part.setVisible(cancelled is not None)
         if cancelled is not None:
+            at, step = place_name(cancelled.stack.noise, cancelled.stack.depth), controller.training.latest
+            self.cancelled.setText(f"Cancelled at {at}: {_describe_step(step, cancelled)}.")
             text = f"Continue the cancelled training: {describe_spec(cancelled)}"
-            self.continue_button.setToolTip(text)
+            self.continue_button.setToolTip(f"{text}; the result is the same")
             self.continue_button.setAccessibleName(text)
         problem = "Training starts when the data are open." if self._waiting else controller.why_not()
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
@@ -223,12 +231,18 @@ class ClassifierPage(Page):
         elif controller.result is not None:
             self._show_result(controller.result)
         elif controller.cancelled is not None:
-            self._show_cancelled(controller.cancelled, controller.training.latest)
+            self._show_training(controller.training.latest)  # how far it had come
+            self.criterion.set_stale(panel_parameters(controller.cancelled.stack) != self._panel())
+            self.rate.setText("")
+            self.details.setText("")
         else:
             self.rate.setText("")
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
-            self.criterion.set_placeholder("Press Train to draw the criterion while the widths are learned.")
             self._clear()
+            texts = _PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS)
+            parts = self.criterion, self._shares, self.confusion, self.gallery
+            for part, text in zip(parts, texts, strict=True):
+                part.set_placeholder(self._workspace.worded(text))
 
     def _clear(self) -> None:
         """Remove the result from the page."""
@@ -239,7 +253,6 @@ class ClassifierPage(Page):
         self.confusion.set_counts([], ())
         self.gallery.set_images([])
         self._show_filter(0, 0, "")
-        self.gallery.set_placeholder(self._workspace.worded("Misclassified images appear after the test."))
 
     def _show_training(self, seen: RunProgress) -> None:
         if self._shown is not None:  # an earlier result
@@ -253,7 +266,7 @@ class ClassifierPage(Page):
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
             whole = seen.test.done == seen.test.total
-            text = f"test error so far, on {done} of {total} {self._unit()}s with its 95 % confidence interval"
+            text = f"test error so far, on {done} of {total} {self._unit()}s with its 95 % confidence interval"
             text = f"test error on {total} {self._unit()}s · {_PHASES[seen.phase]}" if whole else text
             self.details.setText(text)
             return
@@ -267,13 +280,6 @@ class ClassifierPage(Page):
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
-
-    def _show_cancelled(self, spec: RunSpec, seen: RunProgress) -> None:
-        """Show how far the cancelled training had come."""
-        self._show_training(seen)
-        self.criterion.set_stale(panel_parameters(spec.stack) != panel_parameters(self._workspace.state.parameters))
-        self.rate.setText("")
-        self.details.setText(_describe_cancelled(seen, spec))
 
     def _criterion_in_use(self) -> str:
         """Return the criterion that learns the widths, with "auto" resolved."""
@@ -312,10 +318,7 @@ class ClassifierPage(Page):
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
-        text, cancelled = " · ".join(filter(None, parts)), self._controller.cancelled
-        if cancelled is not None:
-            text = f"{_describe_cancelled(self._controller.training.latest, cancelled)} Shown here: {text}"
-        self.details.setText(text)
+        self.details.setText(" · ".join(filter(None, parts)))
         if result is not self._shown:
             self._shown = result
             self.confusion.set_chosen(None)
@@ -329,7 +332,7 @@ class ClassifierPage(Page):
             text = f"test error over all folds, {count(over_folds.n)} {self._unit()}s tested once each"
             return text if held_out is None else f"{text} · below: {held_out}, {result.rate}"
         unit = self._unit() if result.spec.evaluate == "test" else "row"
-        interval = f"on {count(result.n_test)} {unit}s with its 95 % confidence interval"
+        interval = f"on {count(result.n_test)} {unit}s with its 95 % confidence interval"
         return " · ".join(filter(None, [f"{result.spec.evaluate} error {interval}", str(held_out or "")]))
 
     def _unit(self) -> str:
@@ -352,8 +355,10 @@ class ClassifierPage(Page):
         """True if the result belongs to other data or other layers than the current ones."""
         if not self._controller.shows_open_data:
             return True
-        now = panel_parameters(self._workspace.state.parameters)
-        return result.spec.stacked and panel_parameters(result.spec.stack) != now
+        return result.spec.stacked and panel_parameters(result.spec.stack) != self._panel()
+
+    def _panel(self) -> dict[str, Any]:
+        return panel_parameters(self._workspace.state.parameters)
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
@@ -382,7 +387,7 @@ class ClassifierPage(Page):
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset, on_test = self._workspace.dataset, result.spec.evaluate == "test"
         if dataset is None or dataset.test_labels is None or not self._controller.shows_open_data or not on_test:
-            after = self._workspace.worded("Misclassified images appear after the test.")
+            after = self._workspace.worded(_PLACEHOLDERS[-1])
             self.gallery.set_placeholder(after if on_test else "The page does not list errors on validation rows.")
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
@@ -431,11 +436,6 @@ _PHASES = {
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
     return f"Criterion: {name}, with its prior"
-
-
-def _describe_cancelled(seen: RunProgress, spec: RunSpec) -> str:
-    at = place_name(spec.stack.noise, spec.stack.depth)
-    return f"Cancelled at {at}: {_describe_step(seen, spec)}. Press Continue to resume; the result is the same."
 
 
 def _describe_step(seen: RunProgress, spec: RunSpec | None) -> str:

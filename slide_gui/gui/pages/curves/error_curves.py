@@ -51,7 +51,7 @@ class ErrorPlot(PointPlot):
         self._before_click: float | None = None
         self._depth: int | None = None
         self._dots, self._open, self._hollow = self._scatter(2), self._scatter(2), self._scatter(3, symbol="d")
-        self.setMinimumSize(320, 220)
+        self.setMinimumSize(320, 140)
         self.setAccessibleName("Error against noise, one line per depth: plot")
 
     # Contents

@@ -30,7 +30,7 @@ class HeatMap(PointPlot):
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
-        self.setMinimumSize(320, 160)
+        self.setMinimumSize(320, 140)
         self.setAccessibleName("Error by noise and depth: heat map")
 
     # Contents

@@ -417,7 +417,7 @@ class CurvesPage(Page):
         """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
-        self._buttons.follow(running, controller.sweep.paused)
+        self._buttons.follow(running, controller.sweep.paused, not controller.why_not())
         self.estimate_button.setVisible(controller.offered is not None and not running)
         shipped = {run.hash for run in controller.library.runs if run.is_shipped}
         n_shipped = sum(point.key in shipped for point in points)

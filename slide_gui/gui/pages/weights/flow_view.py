@@ -124,7 +124,10 @@ class FlowLayout(ImageLayout):
     def size(self) -> tuple[float, float]:
         if self.bars:
             spare = self.width - 2 * EDGE - ARROW * (self.per_line + self.wraps)
-            return min(320.0, spare / (self.per_line + 1)), BARS_HEIGHT
+            width = spare / (self.per_line + 1)
+            if width < _WORDS:  # the texts of the last tile need the margin to its right
+                width -= (ARROW - _MARGIN) / (self.per_line + 1)
+            return min(320.0, width), BARS_HEIGHT
         rows, columns = self.shape
         return columns * self.scales[1], rows * self.scales[1]
 
@@ -172,10 +175,10 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> list[QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
         start, stop = self.lower(column), self.upper(column + 1)
-        middle = stop.left() - 0.5 * ARROW  # left of the tile at the arrow's end
+        middle = stop.left() - 0.35 * ARROW  # left of the tile at the arrow's end
         turns = [QPointF(middle, start.center().y())]
         if self.wraps and column == self.per_line:  # the next one begins the second line
-            middle += 0.25 * ARROW  # right of the arrow from the input
+            middle += 0.1 * ARROW  # right of the arrow from the input
             right, between = start.right() + self.gap - 4, stop.top() - HEAD - 0.5 * _BETWEEN
             turns = [QPointF(right, start.center().y()), QPointF(right, between), QPointF(middle, between)]
         ends = QPointF(start.right() + 4, start.center().y()), QPointF(stop.left() - 4, stop.center().y())
@@ -392,7 +395,7 @@ class FlowView(Picker):
                 corners = layout.across(number)
                 _arrow(painter, theme.muted, corners)
                 painter.setPen(QColor(theme.text))
-                y = corners[1].y() if len(corners) > 4 else 0.5 * (corners[1].y() + corners[2].y()) - 8
+                y = corners[1].y() if len(corners) > 4 else corners[2].y() + 2
                 at = QRectF(corners[1].x() - 16, y, 13, 16)
                 painter.drawText(at, RIGHT, column.across)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)

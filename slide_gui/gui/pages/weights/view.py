@@ -227,22 +227,25 @@ class ImageRow(QWidget):
         super().__init__(parent)
         self._shown, self._worded = shown, worded
         self._caption = ElidedLabel("", self)
-        row = flush(QHBoxLayout(self), 4)
+        row = flush(QHBoxLayout(self), 2)
         row.addWidget(self._caption, 1)
         acts = (("◀", shown.previous), ("▶", shown.next), ("mean", shown.toggle_mean))
         self._buttons = [add_button(self, row, text, kind="flat") for text, _ in acts]
         for button, (_, act) in zip(self._buttons, acts, strict=True):
             button.clicked.connect(act)
         for arrow in self._buttons[:2]:
-            arrow.setFixedWidth(28)
+            arrow.setFixedWidth(24)
         self._buttons[2].setCheckable(True)
+        self._buttons[2].setFixedWidth(self._buttons[2].fontMetrics().horizontalAdvance("mean") + 18)
         shown.changed.connect(self._follow)
         self._follow()
 
     @Slot()
     def _follow(self) -> None:
         # The class comes first, because the end of a long line is elided.
-        self._caption.setText(" · ".join(reversed(self._shown.caption.split(" · "))))
+        place, *others = self._shown.caption.split(" · ")
+        place = place if self._shown.is_mean else place.replace(" of ", "/")
+        self._caption.setText(" · ".join([*reversed(others), place]))
         self._buttons[2].setChecked(self._shown.is_mean)
         tips = "Previous image (Ctrl+Left)", "Next image (Ctrl+Right)", "Mean of the training images (Ctrl+M)"
         for button, tip in zip(self._buttons, map(self._worded, tips), strict=True):
