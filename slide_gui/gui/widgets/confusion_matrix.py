@@ -27,7 +27,7 @@ from slide_gui.text import count, per_cent, told_apart
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
-_READABLE = 44  # least width of a column in pixels for the beginning and the end of a long name
+_READABLE, _SHORT = 36, 24  # least width of a column in pixels for the ends of a long name, and width of a short name
 
 
 class ConfusionMatrix(HoverWidget):
@@ -138,7 +138,8 @@ class ConfusionMatrix(HoverWidget):
         wide, high = (self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many
         side = max(min(int(min(wide, high)), max(LARGEST, FEW // many)), 6)
         longest = max(map(metrics.horizontalAdvance, self._labels), default=0.0)
-        return QSize(max(side, min(int(wide), math.ceil(longest) + 8, 3 * side)), side)
+        widened = min(int(wide), math.ceil(longest) + 8, 3 * side)
+        return QSize(max(side, widened) if widened >= _READABLE else side, side)
 
     def cell(self, true: int, predicted: int) -> QRectF:
         """Return the rectangle of a cell."""
@@ -219,7 +220,7 @@ class ConfusionMatrix(HoverWidget):
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
         metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
         longest = max(map(metrics.horizontalAdvance, self._labels))
-        widest = max(step.width() - 2, min(longest + 4, 28))
+        widest = max(step.width() - 2, min(longest, _SHORT) + 4)
         side = self._labels if longest <= left - 8 else told_apart(self._labels)
         top = self._labels
         if longest > widest:  # names without their shared beginning; in narrow columns none, as rows have them too

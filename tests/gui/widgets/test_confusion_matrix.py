@@ -69,6 +69,18 @@ def test_that_every_matrix_fits(shown, many, size):
     view.grab()
 
 
+def test_that_long_names_widen_the_cells_within_the_width(shown):
+    view = shown(ConfusionMatrix(), 480, 200)
+    sides = []
+    for names in ("ab", ("healthy controls", "patients with a confirmed diagnosis")):
+        view.set_counts([[9, 1], [2, 8]], names)
+        sides.append(view.cell(1, 1))
+    assert sides[0].width() == sides[0].height() == sides[1].height()
+    assert sides[1].width() > 2 * sides[1].height()
+    assert sides[1].right() <= view.width() - 60
+    assert view._at(sides[1].center()) == (1, 1)
+
+
 def test_that_a_stale_matrix_is_greyed(view):
     place, fresh = corner(view, 1, 0), view.grab().toImage()
     view.set_counts(COUNTS, LABELS, stale=True)
