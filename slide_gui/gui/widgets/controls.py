@@ -178,7 +178,13 @@ class ChoiceButtons(QButtonGroup):
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.buttonToggled.connect(stop_at_checked)
+        self.buttonToggled.connect(self._follow)
+
+    @Slot(QAbstractButton, bool)
+    def _follow(self, button: QAbstractButton, checked: bool) -> None:
+        stop_at_checked(button, checked)
+        if checked and any(each.hasFocus() for each in self.buttons()):
+            button.setFocus()
 
     def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
         """Return the button of a number for a layout of `parent`; the first one is checked."""

@@ -13,6 +13,7 @@ from slide_gui.gui.pages.benchmark.table import (
     mark_color,
 )
 from slide_gui.gui.theme import DARK, LIGHT
+from tests.gui.helpers import settle
 
 HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
 EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
@@ -91,6 +92,19 @@ def test_that_new_numbers_keep_order_and_current_cell(table):
     table.set_table(HEADS, (ROWS[0], better, *ROWS[2:]))
     assert titles(table)[:2] == ["SdA", "White-SVM"]
     assert (table.currentIndex().row(), table.currentIndex().column()) == (1, 1)
+
+
+def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(table):
+    long = EvaluationHead("Digits 8 × 8 enlarged (stand-in for MNIST)", "generated, 600 / 500")
+    table.set_table((HEADS[0], long), ROWS)
+    table.resize(400, 400)
+    settle()
+    title, note = table.horizontalHeaderItem(2).text().split("\n")
+    assert title.endswith("…")
+    assert note == long.note
+    table.resize(1400, 400)
+    settle()
+    assert table.horizontalHeaderItem(2).text() == f"{long.title}\n{long.note}"
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])

@@ -62,6 +62,8 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(shape, depth, size):
     assert len({layout.lower(k).top() for k in range(1, depth + 1)}) == (2 if depth > 5 else min(depth, 1))
     for box in boxes:
         assert layout.captions(box).top() >= box.bottom()
+        if size[0] > 500 and len(shape) == 1:
+            assert layout.captions(box).right() <= size[0]
         if shape == (28, 28) and depth <= 4 and size[0] >= 840:
             assert box.width() >= 112
             assert layout.captions(layout.lower(0)).bottom() <= size[1]

@@ -243,6 +243,16 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
         assert view.horizontalHeader().length() >= width
 
 
+def test_that_a_long_name_of_data_hides_no_error_in_a_narrow_table(shown):
+    table = shown(RunTable(), 606, 400)
+    table.set_rows([run("k", 21, "Digits 8 × 8 enlarged (stand-in)", noise=0.5), *ROWS])
+    view = table.view()
+    error = view.visualRect(view.model().index(0, TITLES.index("Error %")))
+    assert error.right() < view.viewport().width()
+    table.resize(1700, 400)
+    assert cut(table, table._model.rows[0]) == []
+
+
 def test_that_a_column_keeps_the_width_that_the_user_sets(table):
     view, method = table.view(), TITLES.index("Method")
     head = view.horizontalHeader()

@@ -33,7 +33,7 @@ from slide_gui.gui.pages.page import Page, PageView, table_text
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box
+from slide_gui.gui.widgets.controls import ElidedBox, StartPause, add_button, label, name_box
 from slide_gui.gui.widgets.layouts import nested
 from slide_gui.progress import Progress
 from slide_gui.text import counted, place_name
@@ -84,7 +84,7 @@ class CurvesPage(Page):
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.shown = QComboBox(self)
+        self.shown = ElidedBox(self)
         name_box(self.shown, "Curves shown")
         self.shown.setToolTip("Select the settings whose runs are plotted")
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)

@@ -46,6 +46,7 @@ class Experiment(View):
         self.controls = nested(self.column, QHBoxLayout(), spacing=12)
         self.layers = QComboBox(self)
         name_box(self.layers, "Layer")
+        self.layers.setPlaceholderText("No layer")
         self.layers.activated.connect(self.refresh)
         self.controls.addWidget(self.layers)
         self.controls.addWidget(self.status, 1)

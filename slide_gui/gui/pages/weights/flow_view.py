@@ -11,7 +11,7 @@ from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Si
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
 from slide_gui.gui.widgets.painted import (
@@ -27,6 +27,7 @@ from slide_gui.gui.widgets.painted import (
     washed,
 )
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
+from slide_gui.text import fixed
 
 EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
 BARS_HEIGHT = 72
@@ -158,7 +159,8 @@ class FlowLayout(ImageLayout):
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width(), self.gap), HEAD - 3)
+        beyond = min(_beyond(box.width(), self.gap), self.gap - 0.5 * ARROW)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + beyond, HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
@@ -379,8 +381,7 @@ class FlowView(Picker):
         value = float(values.flat[self._current])
         if np.isnan(value):
             return "set to 0"
-        text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
-        return text.replace("-", "−")
+        return fixed(value, 2) if tile.scale is INK else signed(value)
 
     def _paint_arrows(self, painter: QPainter, layout: FlowLayout) -> None:
         theme = theme_of(self)

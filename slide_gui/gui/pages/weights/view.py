@@ -227,16 +227,15 @@ class ImageRow(QWidget):
         super().__init__(parent)
         self._shown, self._worded = shown, worded
         self._caption = ElidedLabel("", self)
-        row = flush(QHBoxLayout(self), 2)
+        row = flush(QHBoxLayout(self), 0)
         row.addWidget(self._caption, 1)
         acts = (("◀", shown.previous), ("▶", shown.next), ("mean", shown.toggle_mean))
         self._buttons = [add_button(self, row, text, kind="flat") for text, _ in acts]
         for button, (_, act) in zip(self._buttons, acts, strict=True):
             button.clicked.connect(act)
         for arrow in self._buttons[:2]:
-            arrow.setFixedWidth(24)
+            arrow.setFixedWidth(28)
         self._buttons[2].setCheckable(True)
-        self._buttons[2].setFixedWidth(self._buttons[2].fontMetrics().horizontalAdvance("mean") + 18)
         shown.changed.connect(self._follow)
         self._follow()
 
