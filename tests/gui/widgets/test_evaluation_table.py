@@ -95,7 +95,7 @@ def test_that_new_numbers_keep_order_and_current_cell(table):
 
 
 def test_that_a_heading_that_does_not_fit_ends_in_an_ellipsis_until_it_fits(table):
-    long = EvaluationHead("Digits 8 × 8 enlarged (stand-in for MNIST)", "generated, 600 / 500")
+    long = EvaluationHead("Digits 8 × 8 enlarged (stand-in for MNIST)", "real")
     table.set_table((HEADS[0], long), ROWS)
     table.resize(400, 400)
     settle()

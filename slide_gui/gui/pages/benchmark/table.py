@@ -244,18 +244,18 @@ class EvaluationTable(QTableWidget):
             rows_tip = f"{head.title}: training / test rows" if section else ""
             item.setToolTip("\n".join(filter(None, (rows_tip, "Click to sort" if self.ordered else ""))))
             self.setHorizontalHeaderItem(section, item)
-            self._set_head(section)
+            self._set_head(section, 0, self.horizontalHeader().sectionSize(section))
         self.set_order(self.order)
 
-    @Slot(int)
-    def _set_head(self, section: int) -> None:
+    @Slot(int, int, int)
+    def _set_head(self, section: int, _before: int, width: int) -> None:
         """Show the two lines of a heading; lines that do not fit end in …"""
         item, first = self.horizontalHeaderItem(section), EvaluationHead("", "")
         if item is None or not self.heads:
             return
         if self.ordered:
             first = EvaluationHead("Method", "the paper’s order")
-        head, room = (first, *self.heads)[section], self.horizontalHeader().sectionSize(section) - 2 * _PAD - 2
+        head, room = (first, *self.heads)[section], width - 2 * _PAD - 2
         metrics, end = self.horizontalHeader().fontMetrics(), Qt.TextElideMode.ElideRight
         item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
