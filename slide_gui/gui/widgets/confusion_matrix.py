@@ -108,10 +108,13 @@ class ConfusionMatrix(HoverWidget):
 
     def text_of(self, true: int, predicted: int) -> str:
         """Describe a cell in words, such as "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
+        return "{}, {}: {}".format(*self._lines_of(true, predicted))
+
+    def _lines_of(self, true: int, predicted: int) -> tuple[str, str, str]:
         many, total = int(self._counts[true, predicted]), int(self._counts[true].sum())
         share = per_cent(100.0 * many / total, 1) if total else "no samples"
-        named = f"true {self._labels[true]}, predicted {self._labels[predicted]}"
-        return f"{named}: {count(many)} of {count(total)} ({share})"
+        counts = f"{count(many)} of {count(total)} ({share})"
+        return f"true {self._labels[true]}", f"predicted {self._labels[predicted]}", counts
 
     def _describe(self) -> None:
         if self._current is not None:
@@ -179,8 +182,7 @@ class ConfusionMatrix(HoverWidget):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(theme.text), 2.0))
             painter.drawRect(box)
-            names, _, counts = self.text_of(*self._current).rpartition(": ")
-            paint_callout(painter, self, box.center(), [names, counts])
+            paint_callout(painter, self, box.center(), self._lines_of(*self._current))
         focus_ring(painter, self)
         painter.end()
 

@@ -221,8 +221,8 @@ class StartPause(QWidget):
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Pause or resume the {work}")
         # Fixed widths keep the layout still when the texts change.
-        self.start.setMinimumWidth(_widest(self.start, 80, words))
-        self.pause.setMinimumWidth(_widest(self.pause, 72, ("Pause", "Resume")))
+        self.start.setMinimumWidth(widest(self.start, 80, words))
+        self.pause.setMinimumWidth(widest(self.pause, 72, ("Pause", "Resume")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
         """Update the buttons; `ready` is True if the job can be started."""
@@ -232,7 +232,7 @@ class StartPause(QWidget):
         self.pause.setText("Resume" if paused else "Pause")
 
 
-def _widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
+def widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
     """Return the width of a button for the longest of its texts."""
     button.ensurePolished()
     beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())

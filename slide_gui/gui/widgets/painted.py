@@ -232,6 +232,9 @@ def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRect
 
 def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> None:
     """Draw a callout in the colours of tooltips, with its first line in bold."""
+    room, end = widget.width() - 2 * PAD_X - 2, Qt.TextElideMode.ElideMiddle
+    metrics = QFontMetricsF(figure_font(widget, SECONDARY, strong=True))
+    lines = [metrics.elidedText(text, end, room) for text in lines]
     theme, box = theme_of(widget), callout_box(widget, anchor, lines)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)

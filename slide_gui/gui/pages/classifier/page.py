@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
@@ -31,7 +31,7 @@ from slide_gui.gui.pages.page import Page, confusion_text
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, add_choices, label
+from slide_gui.gui.widgets.controls import ElidedBox, ElidedLabel, LowScroll, add_button, add_choices, label, widest
 from slide_gui.gui.widgets.layouts import flush, nested
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
@@ -93,6 +93,7 @@ class ClassifierPage(Page):
         self.train_button = add_button(
             self, row, "Train", "Learn the widths and C, train on all training rows, then test", kind="primary"
         )
+        self.train_button.setMinimumWidth(widest(self.train_button, 0, ("Train", "Cancel")))
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain]
         tip = "Learned widths (§5), the paper’s commented variant, or the raw input"
@@ -101,20 +102,20 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "The widths are always learned with the squared hinge loss; the hinge loss gives the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
-        self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
-        self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the other boxes shrink first
-        row.addStretch(1)
+        self._loss.setMinimumContentsLength(13)
         self._boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        caption, box = label(name, self), QComboBox(self)
+        caption, box = label(name, self), ElidedBox(self)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(9)
         box.setAccessibleName(name)
         box.setToolTip(tip)
         add_choices(box, choices)
         box.currentIndexChanged.connect(self._choose_svm)
         caption.setBuddy(box)
         row.addWidget(caption)
-        row.addWidget(box)
+        row.addWidget(box, 1)
         return box
 
     @Slot()
@@ -240,9 +241,9 @@ class ClassifierPage(Page):
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
             self._clear()
             texts = _PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS)
-            parts = self.criterion, self._shares, self.confusion, self.gallery
-            for part, text in zip(parts, texts, strict=True):
-                part.set_placeholder(self._workspace.worded(text))
+            for view, text in zip((self.criterion, self._shares, self.confusion), texts, strict=False):
+                view.set_placeholder(text)
+            self.gallery.set_placeholder(self._workspace.worded(texts[-1]))
 
     def _clear(self) -> None:
         """Remove the result from the page."""

@@ -164,6 +164,7 @@ class RunsPage(Page):
         self.comparison.show_comparison(comparison)
 
 
+_LONGEST_NAME = 72  # pixels of the name of a feature on its button
 _LEAST_HEIGHT = 400  # pixels; below it the matrices and their captions would overlap
 _EMPTY = "Select two runs in the table and press Compare (Ctrl+D)."
 
@@ -198,10 +199,9 @@ class ComparisonView(QWidget):
         row = flush(QHBoxLayout(body.inner), 20)
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
         pixels = nested(left, QHBoxLayout(), spacing=4)
-        pixels.addWidget(self._weights_title)
+        pixels.addWidget(self._weights_title, 1)
         for number in range(_MOST_PIXELS):
             pixels.addWidget(self._pixels.add(number, "", body))
-        pixels.addStretch(1)
         left.addWidget(self.why_not, 1)
         left.addWidget(self._beside, 1)
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
@@ -267,7 +267,9 @@ class ComparisonView(QWidget):
         for number, button in enumerate(self._pixels.buttons()):
             button.setVisible(number < len(names))
             if number < len(names):
-                button.setText(names[number])
+                end = Qt.TextElideMode.ElideMiddle
+                button.setText(button.fontMetrics().elidedText(names[number], end, _LONGEST_NAME))
+                button.setToolTip(names[number])
                 button.setAccessibleName(f"feature {names[number]}")
         self._pixels.choose(0)
 
@@ -329,4 +331,4 @@ def _sentence(shown: RunComparison) -> str:
     if test is None:
         return f"{errors} percentage points on different rows: no significance test is possible."
     n, p = count(len(first.judged)), significant(test.exact, 3)
-    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"
+    return f"{errors} percentage points on the same {n} rows · McNemar p = {p}"

@@ -192,8 +192,8 @@ ROW = 28
 PADDING = 3
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # number of rows whose texts set the widths of columns
-_WIDEST, _NARROWEST_TAG, _NARROWEST_NAME = 320, 80, 112
-_SHRINKING = tuple(number for number, column in enumerate(SHOWN) if column.title in ("Data", "Method"))
+_WIDEST, _NARROWEST_TAG = 320, 80
+_LEAST_WIDTHS = {1: 104, 2: 80}  # of the names of data and methods, by column
 _WIDER = 10  # pixels by which a key widens a column
 
 
@@ -478,8 +478,8 @@ class RunTable(QWidget):
         """Set the width of every column: names shrink if there is too little space, and the tags get the rest."""
         widths = self._needed | self._dragged
         lack = sum(widths.values()) - self._view.viewport().width()
-        for number in (number for number in _SHRINKING if number not in self._dragged):
-            cut = min(max(lack, 0), max(widths[number] - _NARROWEST_NAME, 0))
+        for number, least in _LEAST_WIDTHS.items():
+            cut = 0 if number in self._dragged else min(max(lack, 0), max(widths[number] - least, 0))
             widths[number], lack = widths[number] - cut, lack - cut
         rest = self._view.viewport().width() - sum(widths.values()) + widths[TAG]
         widths[TAG] = max(widths[TAG], rest)

@@ -99,4 +99,6 @@ class FillView(Experiment):
         hidden = np.flatnonzero(np.isnan(self.pictures[1]))
         names = [(self._workspace.feature_name(int(k)),) for k in hidden]
         cells = self.pictures[[0, 2, 3]][:, hidden].T.tolist()
-        return table_text((self._noun,), names, ("image", "filled by W", "filled for this mask"), cells)
+        return table_text(
+            (self._workspace.worded("pixel"),), names, ("image", "filled by W", "filled for this mask"), cells
+        )
