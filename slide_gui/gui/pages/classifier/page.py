@@ -241,9 +241,10 @@ class ClassifierPage(Page):
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
             self._clear()
             texts = _PLACEHOLDERS if self.train_button.isEnabled() else ("",) * len(_PLACEHOLDERS)
-            for view, text in zip((self.criterion, self._shares, self.confusion), texts, strict=False):
-                view.set_placeholder(text)
-            self.gallery.set_placeholder(self._workspace.worded(texts[-1]))
+            self.criterion.set_placeholder(texts[0])
+            self._shares.set_placeholder(texts[1])
+            self.confusion.set_placeholder(texts[2])
+            self.gallery.set_placeholder(self._workspace.worded(texts[3]))
 
     def _clear(self) -> None:
         """Remove the result from the page."""
