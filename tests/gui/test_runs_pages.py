@@ -261,9 +261,6 @@ def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_mo
     (point,) = [point for point in curves.points() if point.noise == final.point.noise]
     assert point.rate.value != final.rate.value
     assert f"another run here has {point.rate.value} %: trained on 80 %, 20 labels" in classifier.details.text()
-    show_page(window, "curves")
-    assert f"the Classifier page shows {final.rate.value} % at noise" in curves.status.text()
-    assert curves.status.text().endswith("trained on all rows, not 20 labels")
 
 
 def test_that_the_curves_show_the_runs_of_one_setting_which_can_be_selected(window, tmp_path):

@@ -80,15 +80,12 @@ class Page(QWidget):
 
     Signals
     -------
-    export_requested()
-        The user asks to export the page.
     page_requested(str, object)
         Open the named page and pass the object to its `show_item`.
     chosen()
         The result of `choices` may have changed.
     """
 
-    export_requested = Signal()
     page_requested = Signal(str, object)
     chosen = Signal()
 

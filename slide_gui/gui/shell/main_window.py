@@ -267,7 +267,6 @@ class MainWindow(QMainWindow):
         self.pages.turned.connect(self._navigation.mark)
         self.pages.turned.connect(self._leave_full)
         self.pages.changed.connect(self._show_panel)
-        self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
         self._tint()
 

@@ -140,15 +140,12 @@ class PageStack(QStackedWidget):
     -------
     turned(object)
         Name of the page that is now visible.
-    export_requested()
-        The visible page asks to be exported.
     changed()
         Another page or another view of the page is visible.
     """
 
     changed = Signal()
     turned = Signal(object)
-    export_requested = Signal()
 
     def __init__(self, session: Session, parent: QWidget) -> None:
         super().__init__(parent)
@@ -184,7 +181,6 @@ class PageStack(QStackedWidget):
         """Return a page, and build it if necessary."""
         if name not in self._pages:
             page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
-            page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self.changed)
             self._initial_choices[name] = page.choices()

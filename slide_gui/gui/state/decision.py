@@ -135,7 +135,7 @@ class DecisionController(QObject):
             self._decided(decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)])))
             return
         self._submit(
-            self._workspace.worded("Classifying one image"),
+            "Classifying one input",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
             self._decided,
         )

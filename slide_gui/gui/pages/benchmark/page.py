@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
     QMenu,
-    QProgressBar,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -29,7 +28,7 @@ from slide_gui.gui.pages.benchmark.table import SIGNIFICANCE_MARKS, EvaluationTa
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
+from slide_gui.gui.widgets.controls import StartPause, label, name_box, spin_box
 from slide_gui.gui.widgets.layouts import flush, nested
 
 _MOST_SPLITS = 50  # the largest number in the paper
@@ -88,10 +87,9 @@ class EvaluationPage(Page):
     ) -> None:
         super().__init__("Benchmark", "", views, parent=parent)
         self._controller = controller
-        export = add_button(self, self.head, "Export tables…", "Export a figure, LaTeX, CSV or Markdown (Ctrl+E)")
-        export.clicked.connect(self.export_requested)
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
-        self._build_status(nested(self.column, QHBoxLayout(), spacing=12))
+        self.status = label("", self)
+        self.column.addWidget(self.status)
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._show_runs)
@@ -144,17 +142,6 @@ class EvaluationPage(Page):
             button.ticked.connect(self._chosen)
             row.addWidget(button)
         row.addStretch(1)
-
-    def _build_status(self, row: QHBoxLayout) -> None:
-        self._bar = QProgressBar(self)
-        self._bar.setRange(0, 1000)
-        self._bar.setTextVisible(False)
-        self._bar.setFixedSize(160, 4)
-        self._bar.setAccessibleName("Progress of the runs")
-        self.status = label("", self)
-        row.addStrut(16)
-        row.addWidget(self._bar)
-        row.addWidget(self.status, 1)
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
@@ -300,9 +287,7 @@ class EvaluationPage(Page):
 
     def _show_status(self) -> None:
         controller, live = self._controller, self._controller.runs.latest
-        self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
-            self._bar.setValue(round(1000 * live.done / live.total))
             texts = [f"{live.done} of {live.total} runs"]
             if controller.runs.paused:
                 texts.append("paused")
@@ -310,7 +295,6 @@ class EvaluationPage(Page):
                 texts.append(f"{len(live.faults)} damaged runs were recomputed")
             self.status.setText(" · ".join(texts))
         elif controller.runs.running:
-            self._bar.setValue(0)
             self.status.setText("opening the data…")
         elif not controller.known:
             self.status.setText("reading the runs…" if controller.is_reading else "")

@@ -206,6 +206,7 @@ class EvaluationTable(QTableWidget):
         self.ordered = ordered
         self.order: int | None = None
         self._given: tuple[EvaluationRow, ...] = ()
+        self._titles: list[EvaluationHead] = []
         self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -239,7 +240,11 @@ class EvaluationTable(QTableWidget):
                 self.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
                 self.horizontalHeader().resizeSection(0, _TITLE)
         self.setRowCount(len(rows))
-        for section, head in enumerate([EvaluationHead("", ""), *heads] if heads else []):
+        self._titles = [
+            EvaluationHead("Method", "the paper’s order") if self.ordered else EvaluationHead("", ""),
+            *heads,
+        ]
+        for section, head in enumerate(self._titles if heads else []):
             item = QTableWidgetItem()
             rows_tip = f"{head.title}: training / test rows" if section else ""
             item.setToolTip("\n".join(filter(None, (rows_tip, "Click to sort" if self.ordered else ""))))
@@ -250,14 +255,10 @@ class EvaluationTable(QTableWidget):
     @Slot(int, int, int)
     def _set_head(self, section: int, _before: int, width: int) -> None:
         """Show the two lines of a heading; lines that do not fit end in …"""
-        item, first = self.horizontalHeaderItem(section), EvaluationHead("", "")
-        if item is None or not self.heads:
-            return
-        if self.ordered:
-            first = EvaluationHead("Method", "the paper’s order")
-        head, room = (first, *self.heads)[section], width - 2 * _PAD - 2
-        metrics, end = self.horizontalHeader().fontMetrics(), Qt.TextElideMode.ElideRight
-        item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
+        item, metrics = self.horizontalHeaderItem(section), self.horizontalHeader().fontMetrics()
+        if item is not None:
+            head, room, end = self._titles[section], width - 2 * _PAD - 2, Qt.TextElideMode.ElideRight
+            item.setText("\n".join(metrics.elidedText(line, end, room) for line in (head.title, head.note)))
 
     def set_order(self, column: int | None) -> None:
         """Sort the rows by a column, counted from 0, or restore the given order."""

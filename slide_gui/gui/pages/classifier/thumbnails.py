@@ -116,8 +116,6 @@ class Thumbnails(QListView):
         self.setMinimumSize(160, 88)
         self.setAccessibleName("Gallery")
         self.clicked.connect(self._report)
-        self.entered.connect(self._point)
-        self.viewportEntered.connect(self._point)
         self.activated.connect(self._report)
 
     def sizeHint(self) -> QSize:
@@ -135,6 +133,7 @@ class Thumbnails(QListView):
         self.images, self.stale = tuple(images), stale
         self._content.icons.clear()
         self._content.endResetModel()
+        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if images else Qt.CursorShape.ArrowCursor)
         self._describe()
 
     def set_placeholder(self, text: str) -> None:
@@ -145,11 +144,6 @@ class Thumbnails(QListView):
     def _describe(self) -> None:
         self.setAccessibleDescription(counted(len(self.images), "picture") if self.images else self._placeholder)
         self.viewport().update()
-
-    @Slot()
-    def _point(self, index: QModelIndex | None = None) -> None:
-        """Show the cursor of a link over a picture."""
-        self.viewport().setCursor(Qt.CursorShape.ArrowCursor if index is None else Qt.CursorShape.PointingHandCursor)
 
     @Slot(QModelIndex)
     def _report(self, index: QModelIndex) -> None:

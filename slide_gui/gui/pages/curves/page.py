@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.error_rate import ErrorRate
@@ -97,15 +97,11 @@ class CurvesPage(Page):
         self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
         self.status = label("", self, wraps=True, height=32)
-        self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = label("", self, "", wraps=True), QPushButton("Export…", self)
+        self.sentence = label("", self, "", wraps=True)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.sentence.setAccessibleName("Result on these data")
-        self.bundle_button.setToolTip("Export the figure, its numbers, and the command and script that reproduce them")
-        self.bundle_button.clicked.connect(self.export_requested)
-        self._trial.addWidget(self.sentence, 1)
-        self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.column.addWidget(self.sentence)
         self.column.addWidget(self.status)
 
     # Settings ---------------------------------------------------------------------------------------------------
@@ -167,7 +163,6 @@ class CurvesPage(Page):
         self.sentence.setText(trial.sentence if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
         self.sentence.setVisible(shown or running)
-        self.bundle_button.setVisible(shown)
 
     @Slot()
     def _toggle_sweep(self) -> None:
@@ -414,7 +409,7 @@ class CurvesPage(Page):
         ]
 
     def _show_status(self, points: list[ErrorPoint], setting: Setting | None) -> None:
-        """Report the sweep's progress, the selected point, the criterion, and differences from other pages."""
+        """Report the sweep's progress, the criterion, and the selected point."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused, not controller.why_not())
@@ -423,7 +418,7 @@ class CurvesPage(Page):
         n_shipped = sum(point.key in shipped for point in points)
         parts = [f"{counted(n_shipped, 'point')} shipped with the program" if n_shipped else ""]
         parts += [_decided(points), _rows(points, self._part())]
-        parts += [self._best(points, setting), self._elsewhere(points, setting)]
+        parts.append(self._best(points, setting))
         if running and sweep is None:
             parts.insert(0, "looking for stored points…")
         elif running and sweep is not None:
@@ -455,23 +450,6 @@ class CurvesPage(Page):
         stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
         rates = [stored[key] for key in self._finals if key in stored]
         return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
-
-    def _elsewhere(self, points: list[ErrorPoint], setting: Setting | None) -> str:
-        """Return why the Classifier page reports another error for a plotted model, or ""."""
-        result = self._controller.result
-        if result is None or setting is None or result.spec.method != setting.spec.method:
-            return ""
-        stack = result.spec.stack
-        here = [p for p in points if p.depth == stack.depth and (not p.depth or p.noise == stack.noise)]
-        if not self._controller.shows_open_data or not here or here[0].rate is None:
-            return ""
-        rate = result.rate if self._controller.folds_rate is None else self._controller.folds_rate
-        if here[0].state != "done" or here[0].rate.value == rate.value:
-            return ""
-        why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
-        place = place_name(stack.noise, stack.depth)
-        text = f"the Classifier page shows {rate.value} % at {place}"
-        return f"{text}: {why}" if why else text
 
 
 def _rows(points: Iterable[ErrorPoint], part: str) -> str:

@@ -82,10 +82,8 @@ class FillView(Experiment):
         wanted = layer, image.tobytes(), rest.tobytes()
         if wanted != self._wanted:
             self._wanted, self._is_stale = wanted, True
-            submit = self._workspace.queue.submit
-            failure = self._workspace.worded("The hidden pixels could not be filled")
-            title = self._workspace.worded("Filling pixels")
-            submit(title, work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
+            submit, failure = self._workspace.queue.submit, "The hidden features could not be filled"
+            submit("Filling features", work, channel="fill", on_result=self._filled, failure=failure, automatic=True)
         return ""
 
     @Slot(object)

@@ -103,13 +103,14 @@ class FlowPart(View):
         name_box(self.learned, "learned on")
         self.learned.activated.connect(self._compute)
         self._tools.addWidget(self.learned)
-        self._corrupt = add_button(self, self._tools, "Corrupt", kind="flat")
+        tip = "Set each feature to 0 with probability 1 − p (Ctrl+K)"
+        self._corrupt = add_button(self, self._tools, "Corrupt", tip, "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
-        self._again = add_button(self, self._tools, "New", kind="flat")
-        self._again.setAccessibleName("New corruption")
-        self._again.clicked.connect(self.corrupt_again)
+        again = add_button(self, self._tools, "New", "Set other features to 0 (Ctrl+Shift+K)", "flat")
+        again.setAccessibleName("New corruption")
+        again.clicked.connect(self.corrupt_again)
 
     @Slot(int)
     def set_brush(self, side: int) -> None:
@@ -202,7 +203,7 @@ class FlowPart(View):
 
             return flow_export(flow_result(model, image, caption, seed, caption), source)
 
-        return (ExportOption("flow", self._workspace.worded("the flow of this image"), export, style),)
+        return (ExportOption("flow", "the flow of this input", export, style),)
 
     def _caption(self) -> str:
         drawn = ", drawn on" if self.view.canvas.is_drawn_on else ""
@@ -291,7 +292,7 @@ class FlowPart(View):
             return self._forward.flow(stack, image, surviving)
 
         self._workspace.queue.submit(
-            self._workspace.worded("Passing the image through the layers"),
+            "Passing the input through the layers",
             work,
             channel="flow",
             on_result=partial(self._show, stack),
@@ -320,11 +321,8 @@ class FlowPart(View):
         for model in others:
             self.learned.addItem(_learned_on(model), model.fingerprint)
         self.learned.setEnabled(bool(others))
-        tip = "Pass the image through the layers of data that were open before"
-        tip = tip if others else f"{tip}; open other data with images of this size to have a choice"
-        self.learned.setToolTip(self._workspace.worded(tip))
-        self._corrupt.setToolTip(self._workspace.worded("Set each pixel to 0 with probability 1 − p (Ctrl+K)"))
-        self._again.setToolTip(self._workspace.worded("Set other pixels to 0 (Ctrl+Shift+K)"))
+        tip = "Pass the input through the layers of data that were open before"
+        self.learned.setToolTip(tip if others else f"{tip}; open other data of this size to have a choice")
 
     def _through(self, model: FittedModel) -> str:
         dataset = self._workspace.dataset

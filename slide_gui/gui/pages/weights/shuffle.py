@@ -30,7 +30,8 @@ class ShuffleView(Experiment):
         self.fit: ShuffledFit | None = None
         """The last fit to shuffled pixels; None while there is none of the layers shown."""
         self._job = -1
-        self.button = self._add_action("Shuffle pixels", "", self.start)
+        tip = "Shuffle all features of the data at random and fit the layers to them (Ctrl+J)"
+        self.button = self._add_action("Shuffle pixels", tip, self.start)
         self._workspace.dataset_changed.connect(self._forget)
 
     @Slot()
@@ -49,12 +50,12 @@ class ShuffleView(Experiment):
             return fit_shuffled(rows, stack, order, progress=progress)
 
         self._job = self._workspace.queue.submit(
-            self._workspace.worded("Fitting to shuffled pixels"),
+            "Fitting to shuffled features",
             work,
             channel=_CHANNEL,
             on_result=self._fitted,
             on_stop=self.refresh,
-            failure=self._workspace.worded("The layers could not be fitted to shuffled pixels"),
+            failure="The layers could not be fitted to shuffled features",
         )
         self.refresh()
 
@@ -81,7 +82,6 @@ class ShuffleView(Experiment):
         self.button.setEnabled(ready)
         worded = self._workspace.worded
         self.button.setText(worded("Shuffle pixels"))
-        self.button.setToolTip(worded("Shuffle all pixels of the data at random and fit the layers to them (Ctrl+J)"))
         if dataset is None or values is None:
             return
         if self._order is not None and len(self._order) != len(values):
@@ -127,7 +127,7 @@ class ShuffleView(Experiment):
             worst, most = significant(max(self.fit.differences), 2), significant(max(self.fit.largest), 2)
             return f"Put back, W differs by at most {worst}; its largest weight is {most}."
         if self._workspace.queue.wants(self._job):
-            return self._workspace.worded(f"Fitting to shuffled pixels, seed {self._seed}…")
+            return f"Fitting to shuffled features, seed {self._seed}…"
         if not self._workspace.state.parameters.depth:
             return NO_LAYER
         return "" if ready else "The layers are still being fitted."
