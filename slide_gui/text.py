@@ -212,9 +212,9 @@ def of_table(text: str) -> str:
     'Rows of 784 features: draw on a row'
     """
 
-    def translated(found: re.Match[str]) -> str:
-        word = _TABLE_WORDS[found[0].lower()]
-        return word.capitalize() if found[0][0].isupper() else word
+    def translated(match: re.Match[str]) -> str:
+        word = _TABLE_WORDS[match[0].lower()]
+        return word.capitalize() if match[0][0].isupper() else word
 
     return re.sub(r"\b(an image|image|pixel)", translated, text, flags=re.IGNORECASE)
 
