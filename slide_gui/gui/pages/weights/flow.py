@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 16_000_000  # products of one image, l·d²; the GUI thread computes up to this many (6 ms), the queue more
 _BRUSHES = (1, 2, 3, 5)
 _LOW = 540  # height below which the prediction takes one line
-_IMAGE_ROW = 232  # width of the image selection
+_IMAGE_ROW = 232  # least width of the image selection
 _UNLIKE = "Unlike the training images: few of them light the same pixels, or the image is blank."
 Shape = tuple[int, int] | None
 
@@ -91,8 +91,9 @@ class FlowPart(View):
 
     def _build_tools(self) -> None:
         image = ImageRow(self._shown, self._workspace.worded, self)
-        image.setFixedWidth(_IMAGE_ROW)
-        self._tools.addWidget(image)
+        image.setMinimumWidth(_IMAGE_ROW)
+        image.setMaximumWidth(2 * _IMAGE_ROW)
+        self._tools.addWidget(image, 1)
         self._tools.addStretch(1)
         self._tools.addWidget(label("learned on", self))
         self.learned = ElidedBox(self)
