@@ -28,6 +28,16 @@ def test_that_the_limits_on_screen_are_four_tenths_of_the_largest_weight(workspa
             assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
 
 
+def test_that_bars_of_a_table_reach_the_largest_weight_of_a_typical_row(workspace):
+    table = replace(workspace.dataset, image_shape=None)
+    workspace.open(StubSource(table))
+    wait(lambda: workspace.dataset is table)
+    all_fitted(workspace)
+    peaks = [np.abs(layer_rows(workspace.model(), k, False)).max(axis=1) for k in range(4)]
+    limits = [tile.scale.high for tile in TileSource(workspace).tiles((0,)).tiles[0]]
+    assert limits == pytest.approx([np.median(each[each > 0]) for each in peaks], rel=1e-5)
+
+
 def layer_rows(model, k, contributions):
     """Return all rows of W of a layer, as weights or as contributions."""
     layer = model.stack.layers[k]

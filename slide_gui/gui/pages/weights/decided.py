@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap, QResizeEvent, QShowEvent
+from PySide6.QtCore import QEvent, QRectF, QSizeF, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFontMetricsF, QIcon, QPainter, QPen, QPixmap, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
@@ -28,7 +28,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel, add_button, label
 from slide_gui.gui.widgets.layouts import flush, nested
-from slide_gui.gui.widgets.painted import INK, PixelGrid, frame, image_of, integer_scale
+from slide_gui.gui.widgets.painted import INK, MIDDLE, PixelGrid, frame, image_of, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
 from slide_gui.text import count, counted, fixed, label_names, layer_name, number, per_cent
 
@@ -96,8 +96,7 @@ class DecidedPart(QWidget):
         self.title, self.about = ElidedLabel("", self._details, ""), label("", self._details, wraps=True)
         self._bars = [self._bar() for _ in range(_MOST_BARS)]
         self.cards: list[SupportVectorCard] = []
-        self._legend, self._flip = label("", self._details), QWidget(self._details)
-        self._legend.setTextFormat(Qt.TextFormat.RichText)  # the text is the program's own
+        self._legend, self._flip = PlainLabel("", self._details), QWidget(self._details)
         self._legend.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         self._flip_image, self.flip_text = PlainLabel("", self._flip), label("", self._flip, wraps=True)
         self._arrange()
@@ -213,7 +212,7 @@ class DecidedPart(QWidget):
             card.setVisible(position < shown)
         self._flip.setVisible(has_flip)
         if decision is not None:
-            self._legend.setText(self._legend_of(decision.shares, shown * (_CARD + _NARROW_GAP)))
+            self._legend.setPixmap(self._legend_of(decision.shares, shown * (_CARD + _NARROW_GAP)))
 
     @Slot()
     def _show(self) -> None:
@@ -279,16 +278,25 @@ class DecidedPart(QWidget):
             return f"input {self._input}, {describe_spec(result.spec)}"
         return f"input {self._input}, SVM trained at noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
 
-    def _legend_of(self, shares: tuple[float, ...], width: int) -> str:
-        """Return the colours of as many layers as fit, with their shares of all distances, as rich text."""
-        theme, text, shown = theme_of(self), "", ""
-        for layer, share in enumerate(shares):
-            text += f"■ {_share_text(layer, share)}   "
-            if self._legend.fontMetrics().horizontalAdvance(text) > width:
+    def _legend_of(self, shares: tuple[float, ...], width: int) -> QPixmap:
+        """Return the colours of as many layers as fit with their shares of all distances."""
+        theme, font, ratio = theme_of(self), figure_font(self, SECONDARY), self.devicePixelRatioF()
+        texts = [_share_text(layer, share) for layer, share in enumerate(shares)]
+        widths = [QFontMetricsF(font).horizontalAdvance(text) + 24 for text in texts]
+        legend = QPixmap((QSizeF(width, 16) * ratio).toSize())
+        legend.setDevicePixelRatio(ratio)
+        legend.fill(theme.background)
+        painter, left = QPainter(legend), 0.0
+        painter.setFont(font)
+        painter.setPen(QColor(theme.muted))
+        for layer, (text, needed) in enumerate(zip(texts, widths, strict=True)):
+            if left + needed - 12 > width:
                 break
-            color, words = theme.pin(layer).name(), _share_text(layer, share).replace(" ", "&nbsp;")
-            shown += f"<span style='color: {color}'>■</span>&nbsp;{words}&nbsp;&nbsp; "
-        return shown
+            painter.fillRect(QRectF(left, 4, 8, 8), theme.pin(layer))
+            painter.drawText(QRectF(left + 12, 0, needed, 16), MIDDLE, text)
+            left += needed
+        painter.end()
+        return legend
 
     def _picture(self, values: NDArray[Any], changed: tuple[int, ...] = ()) -> QPixmap:
         """Return the image of a sample, or its bars, with changed values outlined."""

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, 
 
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.pages.weights.selected_rows import STRENGTH, ShownRow
+from slide_gui.gui.pages.weights.selected_rows import ShownRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
@@ -80,8 +80,7 @@ class Experiment(View):
 
     def _scale(self, row: NDArray[np.float64], a: int) -> ColorScale:
         """Return the colours of the row of a, without its bias."""
-        strength = 1.0 if self._shape is None else STRENGTH
-        return ColorScale.symmetric(self._source.color_map, strength * nearby_peak(row, a, self._shape))
+        return ColorScale.symmetric(self._source.color_map, self._source.strength * nearby_peak(row, a, self._shape))
 
     def _row(self, a: int) -> ShownRow | None:
         """Return the row of W of a in the layer, or None if there is none yet."""

@@ -21,7 +21,7 @@ SHARES_OF_LIMIT: tuple[str, ...] = ("−limit", "−½", "0", "+½", "+limit")
 """Labels of a colour bar if the limits differ between tiles."""
 
 STRENGTH = 0.4
-"""Colour limits relative to the largest weight of a typical row, or nearby, so that small weights are visible."""
+"""Colour limits of images relative to the largest weight of a typical row, or nearby, to show small weights too."""
 
 
 class PixelSelection(QObject):
@@ -186,7 +186,7 @@ class TileSource:
                 return None
             limit = limits[k - 1]
             if levels == "tile":
-                limit = STRENGTH * nearby_peak(row.shown[:-1], feature, shape)
+                limit = self.strength * nearby_peak(row.shown[:-1], feature, shape)
             scale = ColorScale.symmetric(self.color_map, limit)
             return row_tile(row.shown, shape, scale, feature, quantity, row.stale)
 
@@ -227,8 +227,8 @@ class TileSource:
         """Return the colour limit of a layer; with *global*, that of all layers."""
         layers = self._layers()
         if self._workspace.state.selection.levels == "global":
-            return STRENGTH * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
-        return STRENGTH * self._fields(layer)[0] if layer <= len(layers) else 1.0
+            return self.strength * max((self._fields(k)[0] for k in range(1, len(layers) + 1)), default=1.0)
+        return self.strength * self._fields(layer)[0] if layer <= len(layers) else 1.0
 
     def row(self, feature: int, layer: int) -> ShownRow | None:
         """Return a row of W, from the preview if that is newer, or None if these data have none yet."""
@@ -272,6 +272,11 @@ class TileSource:
     def quantity(self) -> str:
         """Return the name of the quantity shown instead of weights, or ""."""
         return "contribution" if self.shows_contributions() else ""
+
+    @property
+    def strength(self) -> float:
+        """The colour limit relative to the largest weight; the bars of a table must not be cut."""
+        return 1.0 if self._shape is None else STRENGTH
 
     @property
     def _shape(self) -> tuple[int, int] | None:
