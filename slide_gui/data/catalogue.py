@@ -17,7 +17,6 @@ from slide_gui.data.entries import RemoteFile, entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.limits import BROKEN
-from slide_gui.data.open import open_data
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 _MOST_ENTRIES = 20_000
@@ -74,7 +73,11 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
         If its files are damaged.
     """
     files = find(key)
-    return open_data(files, progress=progress) if files else generate(key, progress=progress, seed=seed)
+    if not files:
+        return generate(key, progress=progress, seed=seed)
+    from slide_gui.data.open import open_data  # all readers
+
+    return open_data(files, progress=progress)
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:

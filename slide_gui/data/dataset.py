@@ -216,10 +216,10 @@ class Dataset:
         """The reason why no classifier can be trained, with the remedy; empty if one can."""
         if self.train_labels is None:
             return self.opened.unlabelled or "the rows have no labels; add a label to each row to train a classifier"
-        known = np.unique(self.train_labels)
-        if len(known) > 1:
+        first = self.train_labels[0]
+        if (self.train_labels != first).any():  # np.unique would import numpy.ma at every start
             return ""
-        (name,) = label_names(known.tolist(), self.label_names)
+        (name,) = label_names([first.item()], self.label_names)
         return f"all training rows are of the class {name}; add rows of another class to train a classifier"
 
     def check_classes(self) -> None:

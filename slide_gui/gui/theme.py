@@ -264,7 +264,7 @@ def icon(drawing: str, theme: Theme) -> QIcon:
     ):
         svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
         renderer = QSvgRenderer(QByteArray(svg.encode()))
-        for size in (16, 20, 32, 40, 48, 60):  # the two sizes in use, at 1 to 3 device pixels per logical pixel
+        for size in (20, 30, 40, 60):  # the size of the navigation, at 1 to 3 device pixels per logical pixel
             pixmap = _render(renderer, size)
             for state in states:
                 tinted.addPixmap(pixmap, mode, state)

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+LATE = ("sqlite3", "numpy.ma", "slide_gui.core.svm", "slide_gui.gui.help.guide", "slide_gui.gui.shell.palette")
 HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "requests", "PIL", "pandas", "joblib")
 
 SCRIPT = """
@@ -40,6 +41,7 @@ def test_that_neither_the_window_nor_its_first_fit_imports_anything_heavy_and_a_
     loaded = json.loads(done.stdout)
     assert set(loaded) == {"shown", "fitted", "plot"}
     assert "pyqtgraph" in loaded.pop("plot")
+    assert [name for name in LATE if name in loaded["shown"]] == []
     for moment in loaded.values():
         assert "PySide6.QtWidgets" in moment
         assert [name for name in HEAVY if name in moment] == []

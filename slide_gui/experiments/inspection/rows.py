@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,10 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Layer, Stack, entry_share, fit_stack, threshold_problem
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.files.model_file import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.files.model_file import FittedModel
 
 Array = NDArray[np.float64]
 
@@ -255,6 +257,8 @@ def rows_by_noise(
     ValueError
         As `fit_stack` and `weight_rows`.
     """
+    from slide_gui.experiments.files.model_file import FittedModel  # it imports the SVM
+
     explorer, weights = Explorer(dataset.train), []
     for number, noise in enumerate(noises):
         part = progress.part(number / len(noises), (number + 1) / len(noises))

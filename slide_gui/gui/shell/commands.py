@@ -14,13 +14,11 @@ from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
-from slide_gui.gui.help.guide import Guide
 from slide_gui.gui.pages.weights.page import FLOW, VIEWS, WEIGHTS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.pages.weights.why import COPIES, EXPERIMENTS, SHUFFLE
 from slide_gui.gui.shell.faults import log_folder
 from slide_gui.gui.shell.page_stack import PAGES, PageSpec
-from slide_gui.gui.shell.palette import CommandPalette
 from slide_gui.gui.theme import THEMES, stored_theme
 
 if TYPE_CHECKING:
@@ -479,6 +477,8 @@ def _guide(window: MainWindow) -> None:
 
 def _open_guide(window: MainWindow, page: str = "") -> None:
     """Open the guide at a page or where it was, in a window that may stay open."""
+    from slide_gui.gui.help.guide import Guide
+
     guide = window.findChild(Guide)
     if guide is None:
         guide = Guide(window)
@@ -509,6 +509,8 @@ def _tour(window: MainWindow) -> None:
 
 @_help("Command palette…", "Ctrl+Shift+P", "Search commands, data sets and recent files by name")
 def _palette(window: MainWindow) -> None:
+    from slide_gui.gui.shell.palette import CommandPalette
+
     palette = window.findChild(CommandPalette) or CommandPalette(window)
     palette.ask()
 

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.files.session import SUFFIX
 from slide_gui.experiments.files.source import DataSource
-from slide_gui.experiments.store.database import store_files
 from slide_gui.gui.dialogs.export import ExportController
 from slide_gui.gui.dialogs.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.weights.page import WeightsPage
@@ -202,24 +201,24 @@ class MainWindow(QMainWindow):
     # Building --------------------------------------------------------------------------------------------------
 
     def _build(self, sessions: Path | None) -> None:
-        self._title_bar = TitleBar(self.actions_by_name, self)
-        self._navigation = Navigation(self.actions_by_name, self)
-        self.panel: ParameterPanel = ParameterPanel(self.workspace, self, recent=self.recent)
+        central = QWidget(self)
+        self._title_bar = TitleBar(self.actions_by_name, central)
+        self._navigation = Navigation(self.actions_by_name, central)
+        self.side = QWidget(central)
+        self.panel: ParameterPanel = ParameterPanel(self.workspace, self.side, recent=self.recent)
         self.panel.more.setChecked(bool(self.settings.value("panel_more", False, bool)))
-        self.pages: PageStack = PageStack(self.session, self)
+        self.pages: PageStack = PageStack(self.session, central)
         # Connected before the sessions, whose messages about the data must stay visible.
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = self._known_folders
         self.keeper.ask_where_data_are = self.opening.ask_where_data_are
         self.keeper.inputs = self._inputs
-        self.reading_preview = ReadingPreview(self.workspace, self)
-        central = QWidget(self)
+        self.reading_preview = ReadingPreview(self.workspace, central)
         layout = flush(QVBoxLayout(central), 0)
         layout.addWidget(self._title_bar)
         middle = nested(layout, QHBoxLayout(), 1, spacing=0)
         middle.addWidget(self._navigation)
-        self.side = QWidget(central)
         self.side.setProperty("role", "panel")
         side = flush(QVBoxLayout(self.side), 0)
         side.addWidget(self.panel, 1)
@@ -296,6 +295,11 @@ class MainWindow(QMainWindow):
             self.workspace.fall_back()
         if self.keeper.stores and not files and not self.settings.value("tour_offered", False, bool):
             self.settings.setValue("tour_offered", True)
+            self.workspace.dataset_changed.connect(self._offer_tour, Qt.ConnectionType.SingleShotConnection)
+
+    @Slot()
+    def _offer_tour(self) -> None:
+        if not self.tour.is_running:
             self.tour.offer()
 
     @Slot(object)
@@ -320,6 +324,8 @@ class MainWindow(QMainWindow):
 
     def _inputs(self) -> Callable[[], list[Path]]:
         """Return a function that lists the files of the open data and of the store."""
+        from slide_gui.experiments.store.database import store_files  # it imports SQLite
+
         source, store = self.workspace.source, self.session.library.path
         return lambda: [*([] if source is None else source.files()), *store_files(store)]
 

@@ -325,6 +325,7 @@ class ParameterPanel(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
         inside = QWidget(self)
+        self.setWidget(inside)  # while it is empty, because the change of its parent styles all controls again
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
         self._parts: dict[str, QWidget] = {}
@@ -346,7 +347,6 @@ class ParameterPanel(QScrollArea):
         self._note.setMinimumHeight(32)
         self._note.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._layout.addWidget(self._note)
-        self.setWidget(inside)
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
         workspace.fitting.changed.connect(self._show_fit)
@@ -421,6 +421,7 @@ class ParameterPanel(QScrollArea):
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or your own files")
         self._fill_menu()
         self._datasets.about_to_open.connect(self._fill_menu)
+        self._datasets.about_to_open.connect(self._widen_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
@@ -529,9 +530,12 @@ class ParameterPanel(QScrollArea):
         if recent:
             self._datasets.insertSeparator(self._datasets.count())
         self._datasets.addItem("Open files…", _OPEN)
-        shown = self._datasets.view()
-        shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         self._restore_dataset()
+
+    @Slot()
+    def _widen_menu(self) -> None:
+        shown = self._datasets.view()  # it is built now, which takes 2 ms
+        shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
 
     def _restore_dataset(self) -> None:
         """Show the open data set in the menu, even if it is not among the entries."""
