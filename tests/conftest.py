@@ -32,10 +32,10 @@ def app():
     """Return the one QApplication, in the light theme."""
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.shell.faults import preserve_raised_errors
+    from slide_gui.gui.shell.faults import guard_overrides
     from slide_gui.gui.theme import apply_theme
 
-    preserve_raised_errors()
+    guard_overrides()
     running = QApplication.instance() or QApplication(["slide-gui-tests"])
     assert isinstance(running, QApplication)
     apply_theme(running, "light")

@@ -101,11 +101,11 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.shell.faults import preserve_raised_errors
+    from slide_gui.gui.shell.faults import guard_overrides
     from slide_gui.gui.theme import apply_theme, stored_scale, stored_theme
     from slide_gui.resources import resource
 
-    preserve_raised_errors()
+    guard_overrides()
     running, settings = QApplication.instance(), make_settings()
     if running is None and stored_scale(settings) != 1.0:
         os.environ.setdefault("QT_SCALE_FACTOR", str(stored_scale(settings)))

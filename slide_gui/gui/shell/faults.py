@@ -27,13 +27,16 @@ def log_folder() -> Path:
     return Path(user_log_path("slide-gui", appauthor=False))
 
 
-def preserve_raised_errors() -> None:
-    """Preserve errors raised inside overrides of Qt methods, for all present and future classes.
+def guard_overrides() -> None:
+    """Let the program survive errors raised inside overrides of Qt methods, of all present and future classes.
+
+    The frames in a traceback keep their objects. An active painter among them would crash Qt after a `paintEvent`,
+    so the frames are cleared before the error reaches Qt.
 
     Before Python 3.12, an error raised by C code, such as an index out of range, is a type and a text until it is
     caught. The binding takes the text for the error and aborts. Catching and raising it again prevents that.
     """
-    if sys.version_info >= (3, 12) or hasattr(QObject, _MARK):
+    if hasattr(QObject, _MARK):
         return
 
     def make(cls: Any, /, **options: Any) -> None:
@@ -46,7 +49,7 @@ def preserve_raised_errors() -> None:
         _wrap_overrides(each)
 
 
-_MARK = "_errors_are_preserved"
+_MARK = "_overrides_are_guarded"
 
 
 def _classes_of(base: Any) -> Iterator[type]:
@@ -61,15 +64,19 @@ def _wrap_overrides(cls: type) -> None:
     native = next(base for base in cls.__mro__ if base.__module__.startswith("PySide6"))
     for name, function in list(vars(cls).items()):
         if isinstance(function, FunctionType) and not name.startswith("__") and hasattr(native, name):
-            setattr(cls, name, _raise_again(function))
+            setattr(cls, name, _guarded(function))
 
 
-def _raise_again(function: Callable[..., Any]) -> Callable[..., Any]:
+def _guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
-        except BaseException:  # catching it creates the exception object
+        except BaseException as error:
+            cause: BaseException | None = error
+            while cause is not None:
+                traceback.clear_frames(cause.__traceback__)
+                cause = cause.__context__
             raise
 
     return call
